@@ -1,0 +1,59 @@
+#include "program/program.hpp"
+
+namespace gputopo::program {
+namespace {
+
+// FNV-1a over 64-bit words, low byte first: the same on every machine.
+class Hasher {
+ public:
+  void add(std::uint64_t word) {
+    for (int byte = 0; byte < 8; ++byte) {
+      state_ ^= (word >> (8 * byte)) & 0xffU;
+      state_ *= 0x100000001b3ULL;
+    }
+  }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0xcbf29ce484222325ULL;
+};
+
+void add(Hasher& h, const Walk& w) {
+  h.add(1);
+  for (const std::uint64_t word :
+       {std::uint64_t{w.agent}, std::uint64_t{w.buffer}, static_cast<std::uint64_t>(w.path), w.first_byte,
+        w.footprint_bytes, w.stride_bytes, static_cast<std::uint64_t>(w.order), w.order_seed, w.loads_per_lap,
+        std::uint64_t{w.laps}, std::uint64_t{w.lanes}, static_cast<std::uint64_t>(w.record)})
+    h.add(word);
+}
+
+void add(Hasher& h, const Execute& e) {
+  h.add(2);
+  for (const std::uint64_t word :
+       {std::uint64_t{e.agent}, e.code_bytes, std::uint64_t{e.laps}, std::uint64_t{e.timed ? 1U : 0U}})
+    h.add(word);
+}
+
+}  // namespace
+
+std::uint64_t hash(const Program& program) {
+  Hasher h;
+  h.add(program.buffers.size());
+  for (const Buffer& b : program.buffers) {
+    h.add(static_cast<std::uint64_t>(b.space));
+    h.add(b.size_bytes);
+    h.add(b.module);
+  }
+  h.add(program.agents.size());
+  for (const Agent& a : program.agents) {
+    h.add(a.sm ? std::uint64_t{*a.sm} + 1 : 0);
+    h.add(a.warp);
+  }
+  h.add(program.phases.size());
+  for (const Phase& phase : program.phases) std::visit([&](const auto& p) { add(h, p); }, phase);
+  h.add(program.carve_out_percent);
+  h.add(static_cast<std::uint64_t>(program.isolation));
+  return h.value();
+}
+
+}  // namespace gputopo::program

@@ -1,0 +1,141 @@
+// The chase program: what a Device is asked to do, as plain data.
+//
+// A program is a list of phases that run strictly one after another. In a phase one agent (a thread on a chosen SM)
+// walks one buffer by dependent loads, or executes straight-line code. A batch holds independent programs.
+// The method is the fine-grained pointer chase (Größler, "Capturing the Memory Topology of GPUs", 2022, section 3.1.2).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "topology/error.hpp"
+#include "topology/topology.hpp"
+
+namespace gputopo::program {
+
+/// Where a buffer lives.
+enum class Space { global, constant, shared };
+
+/// Which kind of load a walk uses. The comment names the PTX.
+enum class Path {
+  global_cached,       ///< ld.global.ca: through L1 where the GPU caches global loads there
+  global_l2_only,      ///< ld.global.cg
+  global_no_allocate,  ///< ld.global.L1::no_allocate: looks in L1, leaves its contents alone
+  read_only,           ///< ld.global.nc
+  texture,             ///< tex.1d from a linear texture object
+  constant,            ///< an indexed load from a constant bank
+  shared,              ///< ld.shared
+};
+
+/// The order in which the loads of one lap visit the footprint (see order.hpp).
+enum class Order { forward, reverse, shuffled };
+
+/// What a walk reports.
+enum class Record {
+  nothing,
+  lap_time,   ///< cycles of all timed laps together, no clock inside: pure dependent loads
+  histogram,  ///< how often each latency occurred (bins of one cycle), all laps
+  latencies,  ///< every latency of the last lap, in walk order
+};
+
+std::string_view to_string(Path path);
+std::string_view to_string(Space space);
+std::string_view to_string(Order order);
+std::string_view to_string(Record record);
+
+struct Buffer {
+  Space space = Space::global;
+  std::uint64_t size_bytes = 0;
+  std::uint32_t module = 0;  ///< constant space only: which module's 64 KiB bank
+  friend bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+/// A thread on an SM. Agents of one program that name no SM share the one the device picks.
+struct Agent {
+  std::optional<std::uint32_t> sm;  ///< SM id; absent: wherever the device puts the program
+  std::uint32_t warp = 0;           ///< warp inside the block: chooses the warp scheduler
+  friend bool operator==(const Agent&, const Agent&) = default;
+};
+
+/// `laps` laps of `loads_per_lap` loads at first_byte + position * stride_bytes.
+struct Walk {
+  std::uint32_t agent = 0;   ///< index into Program::agents
+  std::uint32_t buffer = 0;  ///< index into Program::buffers
+  Path path = Path::global_cached;
+  std::uint64_t first_byte = 0;
+  std::uint64_t footprint_bytes = 0;  ///< loads visit [first_byte, first_byte + footprint_bytes)
+  std::uint64_t stride_bytes = 4;     ///< multiple of 4
+  Order order = Order::forward;
+  std::uint64_t order_seed = 0;     ///< of Order::shuffled
+  std::uint64_t loads_per_lap = 0;  ///< 0: one for each position; fewer: the first of the order (a sample)
+  std::uint32_t laps = 1;
+  std::uint32_t lanes = 1;  ///< threads that walk together (the phase's warp-up speed); 1 for everything recorded
+  Record record = Record::nothing;
+  friend bool operator==(const Walk&, const Walk&) = default;
+};
+
+/// The agent runs `laps` times through `code_bytes` of straight-line code: an instruction footprint.
+struct Execute {
+  std::uint32_t agent = 0;
+  std::uint64_t code_bytes = 0;
+  std::uint32_t laps = 1;
+  bool timed = false;  ///< report the cycles of all laps
+  friend bool operator==(const Execute&, const Execute&) = default;
+};
+
+using Phase = std::variant<Walk, Execute>;
+
+struct Program {
+  std::string label;  ///< for error messages and recordings
+  std::vector<Buffer> buffers;
+  std::vector<Agent> agents{Agent{}};
+  std::vector<Phase> phases;
+  std::uint32_t carve_out_percent = 0;  ///< shared-memory carve-out to ask for, 0 to 100 percent of the largest
+  /// Programs may run at once only on different instances of this scope: `sm` for SM-private caches, `gpu` where
+  /// the whole chip must be quiet.
+  Scope isolation = Scope::sm;
+  friend bool operator==(const Program&, const Program&) = default;
+};
+
+using Batch = std::vector<Program>;
+
+/// A latency in cycles and how often it occurred.
+struct LatencyCount {
+  std::uint32_t latency_cycles = 0;
+  std::uint64_t count = 0;
+  friend bool operator==(const LatencyCount&, const LatencyCount&) = default;
+};
+
+/// What one phase gave. Latencies include the clock pair's cost unless they come from `lap_time`.
+struct PhaseTrace {
+  std::uint64_t loads = 0;   ///< loads issued by the phase, all laps and lanes
+  std::uint64_t cycles = 0;  ///< of the recorded laps, for lap_time and timed Execute
+  std::vector<std::uint32_t> latencies;   ///< Record::latencies: cycles, walk order
+  std::vector<LatencyCount> histogram;    ///< Record::histogram: ascending latencies
+  friend bool operator==(const PhaseTrace&, const PhaseTrace&) = default;
+};
+
+/// What one program gave: a PhaseTrace per phase, and the SM each agent really ran on.
+struct ProgramTrace {
+  std::vector<PhaseTrace> phases;
+  std::vector<std::uint32_t> agent_sms;
+  friend bool operator==(const ProgramTrace&, const ProgramTrace&) = default;
+};
+
+/// Number of positions of a walk's footprint: footprint / stride, at least 1.
+std::uint64_t positions(const Walk& walk);
+/// Loads in one lap: loads_per_lap, or one for each position.
+std::uint64_t lap_loads(const Walk& walk);
+
+/// `bad_input` where an index is out of range, a walk leaves its buffer, a stride is no multiple of 4, a path doesn't
+/// fit its buffer's space, or something is recorded with several lanes.
+Expected<void> validate(const Program& program);
+
+/// A hash of everything in a program but its label: the key of a recording. Stable across builds and machines.
+std::uint64_t hash(const Program& program);
+
+}  // namespace gputopo::program

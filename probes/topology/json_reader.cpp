@@ -1,0 +1,244 @@
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "topology/json.hpp"
+
+namespace gputopo {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int depth_limit = 12;  // the schema itself nests 6 deep
+
+// Thrown inside this file only; parse_topology turns it into an Error.
+struct BadField {
+  std::string message;
+};
+
+[[noreturn]] void bad(const std::string& path, std::string_view why) {
+  throw BadField{fmt::format("{}: {}", path.empty() ? "/" : path, why)};
+}
+
+const Json& member(const Json& j, const std::string& path, const char* key) {
+  if (!j.is_object()) bad(path, "must be an object");
+  const auto it = j.find(key);
+  if (it == j.end()) bad(path, fmt::format("lacks '{}'", key));
+  return *it;
+}
+
+const Json* optional_member(const Json& j, const char* key) {
+  const auto it = j.find(key);
+  return it == j.end() || it->is_null() ? nullptr : &*it;
+}
+
+double as_double(const Json& j, const std::string& path) {
+  if (!j.is_number()) bad(path, "must be a number");
+  const double value = j.get<double>();
+  if (!std::isfinite(value)) bad(path, "must be finite");
+  return value;
+}
+
+template <class T>
+T as_unsigned(const Json& j, const std::string& path) {
+  if (!j.is_number_unsigned()) bad(path, "must be a whole number, not negative");
+  const auto value = j.get<std::uint64_t>();
+  if (value > std::numeric_limits<T>::max()) bad(path, "is too large");
+  return static_cast<T>(value);
+}
+
+std::string as_string(const Json& j, const std::string& path) {
+  if (!j.is_string()) bad(path, "must be a string");
+  return j.get<std::string>();
+}
+
+bool as_bool(const Json& j, const std::string& path) {
+  if (!j.is_boolean()) bad(path, "must be true or false");
+  return j.get<bool>();
+}
+
+const Json& as_array(const Json& j, const std::string& path) {
+  if (!j.is_array()) bad(path, "must be an array");
+  return j;
+}
+
+std::string string_or_empty(const Json& j, const std::string& path, const char* key) {
+  const Json* m = optional_member(j, key);
+  return m == nullptr ? std::string() : as_string(*m, path + "/" + key);
+}
+
+template <class T>
+T unsigned_or_zero(const Json& j, const std::string& path, const char* key) {
+  const Json* m = optional_member(j, key);
+  return m == nullptr ? T{0} : as_unsigned<T>(*m, path + "/" + key);
+}
+
+template <class E>
+E as_enum(const Json& j, const std::string& path, std::optional<E> (*parse)(std::string_view)) {
+  const std::string name = as_string(j, path);
+  const auto value = parse(name);
+  if (!value) bad(path, fmt::format("unknown name '{}'", name));
+  return *value;
+}
+
+Estimate read_estimate(const Json& j, const std::string& path) {
+  Estimate e;
+  const Json& value = member(j, path, "value");
+  if (!value.is_null()) e.value = as_double(value, path + "/value");
+  e.unit = as_string(member(j, path, "unit"), path + "/unit");
+  e.status = as_enum(member(j, path, "status"), path + "/status", parse_status);
+  e.method = string_or_empty(j, path, "method");
+  if (const Json* interval = optional_member(j, "interval")) {
+    const std::string at = path + "/interval";
+    if (as_array(*interval, at).size() != 2) bad(at, "must have two numbers");
+    e.interval = Interval{as_double((*interval)[0], at + "/0"), as_double((*interval)[1], at + "/1")};
+    if (e.interval->low > e.interval->high) bad(at, "its ends are the wrong way round");
+  }
+  if (const Json* confidence = optional_member(j, "confidence")) {
+    e.confidence = as_double(*confidence, path + "/confidence");
+    if (*e.confidence < 0 || *e.confidence > 1) bad(path + "/confidence", "must lie between 0 and 1");
+  }
+  e.samples = unsigned_or_zero<std::uint64_t>(j, path, "samples");
+  e.note = string_or_empty(j, path, "note");
+  if (is_usable(e) && *e.value < 0) bad(path + "/value", "must not be negative");
+  return e;
+}
+
+CarveOut read_carve_out(const Json& j, const std::string& path) {
+  CarveOut c;
+  c.requested_percent = as_unsigned<std::uint64_t>(member(j, path, "requested_percent"), path + "/requested_percent");
+  c.shared_bytes = read_estimate(member(j, path, "shared"), path + "/shared");
+  c.usable_bytes = read_estimate(member(j, path, "usable"), path + "/usable");
+  c.reserved_bytes = read_estimate(member(j, path, "reserved"), path + "/reserved");
+  return c;
+}
+
+Memory read_memory(const Json& j, const std::string& path) {
+  Memory m;
+  m.id = as_string(member(j, path, "id"), path + "/id");
+  if (m.id.empty()) bad(path + "/id", "must not be empty");
+  m.kind = as_enum(member(j, path, "kind"), path + "/kind", parse_kind);
+  m.label = string_or_empty(j, path, "label");
+  m.scope = as_enum(member(j, path, "scope"), path + "/scope", parse_scope);
+  m.instances_per_scope =
+      as_unsigned<std::uint32_t>(member(j, path, "instances_per_scope"), path + "/instances_per_scope");
+  m.parent = string_or_empty(j, path, "parent");
+  m.physical_cache = string_or_empty(j, path, "physical_cache");
+  const Json& attributes = member(j, path, "attributes");
+  if (!attributes.is_object()) bad(path + "/attributes", "must be an object");
+  for (const auto& [name, value] : attributes.items())
+    m.attributes.emplace(name, read_estimate(value, path + "/attributes/" + name));
+  if (const Json* groups = optional_member(j, "sm_groups"))
+    for (const Json& group : as_array(*groups, path + "/sm_groups")) {
+      auto& ids = m.sm_groups.emplace_back();
+      for (const Json& sm : as_array(group, path + "/sm_groups"))
+        ids.push_back(as_unsigned<std::uint32_t>(sm, path + "/sm_groups"));
+    }
+  if (const Json* table = optional_member(j, "carve_outs"))
+    for (std::size_t i = 0; i < as_array(*table, path + "/carve_outs").size(); ++i)
+      m.carve_outs.push_back(read_carve_out((*table)[i], fmt::format("{}/carve_outs/{}", path, i)));
+  return m;
+}
+
+Provenance read_provenance(const Json& j, const std::string& path) {
+  Provenance p;
+  const Json& tool = member(j, path, "tool");
+  p.tool_name = as_string(member(tool, path + "/tool", "name"), path + "/tool/name");
+  p.tool_version = string_or_empty(tool, path + "/tool", "version");
+  p.created = string_or_empty(j, path, "created");
+  p.device = as_string(member(j, path, "device"), path + "/device");
+  p.simulated = as_bool(member(j, path, "simulated"), path + "/simulated");
+  p.driver_version = string_or_empty(j, path, "driver_version");
+  p.seed = unsigned_or_zero<std::uint64_t>(j, path, "seed");
+  p.method = string_or_empty(j, path, "method");
+  if (const Json* duration = optional_member(j, "duration_s")) p.duration_s = as_double(*duration, path + "/duration_s");
+  if (const Json* parts = optional_member(j, "breakdown_s")) {
+    if (!parts->is_object()) bad(path + "/breakdown_s", "must be an object");
+    for (const auto& [what, seconds] : parts->items())
+      p.breakdown_s.emplace_back(what, as_double(seconds, path + "/breakdown_s/" + what));
+  }
+  if (const Json* notes = optional_member(j, "notes"))
+    for (const Json& note : as_array(*notes, path + "/notes")) p.notes.push_back(as_string(note, path + "/notes"));
+  return p;
+}
+
+Gpu read_gpu(const Json& j, const std::string& path) {
+  Gpu g;
+  g.name = as_string(member(j, path, "name"), path + "/name");
+  g.uuid = string_or_empty(j, path, "uuid");
+  g.pci_bus_id = string_or_empty(j, path, "pci_bus_id");
+  g.compute_capability = string_or_empty(j, path, "compute_capability");
+  g.sm_count = unsigned_or_zero<std::uint32_t>(j, path, "sm_count");
+  g.clock_khz = unsigned_or_zero<std::uint64_t>(j, path, "clock_khz");
+  g.memory_clock_khz = unsigned_or_zero<std::uint64_t>(j, path, "memory_clock_khz");
+  g.memory_bus_bits = unsigned_or_zero<std::uint32_t>(j, path, "memory_bus_bits");
+  return g;
+}
+
+std::optional<std::uint32_t> label_of(const Json& j, const std::string& path, const char* key) {
+  const Json* m = optional_member(j, key);
+  if (m == nullptr) return std::nullopt;
+  return as_unsigned<std::uint32_t>(*m, path + "/" + key);
+}
+
+CrossCheck read_crosscheck(const Json& j, const std::string& path) {
+  CrossCheck c;
+  c.memory = as_string(member(j, path, "memory"), path + "/memory");
+  c.metric = as_string(member(j, path, "metric"), path + "/metric");
+  c.size_bytes = unsigned_or_zero<std::uint64_t>(j, path, "size_bytes");
+  c.loads = unsigned_or_zero<std::uint64_t>(j, path, "loads");
+  c.by_timing = as_double(member(j, path, "by_timing"), path + "/by_timing");
+  c.by_counter = as_double(member(j, path, "by_counter"), path + "/by_counter");
+  c.verdict = as_string(member(j, path, "verdict"), path + "/verdict");
+  return c;
+}
+
+SmPlace read_place(const Json& j, const std::string& path) {
+  SmPlace p;
+  p.sm = as_unsigned<std::uint32_t>(member(j, path, "sm"), path + "/sm");
+  p.tpc = label_of(j, path, "tpc");
+  p.cpc = label_of(j, path, "cpc");
+  p.gpc = label_of(j, path, "gpc");
+  p.l2_partition = label_of(j, path, "l2_partition");
+  return p;
+}
+
+Topology read_topology(const Json& j) {
+  Topology t;
+  if (as_string(member(j, "", "schema"), "/schema") != topology_schema)
+    bad("/schema", fmt::format("must be '{}'", topology_schema));
+  t.provenance = read_provenance(member(j, "", "provenance"), "/provenance");
+  t.gpu = read_gpu(member(j, "", "gpu"), "/gpu");
+  const Json& memories = as_array(member(j, "", "memories"), "/memories");
+  for (std::size_t i = 0; i < memories.size(); ++i)
+    t.memories.push_back(read_memory(memories[i], fmt::format("/memories/{}", i)));
+  if (const Json* checks = optional_member(j, "crosscheck"))
+    for (std::size_t i = 0; i < as_array(*checks, "/crosscheck").size(); ++i)
+      t.crosscheck.push_back(read_crosscheck((*checks)[i], fmt::format("/crosscheck/{}", i)));
+  if (const Json* places = optional_member(j, "sm_places"))
+    for (std::size_t i = 0; i < as_array(*places, "/sm_places").size(); ++i)
+      t.sm_places.push_back(read_place((*places)[i], fmt::format("/sm_places/{}", i)));
+  return t;
+}
+
+}  // namespace
+
+Expected<Topology> parse_topology(std::string_view text) {
+  try {
+    // Refuses deep nesting while parsing, before a hostile file can exhaust the stack later.
+    const auto not_too_deep = [](int depth, Json::parse_event_t, Json&) {
+      if (depth > depth_limit) throw BadField{"/: nested too deeply"};
+      return true;
+    };
+    const Json j = Json::parse(text, not_too_deep);
+    return read_topology(j);
+  } catch (const BadField& e) {
+    return fail(Error::Kind::bad_input, "not a gputopo topology: " + e.message);
+  } catch (const Json::exception& e) {
+    return fail(Error::Kind::bad_input, fmt::format("not valid JSON: {}", e.what()));
+  }
+}
+
+}  // namespace gputopo

@@ -1,0 +1,124 @@
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "topology/json.hpp"
+
+namespace gputopo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Whole numbers print as integers: sizes in bytes read as 246656, not 246656.0.
+Json number(double value) {
+  constexpr double exact_limit = 9007199254740992.0;  // 2^53
+  if (std::nearbyint(value) == value && std::fabs(value) < exact_limit) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+Json estimate_json(const Estimate& e, const Gpu* gpu) {
+  Json j;
+  j["value"] = e.value ? number(*e.value) : Json(nullptr);
+  j["unit"] = e.unit;
+  j["status"] = to_string(e.status);
+  j["method"] = e.method;
+  if (e.interval) j["interval"] = {number(e.interval->low), number(e.interval->high)};
+  if (e.confidence) j["confidence"] = *e.confidence;
+  j["samples"] = e.samples;
+  if (gpu != nullptr && e.unit == "cycles" && e.value)
+    if (const auto ns = cycles_to_ns(*e.value, *gpu)) j["value_ns"] = std::round(*ns * 100) / 100;
+  if (!e.note.empty()) j["note"] = e.note;
+  return j;
+}
+
+Json memory_json(const Memory& m, const Gpu& gpu) {
+  Json j;
+  j["id"] = m.id;
+  j["kind"] = to_string(m.kind);
+  j["label"] = m.label;
+  j["scope"] = to_string(m.scope);
+  j["instances_per_scope"] = m.instances_per_scope;
+  j["parent"] = m.parent;
+  j["physical_cache"] = m.physical_cache;
+  j["attributes"] = Json::object();
+  for (const auto& [name, estimate] : m.attributes) j["attributes"][name] = estimate_json(estimate, &gpu);
+  if (!m.sm_groups.empty()) j["sm_groups"] = m.sm_groups;
+  if (!m.carve_outs.empty()) {
+    j["carve_outs"] = Json::array();
+    for (const CarveOut& c : m.carve_outs)
+      j["carve_outs"].push_back({{"requested_percent", c.requested_percent},
+                                 {"shared", estimate_json(c.shared_bytes, nullptr)},
+                                 {"usable", estimate_json(c.usable_bytes, nullptr)},
+                                 {"reserved", estimate_json(c.reserved_bytes, nullptr)}});
+  }
+  return j;
+}
+
+Json provenance_json(const Provenance& p) {
+  Json j;
+  j["tool"] = {{"name", p.tool_name}, {"version", p.tool_version}};
+  j["created"] = p.created;
+  j["device"] = p.device;
+  j["simulated"] = p.simulated;
+  j["driver_version"] = p.driver_version;
+  j["seed"] = p.seed;
+  j["method"] = p.method;
+  j["duration_s"] = p.duration_s;
+  j["breakdown_s"] = Json::object();
+  for (const auto& [what, seconds] : p.breakdown_s) j["breakdown_s"][what] = seconds;
+  j["notes"] = p.notes;
+  return j;
+}
+
+Json gpu_json(const Gpu& g) {
+  return {{"name", g.name},
+          {"uuid", g.uuid},
+          {"pci_bus_id", g.pci_bus_id},
+          {"compute_capability", g.compute_capability},
+          {"sm_count", g.sm_count},
+          {"clock_khz", g.clock_khz},
+          {"memory_clock_khz", g.memory_clock_khz},
+          {"memory_bus_bits", g.memory_bus_bits}};
+}
+
+Json place_json(const SmPlace& p) {
+  Json j{{"sm", p.sm}};
+  if (p.tpc) j["tpc"] = *p.tpc;
+  if (p.cpc) j["cpc"] = *p.cpc;
+  if (p.gpc) j["gpc"] = *p.gpc;
+  if (p.l2_partition) j["l2_partition"] = *p.l2_partition;
+  return j;
+}
+
+}  // namespace
+
+Json to_json(const Estimate& estimate) { return estimate_json(estimate, nullptr); }
+
+Json to_json(const Topology& topology) {
+  Json j;
+  j["schema"] = topology_schema;
+  j["provenance"] = provenance_json(topology.provenance);
+  j["gpu"] = gpu_json(topology.gpu);
+  j["memories"] = Json::array();
+  for (const Memory& m : topology.memories) j["memories"].push_back(memory_json(m, topology.gpu));
+  j["crosscheck"] = Json::array();
+  for (const CrossCheck& c : topology.crosscheck)
+    j["crosscheck"].push_back({{"memory", c.memory},
+                               {"metric", c.metric},
+                               {"size_bytes", c.size_bytes},
+                               {"loads", c.loads},
+                               {"by_timing", number(c.by_timing)},
+                               {"by_counter", number(c.by_counter)},
+                               {"verdict", c.verdict}});
+  if (!topology.sm_places.empty()) {
+    j["sm_places"] = Json::array();
+    for (const SmPlace& p : topology.sm_places) j["sm_places"].push_back(place_json(p));
+  }
+  return j;
+}
+
+std::string to_json_text(const Topology& topology) {
+  return to_json(topology).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace gputopo

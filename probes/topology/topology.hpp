@@ -1,0 +1,112 @@
+// The result everybody exchanges: one GPU's memories with their estimates. Plain data.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/estimate.hpp"
+
+namespace gputopo {
+
+enum class Kind { cache, scratchpad, memory };
+/// The part of the GPU that has one set of `instances_per_scope` instances of a memory.
+enum class Scope { sm, tpc, cpc, gpc, partition, gpu };
+
+std::string_view to_string(Kind kind);
+std::string_view to_string(Scope scope);
+std::optional<Kind> parse_kind(std::string_view name);
+std::optional<Scope> parse_scope(std::string_view name);
+
+/// Usable bytes of a cache at one configuration of the shared memory that lies in the same array.
+struct CarveOut {
+  std::uint64_t requested_percent = 0;  ///< what was asked of the driver, percent of the largest carve-out
+  Estimate shared_bytes;                ///< the carve-out that was in force, bytes
+  Estimate usable_bytes;                ///< what was left to the cache, bytes
+  Estimate reserved_bytes;              ///< array size less both: kept by the hardware, bytes
+  friend bool operator==(const CarveOut&, const CarveOut&) = default;
+};
+
+/// One cache, scratchpad or memory.
+struct Memory {
+  std::string id;     ///< "l1", "texture", "read_only", "constant_l1", "constant_l1_5", "l2", "shared", "device_memory", ...
+  Kind kind = Kind::cache;
+  std::string label;  ///< for people: "L1 data cache"
+  Scope scope = Scope::sm;
+  std::uint32_t instances_per_scope = 1;
+  std::string parent;          ///< id of the memory that serves its misses; empty at the root
+  std::string physical_cache;  ///< id naming the physical cache; equal ids are one cache
+  std::map<std::string, Estimate> attributes;  ///< "size", "line_size", "sector_size", "latency", "miss_penalty", ...
+  std::vector<std::vector<std::uint32_t>> sm_groups;  ///< SM ids sharing each instance, where that was measured
+  std::vector<CarveOut> carve_outs;                   ///< filled for caches that share their array with shared memory
+
+  const Estimate* find(std::string_view attribute) const;
+  friend bool operator==(const Memory&, const Memory&) = default;
+};
+
+/// Two sources for one number: what timing said against what a hardware counter said.
+struct CrossCheck {
+  std::string memory;  ///< a Memory id
+  std::string metric;  ///< the counter's name
+  std::uint64_t size_bytes = 0;
+  std::uint64_t loads = 0;
+  double by_timing = 0;
+  double by_counter = 0;
+  std::string verdict;  ///< "equal", "within tolerance", "differs"
+  friend bool operator==(const CrossCheck&, const CrossCheck&) = default;
+};
+
+/// One SM's place on the chip. Numbers are arbitrary labels of groups; absent where it wasn't measured.
+struct SmPlace {
+  std::uint32_t sm = 0;
+  std::optional<std::uint32_t> tpc, cpc, gpc, l2_partition;
+  friend bool operator==(const SmPlace&, const SmPlace&) = default;
+};
+
+struct Provenance {
+  std::string tool_name = "gputopo";
+  std::string tool_version;
+  std::string created;  ///< RFC 3339, UTC
+  std::string device;   ///< "cuda", "sim" or "replay"
+  bool simulated = false;
+  std::string driver_version;  ///< of the NVIDIA kernel driver, empty for a simulated GPU
+  std::uint64_t seed = 0;
+  std::string method;     ///< "default" or "thesis"
+  double duration_s = 0;  ///< whole discovery, wall clock
+  std::vector<std::pair<std::string, double>> breakdown_s;  ///< where the time went, in order, seconds
+  std::vector<std::string> notes;                           ///< conditions that weaken the result: contention, throttling
+  friend bool operator==(const Provenance&, const Provenance&) = default;
+};
+
+struct Gpu {
+  std::string name;
+  std::string uuid;        ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+  std::string pci_bus_id;  ///< "0000:3b:00.0", lower case
+  std::string compute_capability;  ///< "9.0"
+  std::uint32_t sm_count = 0;
+  std::uint64_t clock_khz = 0;         ///< SM clock used to turn cycles into nanoseconds
+  std::uint64_t memory_clock_khz = 0;  ///< 0 where unknown
+  std::uint32_t memory_bus_bits = 0;   ///< 0 where unknown
+  friend bool operator==(const Gpu&, const Gpu&) = default;
+};
+
+struct Topology {
+  Provenance provenance;
+  Gpu gpu;
+  std::vector<Memory> memories;
+  std::vector<CrossCheck> crosscheck;
+  std::vector<SmPlace> sm_places;
+
+  const Memory* find(std::string_view id) const;
+  Memory* find(std::string_view id);
+  friend bool operator==(const Topology&, const Topology&) = default;
+};
+
+/// Cycles to nanoseconds at the GPU's SM clock; nothing where the clock is unknown.
+std::optional<double> cycles_to_ns(double cycles, const Gpu& gpu);
+
+}  // namespace gputopo
