@@ -1,0 +1,96 @@
+#include "store/trusted_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace gputopo::store {
+namespace {
+
+constexpr mode_t writable_by_others = S_IWGRP | S_IWOTH;
+
+std::string why(int error) {
+  return std::generic_category().message(error);
+}
+
+tl::unexpected<Refusal> refuse(std::string message) {
+  return tl::unexpected<Refusal>(Refusal{false, std::move(message)});
+}
+
+tl::unexpected<Refusal> cannot_open(const std::string& shown, int error) {
+  const bool absent = error == ENOENT || error == ENOTDIR;
+  return tl::unexpected<Refusal>(Refusal{absent, fmt::format("cannot open {}: {}", shown, why(error))});
+}
+
+// Empty where owner and mode are all right.
+std::string objection(const struct stat& status, const std::string& shown, const Environment& environment) {
+  if (!trusts_owner(environment, status.st_uid))
+    return fmt::format("{} belongs to user {}: only files of root{} are read; remove it or change its owner", shown,
+                       status.st_uid, environment.elevated ? "" : " or the user running this");
+  if ((status.st_mode & writable_by_others) != 0)
+    return fmt::format("{} is writable by others (mode {:04o}): run chmod go-w on it", shown, status.st_mode & 07777);
+  return {};
+}
+
+std::string without_trailing_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+Trusted<std::string> read_all(const Descriptor& file, const std::string& shown) {
+  std::string text(size_limit_bytes + 1, '\0');
+  std::size_t length = 0;
+  while (length < text.size()) {
+    const ssize_t got = read(file.get(), text.data() + length, text.size() - length);
+    if (got == 0) break;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return refuse(fmt::format("cannot read {}: {}", shown, why(errno)));
+    length += static_cast<std::size_t>(got);
+  }
+  // It may have grown since fstat saw it.
+  if (length > size_limit_bytes) return refuse(fmt::format("{} is over {} bytes: remove it", shown, size_limit_bytes));
+  text.resize(length);
+  return text;
+}
+
+}  // namespace
+
+Trusted<Descriptor> open_trusted_folder(const std::string& path, const Environment& environment) {
+  // O_NOFOLLOW speaks of the last component, and "link/" would have an empty one.
+  const std::string plain = without_trailing_slashes(path);
+  Descriptor folder(open(plain.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!folder.is_open()) {
+    struct stat link {};
+    if ((errno == ELOOP || errno == ENOTDIR) && lstat(plain.c_str(), &link) == 0)
+      return refuse(fmt::format("{} is {}: the store must be a folder itself", plain,
+                                S_ISLNK(link.st_mode) ? "a symbolic link" : "not a folder"));
+    return cannot_open(plain, errno);
+  }
+  struct stat status {};
+  if (fstat(folder.get(), &status) != 0) return refuse(fmt::format("cannot examine {}: {}", plain, why(errno)));
+  if (std::string message = objection(status, plain, environment); !message.empty()) return refuse(std::move(message));
+  return folder;
+}
+
+Trusted<std::string> read_trusted_file(const Descriptor& folder, const std::string& name, const std::string& shown,
+                                       const Environment& environment) {
+  const auto not_regular = [&] { return refuse(fmt::format("{} is not a regular file: remove it", shown)); };
+  struct stat status {};
+  // Opening a device can do something to it, so look before opening; the checks that count come after.
+  if (fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return cannot_open(shown, errno);
+  if (!S_ISREG(status.st_mode)) return not_regular();
+  const Descriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file.is_open()) return errno == ELOOP ? not_regular() : cannot_open(shown, errno);
+  if (fstat(file.get(), &status) != 0) return refuse(fmt::format("cannot examine {}: {}", shown, why(errno)));
+  if (!S_ISREG(status.st_mode)) return not_regular();
+  if (std::string message = objection(status, shown, environment); !message.empty()) return refuse(std::move(message));
+  if (status.st_size > static_cast<off_t>(size_limit_bytes))
+    return refuse(fmt::format("{} is over {} bytes: remove it", shown, size_limit_bytes));
+  return read_all(file, shown);
+}
+
+}  // namespace gputopo::store

@@ -1,0 +1,85 @@
+#include "topology/check.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace gputopo {
+namespace {
+
+constexpr std::size_t text_limit = 256;
+constexpr std::size_t memory_limit = 256;
+constexpr std::size_t attribute_limit = 64;
+constexpr std::uint32_t count_limit = 1U << 20;
+constexpr double value_limit = 1152921504606846976.0;  // 2^60
+
+bool is_plain(const std::string& text) {
+  return text.size() <= text_limit &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+Expected<void> wrong(std::string message) {
+  return fail(Error::Kind::bad_input, std::move(message));
+}
+
+Expected<void> not_plain(const std::string& where) {
+  return wrong(fmt::format("{} is not printable ASCII of at most {} characters", where, text_limit));
+}
+
+bool in_range(double value) {
+  return value >= -value_limit && value <= value_limit;
+}
+
+Expected<void> check_attribute(const std::string& where, const Estimate& e) {
+  if (!is_plain(e.unit)) return not_plain(where + "'s unit");
+  if (!is_plain(e.method)) return not_plain(where + "'s method");
+  const bool value_fits = !e.value || (*e.value >= 0 && in_range(*e.value));
+  const bool interval_fits = !e.interval || (in_range(e.interval->low) && in_range(e.interval->high));
+  if (!value_fits || !interval_fits) return wrong(fmt::format("{} lies outside what can be: 0 to 2^60", where));
+  return {};
+}
+
+Expected<void> check_memory(const Memory& m) {
+  if (m.id.empty() || !is_plain(m.id)) return not_plain("a memory's id");
+  if (!is_plain(m.label)) return not_plain(fmt::format("memory {}'s label", m.id));
+  if (!is_plain(m.parent)) return not_plain(fmt::format("memory {}'s parent", m.id));
+  if (!is_plain(m.physical_cache)) return not_plain(fmt::format("memory {}'s physical_cache", m.id));
+  if (m.instances_per_scope < 1 || m.instances_per_scope > count_limit)
+    return wrong(fmt::format("memory {} has {} instances", m.id, m.instances_per_scope));
+  if (m.attributes.size() > attribute_limit) return wrong(fmt::format("memory {} has too many attributes", m.id));
+  for (const auto& [name, estimate] : m.attributes) {
+    if (!is_plain(name)) return not_plain(fmt::format("an attribute's name in memory {}", m.id));
+    if (auto checked = check_attribute(fmt::format("memory {}: {}", m.id, name), estimate); !checked)
+      return checked;
+  }
+  return {};
+}
+
+Expected<void> check_parents(const Topology& t) {
+  for (const Memory& m : t.memories) {
+    std::size_t steps = 0;
+    for (const Memory* at = t.find(m.parent); at != nullptr; at = t.find(at->parent))
+      if (++steps > t.memories.size()) return wrong(fmt::format("memory {} is its own ancestor", m.id));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<void> check(const Topology& t) {
+  for (const std::string* text : {&t.gpu.name, &t.gpu.uuid, &t.gpu.pci_bus_id, &t.gpu.compute_capability,
+                                  &t.provenance.tool_name, &t.provenance.tool_version, &t.provenance.created,
+                                  &t.provenance.device, &t.provenance.driver_version, &t.provenance.method})
+    if (!is_plain(*text)) return not_plain("a text of gpu or provenance");
+  if (t.gpu.sm_count > count_limit) return wrong(fmt::format("the GPU has {} SMs", t.gpu.sm_count));
+  if (t.memories.size() > memory_limit) return wrong(fmt::format("there are {} memories", t.memories.size()));
+  std::set<std::string_view> ids;
+  for (const Memory& m : t.memories) {
+    if (auto checked = check_memory(m); !checked) return checked;
+    if (!ids.insert(m.id).second) return wrong(fmt::format("two memories are called {}", m.id));
+  }
+  return check_parents(t);
+}
+
+}  // namespace gputopo
