@@ -1,0 +1,29 @@
+// What every subcommand shares with the frame that runs it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "topology/error.hpp"
+
+namespace gputopo::cli {
+
+/// The process's exit status.
+enum class Exit {
+  done = 0,
+  failed = 1,
+  usage = 2,
+  inconclusive = 3,   ///< done, but something that was asked for couldn't be decided
+  interrupted = 130,  ///< as shells report SIGINT
+};
+
+struct Context {
+  /// What to do once the command line is understood. The chosen subcommand's callback sets it; run() calls it and
+  /// prints an Error as one line on stderr.
+  std::function<Expected<Exit>()> action;
+  const std::atomic<bool>* stop = nullptr;  ///< true after SIGINT or SIGTERM
+  bool unicode = false;                     ///< stdout is a terminal whose locale is UTF-8
+  bool stderr_is_terminal = false;
+};
+
+}  // namespace gputopo::cli

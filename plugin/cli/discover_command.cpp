@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/format_option.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/verdict.hpp"
+#include "device/open/open.hpp"
+#include "device/replay/recording_device.hpp"
+#include "experiments/discover.hpp"
+#include "files/files.hpp"
+#include "report/report.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+struct DiscoverFlags {
+  std::string device = "auto";
+  std::vector<std::string> only;
+  bool all = false;
+  std::string format;
+  std::string output;
+  std::string record;
+  std::string method = "default";
+  std::uint64_t seed = 1;
+  bool quiet = false;
+};
+
+std::string check_memory_id(const std::string& id) {
+  const auto known = experiments::memory_ids();
+  if (std::find(known.begin(), known.end(), id) != known.end()) return {};
+  return fmt::format("unknown memory '{}', choose from {}", id, fmt::join(known, ", "));
+}
+
+Expected<Topology> measure(device::Device& device, const DiscoverFlags& flags, const Context& context) {
+  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
+  experiments::DiscoverOptions options;
+  options.only = flags.only;
+  options.all = flags.all;
+  options.method = flags.method == "thesis" ? experiments::Method::thesis : experiments::Method::standard;
+  options.seed = flags.seed;
+  options.stop = context.stop;
+  options.progress = [&bar](double done, std::string_view label) { bar.show(done, label); };
+  return experiments::discover(device, options);
+}
+
+Expected<Topology> measure_and_record(device::Device& device, const DiscoverFlags& flags, const Context& context) {
+  if (flags.record.empty()) return measure(device, flags, context);
+  replay::RecordingDevice recorder(device);
+  auto topology = measure(recorder, flags, context);
+  if (topology)
+    if (auto saved = recorder.save(flags.record); !saved) return tl::unexpected<Error>(saved.error());
+  return topology;
+}
+
+void say(const std::string& line) {
+  static_cast<void>(files::write_all(2, line + "\n", "standard error"));
+}
+
+Expected<Exit> discover(const DiscoverFlags& flags, const device::Spec& spec, const Context& context) {
+  for (const std::string& path : {flags.output, flags.record})
+    if (auto ok = check_output(path); !ok) return tl::unexpected<Error>(ok.error());
+  auto opened = device::open(spec);
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  if (flags.format != "table" && !flags.quiet) say(opened->headline);
+  const auto topology = measure_and_record(*opened->device, flags, context);
+  if (!topology) return tl::unexpected<Error>(topology.error());
+  const bool to_terminal = flags.output.empty() && context.unicode;
+  const std::string text =
+      renderer(flags.format)({&*topology, 1}, {.all = flags.all, .unicode = to_terminal, .headline = opened->headline});
+  if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
+  return verdict(*topology);
+}
+
+}  // namespace
+
+void add_discover_command(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<DiscoverFlags>();
+  auto spec = std::make_shared<device::Spec>();
+  CLI::App* command = app.add_subcommand("discover", "Measure a GPU and print its memories");
+  command->add_option("--device", flags->device, "auto, cuda:N, sim:NAME, sim:FILE.json or replay:FILE")
+      ->check([spec](const std::string& text) {
+        auto parsed = device::parse_spec(text);
+        if (parsed) *spec = *parsed;
+        return parsed ? std::string() : parsed.error().message;
+      })
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  command->add_flag("--all", flags->all, "Also the slow extras: every carve-out, who shares what, the map of the chip");
+  command->add_option("--only", flags->only, "Only these memories, as in l1,l2")
+      ->delimiter(',')
+      ->check(check_memory_id)
+      ->type_name("ID,...");
+  add_format_option(*command, flags->format);
+  add_output_option(*command, flags->output);
+  command->add_option("--record", flags->record, "Keep everything the device answered in FILE, for replay:FILE")
+      ->type_name("FILE");
+  command->add_option("--method", flags->method, "Statistics: default, or thesis (geometric mapping and KS test)")
+      ->check(CLI::IsMember({"default", "thesis"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--seed", flags->seed, "Of walk orders and bootstraps")->type_name("N")->capture_default_str();
+  command->add_flag("--quiet", flags->quiet, "No progress and no remarks on stderr");
+  command->callback(
+      [flags, spec, &context] { context.action = [=, &context] { return discover(*flags, *spec, context); }; });
+}
+
+}  // namespace gputopo::cli

@@ -1,0 +1,18 @@
+// The option --format, shared by the commands that print topologies.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "report/report.hpp"
+
+namespace gputopo::cli {
+
+/// Adds `--format NAME`; anything but a known format is a usage error. `name` must outlive the parse.
+void add_format_option(CLI::App& command, std::string& name);
+
+/// The renderer of a name that add_format_option let through.
+report::Renderer renderer(const std::string& name);
+
+}  // namespace gputopo::cli

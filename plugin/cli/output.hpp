@@ -1,0 +1,22 @@
+// Where a command's data goes: stdout or the file of -o, whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "topology/error.hpp"
+
+namespace gputopo::cli {
+
+/// Adds `-o,--output FILE`.
+void add_output_option(CLI::App& command, std::string& path);
+
+/// Whether emit(path, ...) can work, asked before long work. An empty path is stdout. Error: `io`.
+Expected<void> check_output(const std::string& path);
+
+/// Writes `text` to stdout (empty path) or atomically to a file. Error: `io`, also where stdout is closed or full.
+Expected<void> emit(const std::string& path, std::string_view text);
+
+}  // namespace gputopo::cli

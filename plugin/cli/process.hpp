@@ -1,0 +1,21 @@
+// The process around the program: signals and the standard descriptors.
+#pragma once
+
+#include <atomic>
+
+namespace gputopo::cli {
+
+/// From now on the first SIGINT or SIGTERM sets the flag returned, a second one ends the process; a closed pipe is an
+/// error of write() and no signal.
+const std::atomic<bool>& install_signal_handlers();
+
+/// Occupies descriptors 0 to 2 where the caller closed them, by ones that refuse reading and writing, so that no file
+/// opened later takes a standard stream's place.
+void reserve_standard_descriptors();
+
+/// Whether stdout is a terminal whose locale is UTF-8.
+bool stdout_shows_unicode();
+
+bool stderr_is_terminal();
+
+}  // namespace gputopo::cli

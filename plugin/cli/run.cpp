@@ -1,0 +1,90 @@
+#include "cli/run.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/output.hpp"
+#include "cli/process.hpp"
+#include "files/files.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+int status(Exit exit) {
+  return static_cast<int>(exit);
+}
+
+void print_error(std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  // Nobody is left to tell if stderr is gone too.
+  static_cast<void>(files::write_all(STDERR_FILENO, "gputopo: " + message + "\n", "standard error"));
+}
+
+int report(const Error& error) {
+  print_error(error.message);
+  return status(error.kind == Error::Kind::interrupted ? Exit::interrupted : Exit::failed);
+}
+
+// The subcommand that the user was in the middle of, for the hint at its help.
+std::string command_path(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? "gputopo" : "gputopo " + chosen.front()->get_name();
+}
+
+void add_commands(CLI::App& app, Context& context) {
+#ifdef GPUTOPO_HAS_DISCOVER
+  add_discover_command(app, context);
+#endif
+  add_show_command(app, context);
+  add_devices_command(app, context);
+}
+
+int parse_and_run(int argc, const char* const* argv) {
+  Context context;
+  context.stop = &install_signal_handlers();
+  context.unicode = stdout_shows_unicode();
+  context.stderr_is_terminal = stderr_is_terminal();
+
+  CLI::App app("Measures how a GPU's memory is built: every cache, scratchpad and memory.", "gputopo");
+  app.set_version_flag("--version", std::string("gputopo ") + GPUTOPO_VERSION);
+  app.require_subcommand(1);
+  app.footer("Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but something is inconclusive, 130 interrupted.");
+  add_commands(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != 0) {
+      print_error(std::string(e.what()) + "; see '" + command_path(app) + " --help'");
+      return status(Exit::usage);
+    }
+    std::ostringstream text;
+    app.exit(e, text, text);
+    const auto written = emit({}, text.str());
+    return written ? status(Exit::done) : report(written.error());
+  }
+  const auto result = context.action();
+  return result ? status(*result) : report(result.error());
+}
+
+}  // namespace
+
+int run(int argc, const char* const* argv) {
+  reserve_standard_descriptors();
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    print_error("out of memory; free some or ask for less");
+  } catch (const std::exception& e) {
+    print_error(std::string("internal error: ") + e.what() + "; please report it with the command line");
+  }
+  return status(Exit::failed);
+}
+
+}  // namespace gputopo::cli

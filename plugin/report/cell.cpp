@@ -1,0 +1,82 @@
+#include "report/cell.hpp"
+
+#include <fmt/format.h>
+
+#include "report/text.hpp"
+
+namespace gputopo::report {
+namespace {
+
+constexpr double gibibyte = 1024.0 * 1024 * 1024;
+constexpr std::size_t note_limit = 300;
+
+std::string value_text(double value, const Estimate& e, const CellStyle& style) {
+  if (e.unit == "B" && !style.exact_sizes && value >= gibibyte) {
+    const std::string text = size_text(value);
+    return text.substr(0, text.find(" ("));
+  }
+  return style.with_unit || e.unit == "B" ? quantity_text(value, e.unit) : number_text(value);
+}
+
+std::string bound_sign(Status status, bool unicode) {
+  if (status == Status::lower_bound) return unicode ? "≥ " : ">= ";
+  if (status == Status::upper_bound) return unicode ? "≤ " : "<= ";
+  return {};
+}
+
+}  // namespace
+
+std::string status_words(const Estimate& e) {
+  switch (e.status) {
+    case Status::measured:
+    case Status::truth:
+      return {};
+    case Status::api:
+      return "told by the driver, not measured";
+    case Status::lower_bound:
+      return "at least this much: the end was not reached";
+    case Status::upper_bound:
+      return "at most this much: the change lies before the first point";
+    case Status::not_supported:
+      return "this GPU has none or doesn't let it be seen";
+    case Status::inconclusive:
+      return "inconclusive: the evidence doesn't decide";
+  }
+  return {};
+}
+
+std::string interval_suffix(const Estimate& e, bool unicode) {
+  if (!e.value || !e.interval) return {};
+  const std::string below = number_text(*e.value - e.interval->low);
+  const std::string above = number_text(e.interval->high - *e.value);
+  if (below == "0" && above == "0") return {};
+  if (below == above) return (unicode ? "±" : "+/-") + below;
+  return fmt::format("-{}/+{}", below, above);
+}
+
+Cell estimate_cell(const Estimate* estimate, const std::string& what, const CellStyle& style, Footnotes& notes) {
+  if (estimate == nullptr) return {"-", {}};
+  const Estimate& e = *estimate;
+  Cell cell;
+  if (e.status == Status::not_supported || !e.value)
+    cell.text = e.status == Status::not_supported ? "n/a" : "?";
+  else if (e.status == Status::inconclusive)
+    cell.text = "? " + value_text(*e.value, e, style);
+  else
+    cell.text = bound_sign(e.status, style.unicode) + value_text(*e.value, e, style);
+
+  std::string note = status_words(e);
+  const auto add = [&](const std::string& more) { note += (note.empty() ? "" : "; ") + more; };
+  if (!e.note.empty()) add(printable(e.note, note_limit));
+  const std::string interval = interval_suffix(e, style.unicode);
+  if (!interval.empty() && style.inline_interval) cell.text += " " + interval;
+  if (!interval.empty() && !style.inline_interval)
+    add(fmt::format("{}: between {} and {}", what, quantity_text(e.interval->low, e.unit),
+                    quantity_text(e.interval->high, e.unit)));
+  if (e.value && e.unit == "B" && !style.exact_sizes && *e.value >= gibibyte)
+    add(fmt::format("{}: exactly {} B", what, number_text(*e.value)));
+  if (!note.empty()) cell.mark = notes.mark(note);
+  return cell;
+}
+
+}  // namespace gputopo::report

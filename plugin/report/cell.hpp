@@ -1,0 +1,28 @@
+// One Estimate as it stands in the table: its value as far as its status allows, and a footnote for the rest.
+#pragma once
+
+#include <string>
+
+#include "report/footnotes.hpp"
+#include "report/grid.hpp"
+#include "topology/estimate.hpp"
+
+namespace gputopo::report {
+
+struct CellStyle {
+  bool unicode = false;
+  bool inline_interval = true;  ///< "309 -5/+12"; else the interval becomes a footnote
+  bool exact_sizes = true;      ///< else sizes from 1 GiB on give their exact bytes in a footnote
+  bool with_unit = true;        ///< cycles and nanoseconds have their unit in the column's title instead
+};
+
+/// `what` names the quantity in a footnote that is about this cell alone, as in "L2 size". A missing estimate is "-".
+Cell estimate_cell(const Estimate* estimate, const std::string& what, const CellStyle& style, Footnotes& notes);
+
+/// What a status other than `measured` and `truth` means, in words: "told by the driver, not measured".
+std::string status_words(const Estimate& estimate);
+
+/// "-5/+12", "±1" or nothing where the interval is a point as far as the value's rounding shows.
+std::string interval_suffix(const Estimate& estimate, bool unicode);
+
+}  // namespace gputopo::report

@@ -1,0 +1,44 @@
+// Cells set into aligned columns.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace gputopo::report {
+
+/// What stands in one field. The mark (a footnote's) follows the text but doesn't disturb its alignment.
+struct Cell {
+  std::string text;
+  std::string mark;
+};
+
+enum class Align { left, right };
+
+struct Column {
+  std::string title;
+  Align align = Align::left;
+};
+
+/// A title row, a rule and the rows. Rows may be shorter than `columns`.
+class Grid {
+ public:
+  explicit Grid(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+  /// Widest line in columns of a terminal.
+  std::size_t width() const;
+  /// Lines without trailing spaces, each ending in a newline. `rule` is the character of the line under the titles.
+  std::string text(const char* rule) const;
+
+ private:
+  struct Width {
+    std::size_t text = 0;
+    std::size_t mark = 0;
+  };
+  std::vector<Width> widths() const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace gputopo::report

@@ -1,0 +1,37 @@
+// Renderers: topologies as text for people and programs. One file a format, all behind one function type.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "topology/topology.hpp"
+
+namespace gputopo::report {
+
+struct Options {
+  bool all = false;      ///< table: also the carve-outs, who shares what, cross-checks and where the time went
+  bool unicode = false;  ///< table: may use characters beyond ASCII
+  std::string headline;  ///< table, for a single topology: its first line; empty: made from the topology
+};
+
+/// Text of every topology given, ending in a newline. Never fails: odd values are shown as they are, control
+/// characters are replaced.
+using Renderer = std::string (*)(std::span<const Topology> topologies, const Options& options);
+
+std::string render_table(std::span<const Topology> topologies, const Options& options);
+/// One topology is an object of schema gputopo-topology/1; several are an array of such objects.
+std::string render_json(std::span<const Topology> topologies, const Options& options);
+
+struct Format {
+  std::string_view name;
+  Renderer render;
+};
+
+/// Every format by the name that --format takes; the first is the default.
+std::span<const Format> formats();
+
+/// Nothing where there is no format of that name.
+const Format* find_format(std::string_view name);
+
+}  // namespace gputopo::report

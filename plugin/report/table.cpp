@@ -1,0 +1,126 @@
+#include <array>
+
+#include <fmt/format.h>
+
+#include "report/cell.hpp"
+#include "report/footnotes.hpp"
+#include "report/grid.hpp"
+#include "report/report.hpp"
+#include "report/table_extras.hpp"
+#include "report/text.hpp"
+
+namespace gputopo::report {
+namespace {
+
+constexpr std::size_t label_limit = 28;
+
+struct Detail {
+  bool full_labels;
+  bool inline_interval;
+  bool exact_sizes;
+};
+
+// From the fullest to the narrowest; the first that fits is taken.
+constexpr std::array<Detail, 4> details{
+    {{true, true, true}, {false, true, true}, {false, false, true}, {false, false, false}}};
+
+std::string label_of(const Memory& m, const Detail& detail) {
+  std::string label = printable(m.label.empty() ? m.id : m.label, label_limit);
+  if (!detail.full_labels && label.ends_with(" cache")) label.resize(label.size() - 6);
+  return label;
+}
+
+Cell nanoseconds(const Estimate* latency, const Gpu& gpu) {
+  if (latency == nullptr || !latency->value || latency->unit != "cycles") return {"-", {}};
+  const auto ns = cycles_to_ns(*latency->value, gpu);
+  return {ns ? number_text(*ns) : "-", {}};
+}
+
+// The first memory listed that is the same physical cache, by its id; nothing for that first one itself.
+std::string same_as(const Topology& topology, const Memory& memory) {
+  if (memory.physical_cache.empty()) return {};
+  for (const Memory& other : topology.memories) {
+    if (&other == &memory) break;
+    if (other.physical_cache == memory.physical_cache) return printable(other.id, label_limit);
+  }
+  return {};
+}
+
+Grid memory_grid(const Topology& topology, const Detail& detail, bool unicode, Footnotes& notes) {
+  Grid grid({{"Memory"},
+             {"Size"},
+             {"Line", Align::right},
+             {"Sector", Align::right},
+             {"Cycles", Align::right},
+             {"ns", Align::right},
+             {"Miss +", Align::right},
+             {"Scope"},
+             {"Same as"}});
+  const CellStyle style{unicode, detail.inline_interval, detail.exact_sizes, false};
+  for (const Memory& m : topology.memories) {
+    const std::string label = label_of(m, detail);
+    const auto cell = [&](const char* attribute, const char* name) {
+      return estimate_cell(m.find(attribute), label + " " + name, style, notes);
+    };
+    grid.add({{label, {}},
+              cell("size", "size"),
+              cell("line_size", "line"),
+              cell("sector_size", "sector"),
+              cell("latency", "latency"),
+              nanoseconds(m.find("latency"), topology.gpu),
+              cell("miss_penalty", "miss penalty"),
+              {scope_text(m), {}},
+              {same_as(topology, m), {}}});
+  }
+  return grid;
+}
+
+bool all_truth(const Topology& topology) {
+  bool any = false;
+  for (const Memory& m : topology.memories)
+    for (const auto& [name, estimate] : m.attributes) {
+      if (estimate.status != Status::truth && estimate.status != Status::not_supported) return false;
+      any = true;
+    }
+  return any;
+}
+
+std::string lines_of(std::string_view text, std::size_t indent = 0) {
+  std::string out;
+  for (const std::string& line : wrap(text, table_width, indent)) out += line + '\n';
+  return out;
+}
+
+std::string one_table(const Topology& topology, const Options& options, const std::string& first_line) {
+  const char* rule = options.unicode ? "─" : "-";
+  std::string text = lines_of(first_line);
+  text += lines_of(gpu_facts(topology));
+  if (all_truth(topology)) text += "These are the model's own specifications; nothing was measured.\n";
+  text += '\n';
+  for (const Detail& detail : details) {
+    Footnotes notes(options.unicode);
+    const Grid grid = memory_grid(topology, detail, options.unicode, notes);
+    if (grid.width() > table_width && &detail != &details.back()) continue;
+    text += grid.text(rule);
+    const std::string footnotes = notes.text(table_width);
+    if (!footnotes.empty()) text += '\n' + footnotes;
+    break;
+  }
+  for (const std::string& note : topology.provenance.notes) text += lines_of("Note: " + printable(note, 400), 6);
+  if (options.all) text += table_extras(topology, options);
+  return text;
+}
+
+}  // namespace
+
+std::string render_table(std::span<const Topology> topologies, const Options& options) {
+  std::string text;
+  for (const Topology& topology : topologies) {
+    if (!text.empty()) text += '\n';
+    const bool given = topologies.size() == 1 && !options.headline.empty();
+    text += one_table(topology, options, given ? options.headline : headline(topology));
+  }
+  return text;
+}
+
+}  // namespace gputopo::report

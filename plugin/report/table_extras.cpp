@@ -1,0 +1,121 @@
+#include "report/table_extras.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "report/cell.hpp"
+#include "report/grid.hpp"
+#include "report/text.hpp"
+
+namespace gputopo::report {
+namespace {
+
+constexpr std::array<std::string_view, 5> main_attributes{"size", "line_size", "sector_size", "latency",
+                                                          "miss_penalty"};
+
+std::string titled(const std::string& title, const std::string& body) {
+  return body.empty() ? std::string() : "\n" + title + "\n" + body;
+}
+
+std::string with_notes(const Grid& grid, const Footnotes& notes, const Options& options) {
+  return grid.text(options.unicode ? "─" : "-") + notes.text(table_width);
+}
+
+std::string further_attributes(const Topology& topology, const Options& options) {
+  Grid grid({{"Memory"}, {"Attribute"}, {"Value"}, {"Method"}});
+  Footnotes notes(options.unicode);
+  bool any = false;
+  for (const Memory& m : topology.memories)
+    for (const auto& [name, estimate] : m.attributes) {
+      if (std::find(main_attributes.begin(), main_attributes.end(), name) != main_attributes.end()) continue;
+      any = true;
+      const CellStyle style{options.unicode, true, true, true};
+      grid.add({{printable(m.id, 20), {}},
+                {printable(name, 24), {}},
+                estimate_cell(&estimate, m.id + " " + name, style, notes),
+                {printable(estimate.method, 20), {}}});
+    }
+  return any ? with_notes(grid, notes, options) : std::string();
+}
+
+std::string carve_outs(const Memory& m, const Options& options) {
+  Grid grid({{"Asked", Align::right}, {"Shared memory"}, {"Left to the cache"}, {"Reserved"}});
+  Footnotes notes(options.unicode);
+  const CellStyle style{options.unicode, true, true, true};
+  for (const CarveOut& c : m.carve_outs)
+    grid.add({{fmt::format("{} %", c.requested_percent), {}},
+              estimate_cell(&c.shared_bytes, "shared memory", style, notes),
+              estimate_cell(&c.usable_bytes, "left to the cache", style, notes),
+              estimate_cell(&c.reserved_bytes, "reserved", style, notes)});
+  return m.carve_outs.empty() ? std::string() : with_notes(grid, notes, options);
+}
+
+std::string groups(const Memory& m) {
+  std::string text;
+  for (std::size_t i = 0; i < m.sm_groups.size(); ++i) {
+    const std::string line = fmt::format("  {:>3}: {:>3} SMs: {}", i, m.sm_groups[i].size(), sm_list(m.sm_groups[i]));
+    for (const std::string& part : wrap(line, table_width, 16)) text += part + '\n';
+  }
+  return text;
+}
+
+std::string cross_checks(const Topology& topology, const Options& options) {
+  if (topology.crosscheck.empty()) return {};
+  Grid grid({{"Memory"},
+             {"Size"},
+             {"Loads", Align::right},
+             {"Timing", Align::right},
+             {"Counter", Align::right},
+             {"Verdict"},
+             {"Metric"}});
+  for (const CrossCheck& c : topology.crosscheck)
+    grid.add({{printable(c.memory, 16), {}},
+              {size_text(static_cast<double>(c.size_bytes)), {}},
+              {fmt::format("{}", c.loads), {}},
+              {number_text(c.by_timing), {}},
+              {number_text(c.by_counter), {}},
+              {printable(c.verdict, 20), {}},
+              {printable(c.metric, 60), {}}});
+  return grid.text(options.unicode ? "─" : "-");
+}
+
+std::string breakdown(const Provenance& p, const Options& options) {
+  if (p.breakdown_s.empty()) return {};
+  Grid grid({{"Part"}, {"ms", Align::right}});
+  for (const auto& [part, seconds] : p.breakdown_s)
+    grid.add({{printable(part, 40), {}}, {fmt::format("{:.1f}", seconds * 1e3), {}}});
+  grid.add({{"all", {}}, {fmt::format("{:.1f}", p.duration_s * 1e3), {}}});
+  return grid.text(options.unicode ? "─" : "-");
+}
+
+}  // namespace
+
+std::string sm_list(const std::vector<std::uint32_t>& sms) {
+  std::vector<std::uint32_t> sorted = sms;
+  std::sort(sorted.begin(), sorted.end());
+  std::string text;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
+    if (!text.empty()) text += ' ';
+    text += last == i ? fmt::format("{}", sorted[i]) : fmt::format("{}-{}", sorted[i], sorted[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string table_extras(const Topology& topology, const Options& options) {
+  std::string text = titled("Further attributes", further_attributes(topology, options));
+  for (const Memory& m : topology.memories) {
+    const std::string name = printable(m.label.empty() ? m.id : m.label, 28);
+    text += titled(name + " by shared-memory carve-out", carve_outs(m, options));
+    text += titled(name + ": SMs that share one", groups(m));
+  }
+  text += titled("Timing against hardware counters", cross_checks(topology, options));
+  text += titled("Where the time went", breakdown(topology.provenance, options));
+  return text;
+}
+
+}  // namespace gputopo::report

@@ -1,0 +1,19 @@
+// What the table adds under --all: further attributes, carve-outs, who shares what, cross-checks, where the time went.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "report/report.hpp"
+
+namespace gputopo::report {
+
+inline constexpr std::size_t table_width = 100;
+
+/// Each part begins with an empty line and a title; parts without data are left out.
+std::string table_extras(const Topology& topology, const Options& options);
+
+/// "0 1 16-19": ascending SM ids with ranges.
+std::string sm_list(const std::vector<std::uint32_t>& sms);
+
+}  // namespace gputopo::report

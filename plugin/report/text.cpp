@@ -1,0 +1,111 @@
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace gputopo::report {
+namespace {
+
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+}  // namespace
+
+std::string number_text(double value) {
+  if (!std::isfinite(value)) return "?";
+  if (std::fabs(value) >= 1e15) return fmt::format("{:.4g}", value);
+  std::string text = fmt::format("{:.1f}", value);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text == "-0" ? "0" : text;
+}
+
+std::string size_text(double bytes) {
+  constexpr std::array<const char*, 6> units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (!(bytes >= 1024)) return number_text(bytes) + " B";
+  double scaled = bytes / 1024;
+  std::size_t unit = 0;
+  while (scaled >= 1024 && unit + 1 < units.size()) {
+    scaled /= 1024;
+    ++unit;
+  }
+  if (scaled == std::floor(scaled)) return fmt::format("{} {}", number_text(scaled), units[unit]);
+  return fmt::format("{:.1f} {} ({} B)", scaled, units[unit], number_text(bytes));
+}
+
+std::string quantity_text(double value, std::string_view unit) {
+  if (unit == "B") return size_text(value);
+  if (unit.empty()) return number_text(value);
+  return fmt::format("{} {}", number_text(value), unit);
+}
+
+std::string scope_text(const Memory& memory) {
+  std::string name(to_string(memory.scope));
+  if (memory.scope == Scope::partition) return memory.instances_per_scope == 1 ? "L2 partition" : "partition";
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (memory.instances_per_scope == 1) return name;
+  return fmt::format("{} per {}", memory.instances_per_scope, name);
+}
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
+}
+
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string out;
+  std::size_t width = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (!is_continuation(c) && ++width > limit) return out + "...";
+    out += byte < 0x20 || byte == 0x7F ? '?' : c;
+  }
+  return out;
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent) {
+  std::vector<std::string> lines;
+  std::string line;
+  const auto start = [&] { return lines.empty() ? std::string() : std::string(indent, ' '); };
+  bool has_word = false;
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    if (has_word && display_width(line) + 1 + display_width(word) > width) {
+      lines.push_back(line);
+      line = start();
+      has_word = false;
+    }
+    if (has_word) line += ' ';
+    line += word;
+    has_word = true;
+  }
+  if (has_word) lines.push_back(line);
+  return lines;
+}
+
+std::string headline(const Topology& topology) {
+  const std::string name = topology.gpu.name.empty() ? "unnamed GPU" : printable(topology.gpu.name, 60);
+  const Provenance& p = topology.provenance;
+  if (p.device == "replay")
+    return fmt::format("{} (replayed from a recording of a {} GPU)", name, p.simulated ? "simulated" : "real");
+  return fmt::format("{} ({})", name, p.simulated ? "simulated" : "real GPU");
+}
+
+std::string gpu_facts(const Topology& topology) {
+  const Gpu& gpu = topology.gpu;
+  std::string text;
+  const auto add = [&](const std::string& fact) { text += (text.empty() ? "" : ", ") + fact; };
+  if (!gpu.compute_capability.empty()) add("compute capability " + printable(gpu.compute_capability, 12));
+  if (gpu.sm_count != 0)
+    add(fmt::format("{} SMs{}", gpu.sm_count,
+                    gpu.clock_khz == 0 ? "" : fmt::format(" at {} MHz", gpu.clock_khz / 1000)));
+  if (!topology.provenance.driver_version.empty()) add("driver " + printable(topology.provenance.driver_version, 24));
+  return text;
+}
+
+}  // namespace gputopo::report

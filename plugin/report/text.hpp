@@ -1,0 +1,41 @@
+// Numbers and words for people. Sizes in bytes, times in cycles or nanoseconds.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/topology.hpp"
+
+namespace gputopo::report {
+
+/// "246656 B" exactly; from 1 KiB on with a rounded binary unit before it: "240.9 KiB (246656 B)". A multiple of the
+/// unit needs no second form: "60 MiB".
+std::string size_text(double bytes);
+
+/// At most one decimal, none where it is zero: "38", "281.5".
+std::string number_text(double value);
+
+/// A value with its unit: sizes as size_text, everything else as number and unit.
+std::string quantity_text(double value, std::string_view unit);
+
+/// "SM", "TPC", "GPC" or "GPU"; "2 per SM" where there are several instances.
+std::string scope_text(const Memory& memory);
+
+/// Columns that the text takes in a terminal: code points, for the characters used here.
+std::size_t display_width(std::string_view text);
+
+/// The text without control characters, so that a file's text can't steer a terminal; at most `limit` code points.
+std::string printable(std::string_view text, std::size_t limit);
+
+/// Breaks at spaces into lines of at most `width` columns; later lines start with `indent` spaces.
+std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent);
+
+/// "NVIDIA H200 (real GPU)" or "(simulated)", from a topology's provenance.
+std::string headline(const Topology& topology);
+
+/// "compute capability 9.0, 132 SMs at 1980 MHz, driver 580.1", as far as it is known.
+std::string gpu_facts(const Topology& topology);
+
+}  // namespace gputopo::report

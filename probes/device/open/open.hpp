@@ -1,0 +1,39 @@
+// Opens a device by its name and lists those that can be opened.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "device/open/spec.hpp"
+#include "topology/error.hpp"
+
+namespace gputopo::device {
+
+struct Opened {
+  std::unique_ptr<Device> device;
+  std::string headline;  ///< one line for the user: which GPU this is, and whether it is real, simulated or recorded
+};
+
+/// The model that `auto` falls back to.
+inline constexpr const char* fallback_model = "h200";
+
+/// Opens what `spec` names. `automatic` is the first real GPU that opens; on a machine without any (no driver, no GPU)
+/// it is the simulated fallback, and the headline says why. GPUs that exist but can't be used are an error.
+Expected<Opened> open(const Spec& spec);
+
+struct Listed {
+  std::string spec;  ///< what to pass to parse_spec
+  DeviceInfo info;
+};
+
+struct DeviceList {
+  std::vector<Listed> real;
+  std::vector<Listed> simulated;  ///< the built-in models
+  std::string no_real_reason;     ///< why `real` is empty, for the user
+};
+
+DeviceList list_devices();
+
+}  // namespace gputopo::device

@@ -1,0 +1,42 @@
+// A recording: every program a device ran, with its answer, so that a discovery can be repeated without the device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/device.hpp"
+#include "program/program.hpp"
+#include "topology/error.hpp"
+
+namespace gputopo::replay {
+
+inline constexpr std::string_view recording_schema = "gputopo-recording/1";
+inline constexpr std::size_t recording_limit_bytes = std::size_t{64} << 20;
+
+/// One run of one program.
+struct Run {
+  std::uint64_t hash = 0;  ///< program::hash of the program
+  std::string label;       ///< the program's, for readers of the file
+  program::ProgramTrace trace;
+  friend bool operator==(const Run&, const Run&) = default;
+};
+
+struct Recording {
+  device::DeviceInfo info;  ///< of the device that was recorded, with its own kind
+  std::vector<Run> runs;    ///< in the order they were asked for
+};
+
+/// The file's text: JSON, one line a run, with a checksum at the end (docs/formats.md).
+std::string to_text(const Recording& recording);
+
+/// The reverse of to_text, bit for bit. `bad_input` where the text is cut short, altered, of another schema or larger
+/// than any discovery.
+Expected<Recording> parse_recording(std::string_view text);
+
+/// Reads a recording; errors name the file. `io` or `bad_input`.
+Expected<Recording> load_recording(const std::string& path);
+
+}  // namespace gputopo::replay

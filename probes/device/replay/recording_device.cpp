@@ -1,0 +1,21 @@
+#include "device/replay/recording_device.hpp"
+
+#include "files/files.hpp"
+
+namespace gputopo::replay {
+
+RecordingDevice::RecordingDevice(device::Device& inner) : inner_(inner), recording_{inner.info(), {}} {}
+
+Expected<std::vector<program::ProgramTrace>> RecordingDevice::run(const program::Batch& batch) {
+  auto traces = inner_.run(batch);
+  if (!traces) return traces;
+  for (std::size_t i = 0; i < traces->size() && i < batch.size(); ++i)
+    recording_.runs.push_back({program::hash(batch[i]), batch[i].label, (*traces)[i]});
+  return traces;
+}
+
+Expected<void> RecordingDevice::save(const std::string& path) const {
+  return files::write_atomically(path, to_text(recording_));
+}
+
+}  // namespace gputopo::replay

@@ -1,0 +1,28 @@
+// Wraps any device and keeps what it answered.
+#pragma once
+
+#include <string>
+
+#include "device/device.hpp"
+#include "device/replay/recording.hpp"
+
+namespace gputopo::replay {
+
+/// Passes every batch on to `inner` and keeps the traces of those that succeeded. `inner` must outlive it.
+class RecordingDevice : public device::Device {
+ public:
+  explicit RecordingDevice(device::Device& inner);
+
+  const device::DeviceInfo& info() const override { return inner_.info(); }
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override;
+
+  const Recording& recording() const { return recording_; }
+  /// Writes what was recorded so far, atomically. Error: `io`.
+  Expected<void> save(const std::string& path) const;
+
+ private:
+  device::Device& inner_;
+  Recording recording_;
+};
+
+}  // namespace gputopo::replay

@@ -1,0 +1,48 @@
+#include "device/replay/replay_device.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace gputopo::replay {
+
+ReplayDevice::ReplayDevice(Recording recording) : recording_(std::move(recording)), info_(recording_.info) {
+  info_.kind = "replay";
+  for (std::size_t i = 0; i < recording_.runs.size(); ++i) answers_[recording_.runs[i].hash].runs.push_back(i);
+}
+
+Expected<program::ProgramTrace> ReplayDevice::answer(const program::Program& program) {
+  const auto found = answers_.find(program::hash(program));
+  if (found == answers_.end() || found->second.next == found->second.runs.size())
+    return fail(Error::Kind::bad_input,
+                fmt::format("the recording doesn't hold the program '{}': it was recorded by another version or with "
+                            "other options; record again with --record",
+                            program.label));
+  const program::ProgramTrace& trace = recording_.runs[found->second.runs[found->second.next++]].trace;
+  // A file can be altered so that its checksum fits; what reads the trace relies on its shape.
+  if (trace.phases.size() != program.phases.size() || trace.agent_sms.size() != program.agents.size())
+    return fail(Error::Kind::bad_input,
+                fmt::format("the recorded run of '{}' has another shape than the program; record again with --record",
+                            program.label));
+  return trace;
+}
+
+Expected<std::vector<program::ProgramTrace>> ReplayDevice::run(const program::Batch& batch) {
+  std::vector<program::ProgramTrace> traces;
+  traces.reserve(batch.size());
+  for (const program::Program& program : batch) {
+    if (auto ok = program::validate(program); !ok) return tl::unexpected<Error>(ok.error());
+    auto trace = answer(program);
+    if (!trace) return tl::unexpected<Error>(trace.error());
+    traces.push_back(std::move(*trace));
+  }
+  return traces;
+}
+
+Expected<std::unique_ptr<device::Device>> open_replay(const std::string& path) {
+  auto recording = load_recording(path);
+  if (!recording) return tl::unexpected<Error>(recording.error());
+  return std::make_unique<ReplayDevice>(std::move(*recording));
+}
+
+}  // namespace gputopo::replay

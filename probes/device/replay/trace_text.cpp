@@ -1,0 +1,99 @@
+#include "device/replay/trace_text.hpp"
+
+#include <array>
+#include <limits>
+
+#include "device/replay/integer_text.hpp"
+
+namespace gputopo::replay {
+namespace {
+
+using program::LatencyCount;
+using program::PhaseTrace;
+
+std::string encode_histogram(const std::vector<LatencyCount>& histogram) {
+  std::string text;
+  std::uint32_t before = 0;
+  for (const LatencyCount& bin : histogram) {
+    append_number(text, bin.latency_cycles - before);
+    append_number(text, bin.count);
+    before = bin.latency_cycles;
+  }
+  return text;
+}
+
+std::optional<std::vector<LatencyCount>> decode_histogram(std::string_view text, std::size_t limit) {
+  std::vector<LatencyCount> histogram;
+  std::uint64_t latency = 0;
+  while (!text.empty()) {
+    if (histogram.size() == limit) return std::nullopt;
+    const auto step = take_number(text);
+    if (!step || (*step == 0 && !histogram.empty())) return std::nullopt;
+    const auto count = take_number(text);
+    if (!count || *step > std::numeric_limits<std::uint32_t>::max() - latency) return std::nullopt;
+    latency += *step;
+    histogram.push_back({static_cast<std::uint32_t>(latency), *count});
+  }
+  return histogram;
+}
+
+std::string encode_phase(const PhaseTrace& phase) {
+  std::string text;
+  append_number(text, phase.loads);
+  text += ',';
+  append_number(text, phase.cycles);
+  text += ',' + encode_list(phase.latencies) + ',' + encode_histogram(phase.histogram);
+  while (text.back() == ',') text.pop_back();
+  return text;
+}
+
+// Cuts `text` at the first `separator`; gives the part before it.
+std::string_view cut(std::string_view& text, char separator) {
+  const std::size_t at = text.find(separator);
+  const std::string_view head = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return head;
+}
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  const auto value = take_number(text);
+  return text.empty() ? value : std::nullopt;
+}
+
+std::optional<PhaseTrace> decode_phase(std::string_view text, std::size_t& budget) {
+  const auto loads = whole_number(cut(text, ','));
+  const auto cycles = whole_number(cut(text, ','));
+  if (!loads || !cycles) return std::nullopt;
+  auto latencies = decode_list(cut(text, ','), budget);
+  if (!latencies) return std::nullopt;
+  budget -= latencies->size();
+  auto histogram = decode_histogram(cut(text, ','), budget);
+  if (!histogram || !text.empty()) return std::nullopt;
+  budget -= histogram->size();
+  return PhaseTrace{*loads, *cycles, std::move(*latencies), std::move(*histogram)};
+}
+
+}  // namespace
+
+std::string encode_phases(const program::ProgramTrace& trace) {
+  std::string text;
+  for (const PhaseTrace& phase : trace.phases) {
+    if (!text.empty()) text += ';';
+    text += encode_phase(phase);
+  }
+  return text;
+}
+
+std::optional<std::vector<PhaseTrace>> decode_phases(std::string_view text, std::size_t& budget) {
+  std::vector<PhaseTrace> phases;
+  while (!text.empty()) {
+    if (budget == 0) return std::nullopt;
+    --budget;
+    auto phase = decode_phase(cut(text, ';'), budget);
+    if (!phase) return std::nullopt;
+    phases.push_back(std::move(*phase));
+  }
+  return phases;
+}
+
+}  // namespace gputopo::replay

@@ -1,0 +1,21 @@
+// One program's trace as short text: what a recording keeps for each run (docs/formats.md).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "program/program.hpp"
+
+namespace gputopo::replay {
+
+/// Phases are separated by ';'. A phase is `loads,cycles,latencies,histogram`, with empty fields at its end left out:
+/// loads and cycles are numbers, latencies a list, the histogram pairs of numbers (latency less the one before, count).
+std::string encode_phases(const program::ProgramTrace& trace);
+
+/// The reverse, into ProgramTrace::phases. `budget` is how many numbers may still be decoded in all; it is lowered by
+/// those read. Nothing where the text isn't a trace or the budget is spent.
+std::optional<std::vector<program::PhaseTrace>> decode_phases(std::string_view text, std::size_t& budget);
+
+}  // namespace gputopo::replay
