@@ -1,0 +1,65 @@
+// One instance of a cache: tags, sectors and replacement state. No latencies, no levels.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device/sim/model.hpp"
+#include "device/sim/random.hpp"
+#include "device/sim/set_index.hpp"
+
+namespace gputopo::sim {
+
+/// A set-associative array of lines with sectors.
+///
+/// A line is identified by its number (address / line size) and a tag class: lines of different classes share sets and
+/// capacity and never hit each other. Sectors of a line are bits of a mask.
+class CacheArray {
+ public:
+  CacheArray(const Organisation& organisation, std::uint64_t lines);
+
+  /// Looks the sectors up; brings line and sectors in where they are missing. True where all were there.
+  bool access(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random);
+  /// The same for a load that isn't worth keeping: a line that it brings in is the next to go (under LRU), and one that
+  /// is there grows no younger.
+  void pass(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random);
+  /// Looks the sectors up and changes nothing.
+  bool contains(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors) const;
+  void clear();
+  const SetIndex& index() const { return index_; }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffU;
+
+  static std::uint64_t key_of(std::uint64_t line, std::uint32_t tag_class) { return (line << 3 | tag_class) + 1; }
+  std::uint32_t find(std::uint64_t key, std::uint32_t set) const;
+  std::uint32_t victim(std::uint32_t set, Random& random);
+  void touch(std::uint32_t slot, std::uint32_t set);
+  std::uint32_t bring_in(std::uint64_t key, std::uint32_t set, std::uint32_t sectors, Random& random);
+
+  void list_touch(std::uint32_t slot, std::uint32_t set);
+  void list_append(std::uint32_t slot, std::uint32_t set);
+  void tree_touch(std::uint32_t way, std::uint32_t set);
+  std::uint32_t tree_victim(std::uint32_t set) const;
+
+  std::uint32_t table_home(std::uint64_t key) const {
+    return static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ULL) >> table_shift_);
+  }
+  void table_insert(std::uint32_t slot);
+  void table_erase(std::uint32_t slot);
+
+  SetIndex index_;
+  Replacement replacement_;
+  std::vector<std::uint64_t> keys_;     // by slot; 0: empty
+  std::vector<std::uint32_t> sectors_;  // by slot
+  std::vector<std::uint32_t> filled_;   // by set: slots in use; they fill in order
+  std::vector<std::uint32_t> hand_;     // by set: LRU's most recent slot, FIFO's next way, not-most-recent's last slot
+  std::vector<std::uint32_t> next_, previous_;  // LRU: each set's slots in a ring, from most to least recent
+  std::vector<std::uint64_t> tree_;             // tree pseudo-LRU: one bit an inner node
+  std::uint32_t tree_leaves_ = 0;
+  std::uint32_t tree_words_ = 0;
+  std::vector<std::uint32_t> table_;  // sets with many ways: open addressing from key to slot + 1
+  std::uint32_t table_shift_ = 0;
+};
+
+}  // namespace gputopo::sim

@@ -1,0 +1,212 @@
+#include "device/sim/model.hpp"
+
+#include <cmath>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "device/sim/builtin.hpp"
+#include "device/sim/random.hpp"
+#include "device/sim/reader.hpp"
+
+namespace gputopo::sim {
+namespace {
+
+constexpr std::string_view schema = "gputopo-model/1";
+constexpr std::size_t file_limit_bytes = std::size_t{1} << 20;
+constexpr int depth_limit = 12;
+constexpr std::size_t message_limit = 400;
+
+// Errors are one printable line, whatever the file holds.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
+  if (text.size() > message_limit) text = text.substr(0, message_limit) + "...";
+  return text;
+}
+
+// A GPU-like UUID that depends on the model's name alone.
+std::string uuid_of(std::string_view name) {
+  std::uint64_t h = 0x6770752d73696dULL;
+  for (const char c : name) h = mix(h ^ static_cast<unsigned char>(c));
+  const std::uint64_t g = mix(h);
+  return fmt::format("GPU-{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", h >> 32, h >> 16 & 0xffff, h & 0xffff, g >> 48,
+                     g & 0xffffffffffffULL);
+}
+
+void read_gpu(Fields& root, Model& model) {
+  Fields fields(root.require("gpu", "add the GPU's name, sm_count and memory"), root.at("gpu"));
+  Gpu& g = model.gpu;
+  g.name = read_text(fields.require("name", "write the GPU's name"), fields.at("name"));
+  g.uuid = uuid_of(model.name);
+  g.compute_capability = fields.text("compute_capability", "");
+  g.sm_count = static_cast<std::uint32_t>(
+      read_count(fields.require("sm_count", "write the number of SMs"), fields.at("sm_count"), {1, most_sms}));
+  g.clock_khz = fields.count("clock_khz", {0, 1e8}, 0);
+  g.memory_clock_khz = fields.count("memory_clock_khz", {0, 1e8}, 0);
+  g.memory_bus_bits = static_cast<std::uint32_t>(fields.count("memory_bus_bits", {0, 65536}, 0));
+  model.memory_bytes = read_bytes(fields.require("memory", "write the device memory's bytes"), fields.at("memory"),
+                                  {0x1p20, most_memory_bytes});
+  model.api_l2_bytes = fields.bytes("l2", {0, most_cache_bytes}, 0);
+  fields.finish();
+}
+
+void read_background(Fields& root, Model& model) {
+  const Json* j = root.find("background");
+  if (j == nullptr) return;
+  Fields fields(*j, root.at("background"));
+  model.background.constant_offset_bytes = fields.bytes("constant_offset", {0, 65536}, 0);
+  model.background.constant_bytes = fields.bytes("constants", {0, 65536}, 0);
+  model.background.code_bytes = fields.bytes("code", {0, 0x1p20}, 0);
+  if (model.background.code_bytes != 0 && !model.execution)
+    refuse(fields.at("code"), "there is no instruction path", "add /paths/instruction or remove this");
+  if (model.background.constant_bytes != 0 && !model.path(program::Path::constant))
+    refuse(fields.at("constants"), "there is no constant path", "add /paths/constant or remove this");
+  fields.finish();
+}
+
+void read_noise(Fields& root, Model& model) {
+  const Json* j = root.find("noise");
+  if (j == nullptr) return;
+  Fields fields(*j, root.at("noise"));
+  NoiseModel& n = model.noise;
+  if (const Json* jitter = fields.find("jitter"))
+    n.jitter = read_choice<JitterKind>(
+        *jitter, fields.at("jitter"),
+        {{"none", JitterKind::none}, {"gaussian", JitterKind::gaussian}, {"uniform", JitterKind::uniform}});
+  n.jitter_cycles = fields.number("cycles", {0, 10000}, n.jitter == JitterKind::none ? 0 : 1);
+  if (n.jitter == JitterKind::uniform && std::floor(n.jitter_cycles) != n.jitter_cycles)
+    refuse(fields.at("cycles"), "uniform jitter comes in whole cycles", "write a whole number");
+  n.outlier_probability = fields.number("outlier_probability", {0, 1}, 0);
+  n.outlier_cycles = fields.number("outlier_cycles", {0, most_cycles}, 0);
+  n.seed = fields.count("seed", {}, 1);
+  fields.finish();
+}
+
+void read_distance(Fields& root, Model& model) {
+  const Json* j = root.find("distance");
+  if (j == nullptr) return;
+  Fields fields(*j, root.at("distance"));
+  DistanceModel& d = model.distance;
+  d.slice_bytes = fields.bytes("slice", {32, 0x1p30}, 128);
+  const Range range{0, 10000};
+  d.partition_cycles = fields.number("partition", range, 0);
+  d.gpc_cycles = fields.number("gpc", range, 0);
+  d.cpc_cycles = fields.number("cpc", range, 0);
+  d.tpc_cycles = fields.number("tpc", range, 0);
+  d.sm_cycles = fields.number("sm", range, 0);
+  for (const auto& [cycles, scope] :
+       {std::pair{d.partition_cycles, Scope::partition}, std::pair{d.gpc_cycles, Scope::gpc},
+        std::pair{d.cpc_cycles, Scope::cpc}, std::pair{d.tpc_cycles, Scope::tpc}})
+    if (cycles != 0 && sm_groups(model, scope).empty())
+      refuse(fields.at(to_string(scope)), "the model has no groups of that kind",
+             fmt::format("add /groups/{} or remove this", to_string(scope)));
+  fields.finish();
+}
+
+void read_limits(Fields& root, Model& model) {
+  model.texture_elements = model.path(program::Path::texture) ? std::uint64_t{1} << 27 : 0;
+  model.largest_buffer_bytes = std::min(model.memory_bytes / 4 * 3, std::uint64_t{1} << 40);
+  model.largest_recording = 16384;
+  const Json empty = Json::object();
+  const Json* j = root.find("limits");
+  Fields fields(j == nullptr ? empty : *j, root.at("limits"));
+  model.constant_bytes_per_module = fields.bytes("constant_bank", {4, 0x1p24}, 65536);
+  model.constant_modules = static_cast<std::uint32_t>(fields.count("constant_modules", {1, 1024}, 8));
+  model.texture_elements = fields.count("texture_elements", {0, 0x1p40}, model.texture_elements);
+  model.largest_buffer_bytes = fields.bytes(
+      "largest_buffer", {4, std::min(0x1p40, static_cast<double>(model.memory_bytes))}, model.largest_buffer_bytes);
+  model.largest_recording =
+      static_cast<std::uint32_t>(fields.count("largest_recording", {1, 0x1p24}, model.largest_recording));
+  model.warps_per_block = static_cast<std::uint32_t>(fields.count("warps_per_block", {1, 1024}, 32));
+  fields.finish();
+  if (!model.path(program::Path::constant)) model.constant_modules = 0;
+  if (!model.path(program::Path::texture)) model.texture_elements = 0;
+}
+
+Model read_model(const Json& j, std::string_view name) {
+  Fields root(j, "");
+  const Json& version = root.require("schema", fmt::format("write \"schema\": \"{}\"", schema));
+  if (!version.is_string() || version.get_ref<const std::string&>() != schema)
+    refuse("/schema", "isn't a version that this program reads", fmt::format("write \"{}\"", schema));
+  Model model;
+  model.name = root.text("name", name);
+  if (const Json* sources = root.find("sources")) {
+    if (!sources->is_array()) refuse("/sources", "is no list", "write a list of texts");
+    for (const Json& source : *sources) model.sources.push_back(read_text(source, "/sources"));
+  }
+  read_gpu(root, model);
+  read_groups(root, model);
+  read_caches(root, model);
+  read_shared(root, model);
+  read_paths(root, model);
+  read_background(root, model);
+  read_noise(root, model);
+  read_distance(root, model);
+  read_limits(root, model);
+  root.finish();
+  if (model.api_l2_bytes == 0) {
+    const Level& first = model.path(program::Path::global_l2_only)->front();
+    if (first.cache) model.api_l2_bytes = usable_bytes(model.caches[*first.cache], 0);
+  }
+  return model;
+}
+
+}  // namespace
+
+Expected<Model> parse_model(std::string_view text, std::string_view name) {
+  const auto refused = [&](std::string_view why) {
+    return fail(Error::Kind::bad_input, one_line(fmt::format("model '{}': {}", name, why)));
+  };
+  if (text.size() > file_limit_bytes) return refused("is over 1 MiB; a model is a short description, shorten it");
+  try {
+    const auto not_too_deep = [](int depth, Json::parse_event_t, Json&) {
+      if (depth > depth_limit) throw BadField{"/: is nested too deeply; see docs/models.md for the format"};
+      return true;
+    };
+    return read_model(Json::parse(text, not_too_deep), name);
+  } catch (const BadField& e) {
+    return refused(e.message);
+  } catch (const Json::exception& e) {
+    return refused(fmt::format("is not valid JSON ({}); correct the file", e.what()));
+  }
+}
+
+Expected<Model> load_model(const std::string& path) {
+  const auto unreadable = [&](std::string_view why) {
+    return fail(Error::Kind::io, one_line(fmt::format("model '{}': {}; check the path", path, why)));
+  };
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return unreadable("there is no such file, or it can't be reached");
+  if (!S_ISREG(status.st_mode)) return unreadable("it is not a regular file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return unreadable("it can't be opened for reading");
+  std::string text(file_limit_bytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return unreadable("reading it failed");
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return parse_model(text, path);
+}
+
+Expected<Model> builtin_model(std::string_view name) {
+  const auto names = builtin_models();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name) return parse_model(builtin_model_texts()[i], name);
+  std::string list;
+  for (const std::string_view n : names) list += (list.empty() ? "" : ", ") + std::string(n);
+  return fail(Error::Kind::bad_input, one_line(fmt::format("there is no model '{}'; use one of {}", name, list)));
+}
+
+std::uint64_t carve_out_bytes(const SharedModel& shared, std::uint32_t percent, std::uint64_t needed_bytes) {
+  const std::uint64_t largest = shared.carve_outs_bytes.back();
+  for (const std::uint64_t bytes : shared.carve_outs_bytes)
+    if (bytes >= needed_bytes && bytes * 100 >= largest * percent) return bytes;
+  return largest;
+}
+
+std::uint64_t usable_bytes(const CacheModel& cache, std::uint64_t carve_out) {
+  return cache.size_bytes - cache.reserved_bytes - carve_out;
+}
+
+}  // namespace gputopo::sim

@@ -1,0 +1,187 @@
+// A modelled GPU: what the simulator runs and what a discovery on it should find. Plain data, read from JSON.
+//
+// The JSON format, with every field, default and limit, is described in docs/models.md. Sizes are bytes, latencies SM
+// cycles. The structures follow Mei and Chu, "Dissecting GPU Memory Hierarchy through Microbenchmarking" (2017), and
+// Wong et al., "Demystifying GPU Microarchitecture through Microbenchmarking" (2010).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/program.hpp"
+#include "topology/error.hpp"
+#include "topology/topology.hpp"
+
+namespace gputopo::sim {
+
+enum class IndexKind {
+  modulo,    ///< line modulo sets
+  xor_fold,  ///< the index bits XORed with the fields above them
+  hash,      ///< every run of `sets` lines rotated by a pseudo-random amount: not defined by address bits
+};
+
+enum class Replacement { lru, fifo, random, tree_plru, not_most_recent };
+
+/// How the lines (or TLB entries) of one instance are laid out.
+struct Organisation {
+  std::uint32_t sets = 1;               ///< 1: fully associative
+  std::vector<std::uint32_t> set_ways;  ///< unequal sets: ways of each; empty: lines spread evenly over `sets`
+  std::uint32_t consecutive_lines = 1;  ///< that many neighbouring lines share a set
+  IndexKind index = IndexKind::modulo;
+  std::uint32_t folds = 0;  ///< xor_fold: fields above the index that are folded in; 0: all
+  Replacement replacement = Replacement::lru;
+};
+
+enum class PartitionMode {
+  home,       ///< a line lives in the partition that its address names; SMs of another one pay far_latency
+  near_copy,  ///< each partition also keeps what its own SMs read last, up to its own size, at near latency
+};
+
+struct Partitions {
+  std::uint32_t count = 1;
+  PartitionMode mode = PartitionMode::home;
+  std::uint64_t interleave_bytes = 4096;
+};
+
+struct CacheModel {
+  std::string name;
+  std::uint64_t size_bytes = 0;  ///< the whole array of one instance
+  std::uint64_t line_bytes = 0;
+  std::uint64_t sector_bytes = 0;
+  std::uint64_t reserved_bytes = 0;  ///< kept by the hardware: never holds data
+  Organisation organisation;
+  Scope scope = Scope::sm;
+  std::uint32_t instances = 1;          ///< in each unit of `scope`
+  std::vector<std::uint32_t> warp_map;  ///< warp w uses instance warp_map[w modulo its length]
+  std::uint32_t prefetch_lines = 0;     ///< following lines that a miss brings in as well
+  bool cleared_at_launch = false;       ///< emptied at the start of each Device::run
+  Partitions partitions;
+};
+
+struct TlbModel {
+  std::string name;
+  std::uint64_t page_bytes = 0;
+  std::uint32_t entries = 0;
+  Organisation organisation;
+  Scope scope = Scope::sm;
+  double miss_cycles = 0;  ///< added to a load that misses here
+};
+
+/// One station of a path. Exactly one of a cache (an index into Model::caches) or the device memory.
+struct Level {
+  std::optional<std::size_t> cache;  ///< absent: device memory
+  double latency_cycles = 0;         ///< of a load that is served here
+  double far_latency_cycles = 0;     ///< the same from an SM of another partition
+  std::uint32_t tag_class = 0;       ///< lines hit only for loads of the same class
+  std::vector<std::size_t> tlbs;     ///< indices into Model::tlbs, asked in order before this level
+};
+
+/// Levels in the order in which a load asks them; device memory last.
+using PathModel = std::vector<Level>;
+
+struct SharedModel {
+  std::vector<std::uint64_t> carve_outs_bytes;  ///< ascending; one alone where it can't be chosen
+  std::optional<std::size_t> carved_from;       ///< the cache whose array it lies in
+  double latency_cycles = 0;
+  std::uint64_t block_limit_bytes = 0;
+  std::uint64_t block_reserved_bytes = 0;
+};
+
+/// What of straight-line code costs time and room.
+struct ExecutionModel {
+  PathModel path;
+  std::uint64_t instruction_bytes = 16;
+  double cycles_per_instruction = 2;
+  std::uint64_t unit_bytes = 128;
+  std::uint64_t limit_bytes = 0;
+};
+
+/// Touched at the start of each phase: the kernel's own constants and code.
+struct BackgroundModel {
+  std::uint64_t constant_offset_bytes = 0;
+  std::uint64_t constant_bytes = 0;
+  std::uint64_t code_bytes = 0;
+};
+
+enum class JitterKind { none, gaussian, uniform };
+
+struct NoiseModel {
+  JitterKind jitter = JitterKind::none;
+  double jitter_cycles = 0;  ///< gaussian: standard deviation; uniform: whole cycles either side
+  double outlier_probability = 0;
+  double outlier_cycles = 0;
+  std::uint64_t seed = 1;
+};
+
+/// Latency that depends on where on the chip the SM and the line's slice lie, in the levels shared by all SMs.
+struct DistanceModel {
+  std::uint64_t slice_bytes = 128;
+  double partition_cycles = 0, gpc_cycles = 0, cpc_cycles = 0, tpc_cycles = 0, sm_cycles = 0;
+};
+
+/// SM ids of each group; empty where the GPU (or the model) has no such grouping.
+struct Groups {
+  std::vector<std::vector<std::uint32_t>> tpc, cpc, gpc, partition;
+};
+
+inline constexpr std::size_t path_count = 7;
+
+struct Model {
+  std::string name;
+  std::vector<std::string> sources;
+  Gpu gpu;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t api_l2_bytes = 0;
+  Groups groups;
+  std::vector<CacheModel> caches;
+  std::vector<TlbModel> tlbs;
+  std::array<std::optional<PathModel>, path_count> paths;  ///< by program::Path; `shared` stays empty
+  std::optional<SharedModel> shared;
+  std::optional<ExecutionModel> execution;
+  BackgroundModel background;
+  NoiseModel noise;
+  DistanceModel distance;
+  std::array<double, path_count> clock_overhead_cycles{};  ///< by program::Path
+  std::uint64_t constant_bytes_per_module = 65536;
+  std::uint32_t constant_modules = 8;
+  std::uint64_t texture_elements = 0;
+  std::uint64_t largest_buffer_bytes = 0;
+  std::uint32_t largest_recording = 0;
+  std::uint32_t warps_per_block = 32;
+
+  const std::optional<PathModel>& path(program::Path p) const { return paths[static_cast<std::size_t>(p)]; }
+};
+
+/// Reads a model's text. `name` stands for it in error messages. Error `bad_input`: one line with the JSON path of the
+/// field, why it can't be used and what to write instead.
+Expected<Model> parse_model(std::string_view text, std::string_view name);
+
+/// Reads a model from a file of at most 1 MiB. Also Error `io`.
+Expected<Model> load_model(const std::string& path);
+
+/// The models that are part of the library: their names, sorted.
+std::span<const std::string_view> builtin_models();
+
+/// A model of that name; `bad_input`, naming those there are, for any other name.
+Expected<Model> builtin_model(std::string_view name);
+
+/// What a flawless discovery finds: every attribute with status `truth`. Memories in the order "l1", "texture",
+/// "read_only", "constant_l1", "constant_l1_5", "l2", "shared", "device_memory"; one that the GPU lacks has
+/// `not_supported` attributes. Sizes are the usable bytes of one instance at the smallest carve-out.
+Topology truth(const Model& model);
+
+/// The carve-out in force for a request in percent of the largest and a block's need: the smallest that covers both.
+std::uint64_t carve_out_bytes(const SharedModel& shared, std::uint32_t percent, std::uint64_t needed_bytes);
+
+/// Bytes of one instance of a cache that hold data while `carve_out` bytes of its array serve as shared memory.
+std::uint64_t usable_bytes(const CacheModel& cache, std::uint64_t carve_out);
+
+/// The groups of SMs that have one set of instances each, for a scope wider than an SM; `gpu` gives one of all.
+std::vector<std::vector<std::uint32_t>> sm_groups(const Model& model, Scope scope);
+
+}  // namespace gputopo::sim

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "device/sim/reader.hpp"
+
+namespace gputopo::sim {
+namespace {
+
+using GroupList = std::vector<std::vector<std::uint32_t>>;
+
+GroupList groups_of_size(std::uint32_t size, std::uint32_t sm_count) {
+  GroupList groups((sm_count + size - 1) / size);
+  for (std::uint32_t sm = 0; sm < sm_count; ++sm) groups[sm / size].push_back(sm);
+  return groups;
+}
+
+GroupList interleaved_groups(std::uint32_t count, std::uint32_t sm_count) {
+  GroupList groups(count);
+  for (std::uint32_t sm = 0; sm < sm_count; ++sm) groups[sm % count].push_back(sm);
+  return groups;
+}
+
+GroupList explicit_groups(const Json& j, const std::string& path, std::uint32_t sm_count) {
+  GroupList groups;
+  std::vector<bool> seen(sm_count, false);
+  for (std::size_t g = 0; g < j.size(); ++g) {
+    const std::string here = fmt::format("{}/{}", path, g);
+    if (!j[g].is_array() || j[g].empty()) refuse(here, "is no list of SMs", "write a list such as [0, 1, 16, 17]");
+    auto& group = groups.emplace_back();
+    for (std::size_t i = 0; i < j[g].size(); ++i) {
+      const auto sm = static_cast<std::uint32_t>(
+          read_count(j[g][i], fmt::format("{}/{}", here, i), {0, static_cast<double>(sm_count) - 1}));
+      if (seen[sm]) refuse(here, fmt::format("SM {} is already in a group", sm), "put each SM into one group");
+      seen[sm] = true;
+      group.push_back(sm);
+    }
+    std::sort(group.begin(), group.end());
+  }
+  const auto missing = std::find(seen.begin(), seen.end(), false);
+  if (missing != seen.end())
+    refuse(path, fmt::format("SM {} is in no group", missing - seen.begin()), "put each SM into one group");
+  return groups;
+}
+
+GroupList read_grouping(Fields& fields, const char* key, std::uint32_t sm_count) {
+  const Json* j = fields.find(key);
+  if (j == nullptr) return {};
+  const std::string path = fields.at(key);
+  const Range range{1, static_cast<double>(sm_count)};
+  if (j->is_number()) return groups_of_size(static_cast<std::uint32_t>(read_count(*j, path, range)), sm_count);
+  if (j->is_array()) return explicit_groups(*j, path, sm_count);
+  if (!j->is_object())
+    refuse(path, "is no grouping", "write a group's size, a list of lists of SMs, or {\"interleaved\": groups}");
+  Fields regular(*j, path);
+  const Json& count = regular.require("interleaved", "write {\"interleaved\": groups}, for SM modulo groups");
+  regular.finish();
+  return interleaved_groups(static_cast<std::uint32_t>(read_count(count, regular.at("interleaved"), range)), sm_count);
+}
+
+}  // namespace
+
+void read_groups(Fields& root, Model& model) {
+  const Json* j = root.find("groups");
+  if (j == nullptr) return;
+  Fields fields(*j, root.at("groups"));
+  model.groups.tpc = read_grouping(fields, "tpc", model.gpu.sm_count);
+  model.groups.cpc = read_grouping(fields, "cpc", model.gpu.sm_count);
+  model.groups.gpc = read_grouping(fields, "gpc", model.gpu.sm_count);
+  model.groups.partition = read_grouping(fields, "partition", model.gpu.sm_count);
+  fields.finish();
+}
+
+std::vector<std::vector<std::uint32_t>> sm_groups(const Model& model, Scope scope) {
+  switch (scope) {
+    case Scope::sm:
+      return groups_of_size(1, model.gpu.sm_count);
+    case Scope::tpc:
+      return model.groups.tpc;
+    case Scope::cpc:
+      return model.groups.cpc;
+    case Scope::gpc:
+      return model.groups.gpc;
+    case Scope::partition:
+      return model.groups.partition;
+    case Scope::gpu:
+      break;
+  }
+  return groups_of_size(model.gpu.sm_count, model.gpu.sm_count);
+}
+
+}  // namespace gputopo::sim

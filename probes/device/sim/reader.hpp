@@ -1,0 +1,31 @@
+// The parts of the model reader. Internal to this folder; all throw BadField.
+#pragma once
+
+#include <string>
+
+#include "device/sim/fields.hpp"
+#include "device/sim/model.hpp"
+
+namespace gputopo::sim {
+
+/// Limits that keep a hostile or mistyped model from exhausting memory or time.
+inline constexpr double most_sms = 4096;
+inline constexpr double most_cache_bytes = 0x1p32;
+inline constexpr double most_cache_lines = 0x1p25;
+inline constexpr double most_memory_bytes = 0x1p44;
+inline constexpr double most_cycles = 1e6;
+
+/// "groups": needs Model::gpu.
+void read_groups(Fields& root, Model& model);
+/// "caches", "tlbs": need the groups.
+void read_caches(Fields& root, Model& model);
+/// "shared": needs the caches.
+void read_shared(Fields& root, Model& model);
+/// "paths", "execution", "clock_overhead": need all above.
+void read_paths(Fields& root, Model& model);
+
+/// Index into model.caches or model.tlbs of that name; size() where there is none.
+std::size_t cache_of_name(const Model& model, std::string_view name);
+std::size_t tlb_of_name(const Model& model, std::string_view name);
+
+}  // namespace gputopo::sim

@@ -1,0 +1,54 @@
+// Which set of a cache a line belongs to.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device/sim/model.hpp"
+
+namespace gputopo::sim {
+
+/// The index function of one cache array, and the sizes of its sets.
+///
+/// Whatever the function, any run of `lines` lines that starts at a multiple of `lines` fills every set exactly: the
+/// usable size is also the largest contiguous footprint that fits. Where the lines don't divide evenly over the sets
+/// (part of the array is reserved or carved out), the sets' sizes differ by at most `consecutive_lines`, and the
+/// pattern repeats every `lines` lines.
+class SetIndex {
+ public:
+  /// `lines` >= 1 is what the array holds; more sets than lines are cut down to the lines.
+  SetIndex(const Organisation& organisation, std::uint64_t lines);
+
+  std::uint32_t set_of(std::uint64_t line) const {
+    if (plain_) return static_cast<std::uint32_t>((line >> group_shift_) & set_mask_);
+    return general_set_of(line);
+  }
+  std::uint32_t sets() const { return sets_; }
+  std::uint64_t lines() const { return lines_; }
+  /// First slot of a set; a set's slots are [begin(s), begin(s + 1)).
+  std::uint32_t begin(std::uint32_t set) const { return begin_[set]; }
+  std::uint32_t ways(std::uint32_t set) const { return begin_[set + 1] - begin_[set]; }
+  std::uint32_t most_ways() const { return most_ways_; }
+
+ private:
+  std::uint32_t general_set_of(std::uint64_t line) const;
+  std::uint32_t permuted(std::uint64_t unit) const;
+  std::uint32_t remainder_set_of(std::uint64_t line) const;
+  void count_ways();
+
+  std::uint64_t lines_;
+  std::uint32_t sets_;
+  std::uint32_t group_;
+  IndexKind kind_;
+  std::uint32_t folds_;
+  bool even_ = true;    // every set has the same number of ways, a multiple of group_
+  bool plain_ = false;  // modulo with powers of two: a shift and a mask
+  std::uint32_t set_bits_ = 0;
+  std::uint32_t group_shift_ = 0;
+  std::uint64_t set_mask_ = 0;
+  std::uint32_t most_ways_ = 0;
+  std::vector<std::uint32_t> begin_;
+  std::vector<std::uint32_t> table_;  // unequal sets: set of each of `lines` consecutive lines
+};
+
+}  // namespace gputopo::sim
