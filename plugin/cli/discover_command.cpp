@@ -15,6 +15,8 @@
 #include "experiments/discover.hpp"
 #include "files/files.hpp"
 #include "report/report.hpp"
+#include "store/environment.hpp"
+#include "store/store.hpp"
 
 namespace gputopo::cli {
 namespace {
@@ -26,6 +28,7 @@ struct DiscoverFlags {
   std::string format;
   std::string output;
   std::string record;
+  bool save = false;
   std::string method = "default";
   std::uint64_t seed = 1;
   bool quiet = false;
@@ -67,9 +70,17 @@ Expected<Exit> discover(const DiscoverFlags& flags, const device::Spec& spec, co
     if (auto ok = check_output(path); !ok) return tl::unexpected<Error>(ok.error());
   auto opened = device::open(spec);
   if (!opened) return tl::unexpected<Error>(opened.error());
+  if (flags.save && opened->device->info().simulated)
+    return fail(Error::Kind::bad_input,
+                "--save keeps real GPUs alone and this one is simulated; use -o FILE, or choose a GPU by --device");
   if (flags.format != "table" && !flags.quiet) say(opened->headline);
   const auto topology = measure_and_record(*opened->device, flags, context);
   if (!topology) return tl::unexpected<Error>(topology.error());
+  if (flags.save) {
+    const auto saved = store::save(*topology, store::process_environment());
+    if (!saved) return tl::unexpected<Error>(saved.error());
+    if (!flags.quiet) say("saved as " + *saved);
+  }
   const bool to_terminal = flags.output.empty() && context.unicode;
   const std::string text =
       renderer(flags.format)({&*topology, 1}, {.all = flags.all, .unicode = to_terminal, .headline = opened->headline});
@@ -98,6 +109,7 @@ void add_discover_command(CLI::App& app, Context& context) {
       ->type_name("ID,...");
   add_format_option(*command, flags->format);
   add_output_option(*command, flags->output);
+  command->add_flag("--save", flags->save, "Keep the result for show, hwloc and LIKWID");
   command->add_option("--record", flags->record, "Keep everything the device answered in FILE, for replay:FILE")
       ->type_name("FILE");
   command->add_option("--method", flags->method, "Statistics: default, or thesis (geometric mapping and KS test)")

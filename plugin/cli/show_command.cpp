@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/format_option.hpp"
 #include "cli/output.hpp"
+#include "cli/stored.hpp"
 #include "files/files.hpp"
 #include "report/report.hpp"
 #include "topology/json.hpp"
@@ -36,13 +37,9 @@ Expected<std::vector<Topology>> load(const std::string& path) {
   return list;
 }
 
-Expected<std::vector<Topology>> stored() {
-  return fail(Error::Kind::unavailable, "no GPU's topology is stored; name a FILE");
-}
-
 Expected<Exit> show(const ShowFlags& flags, const Context& context) {
   if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
-  const auto topologies = flags.file.empty() ? stored() : load(flags.file);
+  const auto topologies = flags.file.empty() ? stored_topologies() : load(flags.file);
   if (!topologies) return tl::unexpected<Error>(topologies.error());
   const bool to_terminal = flags.output.empty() && context.unicode;
   const std::string text =

@@ -46,12 +46,20 @@ std::string status_words(const Estimate& e) {
 }
 
 std::string interval_suffix(const Estimate& e, bool unicode) {
-  if (!e.value || !e.interval) return {};
+  if (!e.value || !e.interval || e.status != Status::measured) return {};
   const std::string below = number_text(*e.value - e.interval->low);
   const std::string above = number_text(e.interval->high - *e.value);
   if (below == "0" && above == "0") return {};
   if (below == above) return (unicode ? "±" : "+/-") + below;
   return fmt::format("-{}/+{}", below, above);
+}
+
+std::string interval_words(const Estimate& e) {
+  if (interval_suffix(e, false).empty()) return {};
+  const double low = e.interval->low;
+  const double high = e.interval->high;
+  if (e.unit == "B") return fmt::format("{} to {}", size_text(low), size_text(high));
+  return fmt::format("{} to {}", number_text(low), quantity_text(high, e.unit));
 }
 
 Cell estimate_cell(const Estimate* estimate, const std::string& what, const CellStyle& style, Footnotes& notes) {
@@ -70,9 +78,6 @@ Cell estimate_cell(const Estimate* estimate, const std::string& what, const Cell
   if (!e.note.empty()) add(printable(e.note, note_limit));
   const std::string interval = interval_suffix(e, style.unicode);
   if (!interval.empty() && style.inline_interval) cell.text += " " + interval;
-  if (!interval.empty() && !style.inline_interval)
-    add(fmt::format("{}: between {} and {}", what, quantity_text(e.interval->low, e.unit),
-                    quantity_text(e.interval->high, e.unit)));
   if (e.value && e.unit == "B" && !style.exact_sizes && *e.value >= gibibyte)
     add(fmt::format("{}: exactly {} B", what, number_text(*e.value)));
   if (!note.empty()) cell.mark = notes.mark(note);

@@ -11,7 +11,7 @@ namespace gputopo::report {
 
 struct CellStyle {
   bool unicode = false;
-  bool inline_interval = true;  ///< "309 -5/+12"; else the interval becomes a footnote
+  bool inline_interval = true;  ///< "309 -5/+12"; else the interval is left out (see interval_words)
   bool exact_sizes = true;      ///< else sizes from 1 GiB on give their exact bytes in a footnote
   bool with_unit = true;        ///< cycles and nanoseconds have their unit in the column's title instead
 };
@@ -22,7 +22,11 @@ Cell estimate_cell(const Estimate* estimate, const std::string& what, const Cell
 /// What a status other than `measured` and `truth` means, in words: "told by the driver, not measured".
 std::string status_words(const Estimate& estimate);
 
-/// "-5/+12", "±1" or nothing where the interval is a point as far as the value's rounding shows.
+/// "275 to 283 cycles", or nothing where interval_suffix gives nothing.
+std::string interval_words(const Estimate& estimate);
+
+/// "-5/+12", "±1" or nothing where the estimate isn't a measured value or the interval is a point as far as the value's
+/// rounding shows.
 std::string interval_suffix(const Estimate& estimate, bool unicode);
 
 }  // namespace gputopo::report

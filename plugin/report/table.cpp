@@ -46,12 +46,46 @@ std::string same_as(const Topology& topology, const Memory& memory) {
   return {};
 }
 
+std::string lines_of(std::string_view text, std::size_t indent = 0) {
+  std::string out;
+  for (const std::string& line : wrap(text, table_width, indent)) out += line + '\n';
+  return out;
+}
+
+struct Attribute {
+  const char* key;
+  const char* name;
+};
+
+constexpr std::array<Attribute, 5> attributes{{{"size", "size"},
+                                               {"line_size", "line"},
+                                               {"sector_size", "sector"},
+                                               {"latency", "latency"},
+                                               {"miss_penalty", "miss"}}};
+
+// "L1 data: latency 37.9 to 38.2 cycles; L2: ...": the intervals that the table had no room for.
+std::string interval_lines(const Topology& topology, const Detail& detail) {
+  if (detail.inline_interval) return {};
+  std::string text;
+  for (const Memory& m : topology.memories) {
+    std::string list;
+    for (const Attribute& attribute : attributes) {
+      const Estimate* estimate = m.find(attribute.key);
+      const std::string words = estimate == nullptr ? std::string() : interval_words(*estimate);
+      if (!words.empty()) list += fmt::format("{} {} {}", list.empty() ? "" : ",", attribute.name, words);
+    }
+    if (!list.empty())
+      text += fmt::format("{} {}:{}", text.empty() ? "95 % intervals." : ";", label_of(m, detail), list);
+  }
+  return text;
+}
+
 Grid memory_grid(const Topology& topology, const Detail& detail, bool unicode, Footnotes& notes) {
   Grid grid({{"Memory"},
              {"Size"},
              {"Line", Align::right},
              {"Sector", Align::right},
-             {"Cycles", Align::right},
+             {"Latency", Align::right},
              {"ns", Align::right},
              {"Miss +", Align::right},
              {"Scope"},
@@ -59,16 +93,16 @@ Grid memory_grid(const Topology& topology, const Detail& detail, bool unicode, F
   const CellStyle style{unicode, detail.inline_interval, detail.exact_sizes, false};
   for (const Memory& m : topology.memories) {
     const std::string label = label_of(m, detail);
-    const auto cell = [&](const char* attribute, const char* name) {
-      return estimate_cell(m.find(attribute), label + " " + name, style, notes);
+    const auto cell = [&](std::size_t i) {
+      return estimate_cell(m.find(attributes.at(i).key), label + " " + attributes.at(i).name, style, notes);
     };
     grid.add({{label, {}},
-              cell("size", "size"),
-              cell("line_size", "line"),
-              cell("sector_size", "sector"),
-              cell("latency", "latency"),
+              cell(0),
+              cell(1),
+              cell(2),
+              cell(3),
               nanoseconds(m.find("latency"), topology.gpu),
-              cell("miss_penalty", "miss penalty"),
+              cell(4),
               {scope_text(m), {}},
               {same_as(topology, m), {}}});
   }
@@ -85,12 +119,6 @@ bool all_truth(const Topology& topology) {
   return any;
 }
 
-std::string lines_of(std::string_view text, std::size_t indent = 0) {
-  std::string out;
-  for (const std::string& line : wrap(text, table_width, indent)) out += line + '\n';
-  return out;
-}
-
 std::string one_table(const Topology& topology, const Options& options, const std::string& first_line) {
   const char* rule = options.unicode ? "─" : "-";
   std::string text = lines_of(first_line);
@@ -102,8 +130,9 @@ std::string one_table(const Topology& topology, const Options& options, const st
     const Grid grid = memory_grid(topology, detail, options.unicode, notes);
     if (grid.width() > table_width && &detail != &details.back()) continue;
     text += grid.text(rule);
-    const std::string footnotes = notes.text(table_width);
-    if (!footnotes.empty()) text += '\n' + footnotes;
+    text += "\nLatencies and what a miss adds to them are in SM cycles.\n";
+    const std::string below = notes.text(table_width) + lines_of(interval_lines(topology, detail));
+    text += below;
     break;
   }
   for (const std::string& note : topology.provenance.notes) text += lines_of("Note: " + printable(note, 400), 6);

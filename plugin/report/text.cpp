@@ -45,8 +45,8 @@ std::string quantity_text(double value, std::string_view unit) {
 
 std::string scope_text(const Memory& memory) {
   std::string name(to_string(memory.scope));
-  if (memory.scope == Scope::partition) return memory.instances_per_scope == 1 ? "L2 partition" : "partition";
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (memory.scope != Scope::partition)
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
   if (memory.instances_per_scope == 1) return name;
   return fmt::format("{} per {}", memory.instances_per_scope, name);
 }

@@ -19,10 +19,10 @@ using OpenedDevice = Expected<std::unique_ptr<Device>>;
 
 #ifdef GPUTOPO_HAS_CUDA
 OpenedDevice open_real(int ordinal) {
-  return cuda::open_cuda(ordinal);
+  return open_cuda(ordinal);
 }
 Expected<std::vector<DeviceInfo>> list_real() {
-  return cuda::list_cuda();
+  return list_cuda();
 }
 #else
 tl::unexpected<Error> built_without_cuda() {
@@ -41,7 +41,7 @@ Expected<std::vector<DeviceInfo>> list_real() {
 OpenedDevice open_simulated(const std::string& name) {
   auto model = names_file(name) ? sim::load_model(name) : sim::builtin_model(name);
   if (!model) return tl::unexpected<Error>(model.error());
-  return std::make_unique<sim::SimDevice>(std::move(*model));
+  return sim::make_device(std::move(*model));
 }
 #else
 OpenedDevice open_simulated(const std::string& /*name*/) {

@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# The two commands of a newcomer, on a fresh Debian 12 or Ubuntu 24.04:
+#   ./bootstrap.sh run [ARGUMENT...]   install what is missing, build, measure this machine's GPU (arguments: discover's)
+#   ./bootstrap.sh test                install what is missing, build, run every test, then again under the sanitizers
+# Both may be repeated at any time; with nothing to install they need neither rights nor network.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+required=(g++ cmake ninja-build ccache git pkg-config nlohmann-json3-dev libfmt-dev libexpected-dev libcli11-dev
+  libgtest-dev libgmock-dev libbenchmark-dev libboost-dev libhwloc-dev hwloc libhwloc-plugins lua5.3 lua5.4
+  python3 python3-jsonschema)
+# Not packaged everywhere; the parts that use them are left out without them.
+optional=(likwid)
+
+say() { printf 'bootstrap: %s\n' "$*" >&2; }  # stdout is the command's own
+die() { printf 'bootstrap: %s\n' "$*" >&2; exit 1; }
+
+is_installed() { [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]; }
+has_candidate() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+
+# Runs apt-get as root, quietly; its output is shown only where it fails.
+apt_as_root() {
+  local log
+  log=$(mktemp)
+  local -a prefix=(env DEBIAN_FRONTEND=noninteractive)
+  [[ $(id -u) -eq 0 ]] || prefix=(sudo "${prefix[@]}")
+  if "${prefix[@]}" apt-get -q -y -o Dpkg::Use-Pty=0 "$@" </dev/null >"$log" 2>&1; then
+    rm -f "$log"
+    return 0
+  fi
+  tail -n 30 "$log" >&2
+  rm -f "$log"
+  return 1
+}
+
+install_packages() {
+  local package
+  local -a missing=() wanted=()
+  command -v dpkg-query >/dev/null || die "this isn't Debian or Ubuntu; install by hand: ${required[*]}"
+  for package in "${required[@]}"; do is_installed "$package" || missing+=("$package"); done
+  for package in "${optional[@]}"; do is_installed "$package" || wanted+=("$package"); done
+  if [[ ${#missing[@]} -eq 0 ]]; then
+    # An optional package alone is no reason to go to the network, unless apt already knows where it is.
+    for package in "${wanted[@]}"; do has_candidate "$package" && missing+=("$package"); done
+    [[ ${#missing[@]} -gt 0 ]] || return 0
+    [[ $(id -u) -eq 0 ]] || return 0
+  fi
+  if [[ $(id -u) -ne 0 ]] && ! command -v sudo >/dev/null; then
+    die "packages are missing and there is no sudo; as root: apt-get install ${missing[*]}"
+  fi
+  for package in "${missing[@]}"; do
+    has_candidate "$package" && continue
+    say "updating the package lists $(how)"
+    apt_as_root update || die "apt-get update failed; check the network and /etc/apt"
+    break
+  done
+  for package in "${wanted[@]}"; do
+    [[ " ${missing[*]} " == *" $package "* ]] && continue
+    if has_candidate "$package"; then missing+=("$package"); else say "$package isn't packaged here; going without"; fi
+  done
+  say "installing $(how): ${missing[*]}"
+  apt_as_root install --no-install-recommends "${missing[@]}" && return 0
+  say "trying again with fresh package lists"
+  apt_as_root update || die "apt-get update failed; check the network and /etc/apt"
+  apt_as_root install --no-install-recommends "${missing[@]}" || die "can't install; as root: apt-get install ${missing[*]}"
+}
+
+how() { if [[ $(id -u) -eq 0 ]]; then echo "as root"; else echo "with sudo"; fi; }
+
+find_nvcc() {
+  local nvcc
+  nvcc=$(command -v nvcc || true)
+  if [[ -z $nvcc ]]; then
+    for candidate in /usr/local/cuda/bin/nvcc /usr/local/cuda-*/bin/nvcc /opt/cuda/bin/nvcc; do
+      [[ -x $candidate ]] && nvcc=$candidate && break
+    done
+  fi
+  if [[ -n $nvcc ]]; then
+    say "CUDA toolkit: $nvcc"
+    export CUDACXX=${CUDACXX:-$nvcc}
+  else
+    say "CUDA toolkit: none (neither in PATH nor in /usr/local/cuda); real GPUs can't be measured by this build"
+  fi
+}
+
+# build PRESET FOLDER TARGET...
+build() {
+  local preset=$1 folder=$2
+  shift 2
+  mkdir -p "$folder"
+  say "building $* (preset $preset)"
+  cmake --preset "$preset" >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log" >&2; die "configuring failed"; }
+  cmake --build "$folder" --parallel "$(nproc)" --target "$@" -- --quiet || die "the build failed"
+}
+
+# run_tests PRESET FOLDER [CTEST-ARGUMENT...]: ctest's summary where all is well, everything where it isn't.
+run_tests() {
+  local preset=$1 folder=$2
+  shift 2
+  say "testing (preset $preset)"
+  local log=$folder/test.log
+  if ctest --preset "$preset" --no-tests=error --parallel "$(nproc)" "$@" </dev/null >"$log" 2>&1; then
+    sed -n '/tests passed/,$p' "$log"
+    return 0
+  fi
+  cat "$log"
+  return 1
+}
+
+main() {
+  local command=${1-}
+  [[ $# -gt 0 ]] && shift
+  case $command in
+    run)
+      install_packages
+      find_nvcc
+      build default build product
+      exec build/bin/gputopo discover "$@"
+      ;;
+    test)
+      [[ $# -eq 0 ]] || die "test takes no arguments"
+      install_packages
+      find_nvcc
+      build default build all
+      local failed=0
+      run_tests default build || failed=1
+      build asan build-asan all
+      # Tests labelled 'heavy' repeat in bulk what others do once; under the sanitizers they would take minutes.
+      run_tests asan build-asan --label-exclude heavy || failed=1
+      [[ $failed -eq 0 ]] || die "some tests failed; see above"
+      say "all tests passed"
+      ;;
+    *)
+      echo "usage: ./bootstrap.sh run [ARGUMENT...] | ./bootstrap.sh test" >&2
+      exit 2
+      ;;
+  esac
+}
+
+main "$@"

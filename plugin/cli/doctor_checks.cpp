@@ -1,0 +1,152 @@
+#include "cli/doctor_checks.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "device/open/open.hpp"
+#include "files/files.hpp"
+#include "store/environment.hpp"
+#include "store/machine.hpp"
+#include "store/store.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+using Result = Check::Result;
+
+bool loads(const std::string& library) {
+  void* handle = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) return false;
+  ::dlclose(handle);
+  return true;
+}
+
+std::string in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::size_t colon = rest.find(':');
+    const std::string candidate = fmt::format("{}/{}", rest.substr(0, colon), program);
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
+  }
+  return {};
+}
+
+Check driver(const store::Machine& machine) {
+  if (!machine.driver_version.empty()) return {Result::good, "NVIDIA driver", "version " + machine.driver_version, {}};
+  return {Result::missing, "NVIDIA driver", "its kernel module isn't loaded",
+          "install NVIDIA's driver, or modprobe nvidia"};
+}
+
+Check driver_library() {
+  if (loads("libcuda.so.1")) return {Result::good, "CUDA driver library", "libcuda.so.1 loads", {}};
+  return {Result::missing, "CUDA driver library", "libcuda.so.1 can't be loaded",
+          "install the driver's libcuda1 (in a container: run it with the GPU's runtime)"};
+}
+
+Check rights() {
+  constexpr const char* node = "/dev/nvidiactl";
+  if (::access(node, F_OK) != 0)
+    return {Result::missing, "Device nodes", fmt::format("{} isn't there", node),
+            "load the driver, or pass the GPU into the container"};
+  if (::access(node, R_OK | W_OK) != 0)
+    return {Result::missing, "Device nodes", fmt::format("{} may not be opened", node),
+            "join the group that owns /dev/nvidia*"};
+  return {Result::good, "Device nodes", fmt::format("{} may be opened", node), {}};
+}
+
+void gpus(std::vector<Check>& checks) {
+  const device::DeviceList list = device::list_devices();
+  if (list.real.empty())
+    checks.push_back(
+        {Result::missing, "GPU", list.no_real_reason, "without one, measure a simulated GPU: --device sim:h200"});
+  for (const device::Listed& listed : list.real) {
+    const auto spec = device::parse_spec(listed.spec);
+    const auto opened = spec ? device::open(*spec) : tl::unexpected<Error>(spec.error());
+    const std::string what = fmt::format("{} {}", listed.spec, listed.info.gpu.name);
+    if (opened)
+      checks.push_back({Result::good, "GPU", what + " opens", {}});
+    else
+      checks.push_back({Result::missing, "GPU", what + ": " + opened.error().message, "see the message"});
+  }
+}
+
+Check profiling() {
+  constexpr std::array<const char*, 4> names{"libcupti.so.13", "libcupti.so.12", "libcupti.so",
+                                             "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
+  const char* found = nullptr;
+  for (const char* name : names)
+    if (found == nullptr && loads(name)) found = name;
+  if (found == nullptr)
+    return {Result::limited, "Hardware counters", "CUPTI isn't installed",
+            "to check timing against counters, install the toolkit's cupti package"};
+  const auto parameters = files::read_file("/proc/driver/nvidia/params", 65536);
+  if (::geteuid() != 0 && parameters && parameters->find("RmProfilingAdminOnly: 1") != std::string::npos)
+    return {Result::limited, "Hardware counters", "the driver lets root alone read them",
+            "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0, or run as root"};
+  return {Result::good, "Hardware counters", fmt::format("{} loads", found), {}};
+}
+
+Check hwloc() {
+  if (loads("libhwloc.so.15")) return {Result::good, "hwloc", "libhwloc.so.15 loads", {}};
+  return {Result::limited, "hwloc", "libhwloc.so.15 can't be loaded", "to see GPUs in lstopo, install hwloc"};
+}
+
+Check likwid() {
+  const std::string path = in_path("likwid-topology");
+  if (!path.empty()) return {Result::good, "LIKWID", path, {}};
+  return {Result::limited, "LIKWID", "likwid-topology isn't in PATH", "to see GPUs in likwid-topology, install likwid"};
+}
+
+void stores(std::vector<Check>& checks) {
+  bool writable = false;
+  const auto folders = store::folders(store::process_environment());
+  for (const std::string& folder : folders) {
+    struct stat status {};
+    const bool exists = ::stat(folder.c_str(), &status) == 0;
+    const bool can_write =
+        files::check_writable((exists ? folder : folder.substr(0, folder.rfind('/'))) + "/x").has_value();
+    writable = writable || can_write;
+    const char* state = !exists ? "isn't there yet" : "is there";
+    checks.push_back(
+        {Result::good, "Store", fmt::format("{} {}{}", folder, state, can_write ? ", can be written" : ""), {}});
+  }
+  if (!writable)
+    checks.push_back(
+        {Result::limited, "Store", "no folder can be written", "set GPUTOPO_STORE, or run discover --save as root"});
+}
+
+void stored(const store::Machine& machine, std::vector<Check>& checks) {
+  for (const store::InstalledGpu& gpu : machine.gpus) {
+    const store::Lookup found = store::load(gpu.uuid, machine.driver_version, store::process_environment());
+    for (const std::string& refusal : found.refusals)
+      checks.push_back({Result::limited, "Stored topology", refusal, "remove the file and run discover --save"});
+    if (found.topology)
+      checks.push_back({Result::good, "Stored topology", found.path, {}});
+    else if (found.refusals.empty())
+      checks.push_back(
+          {Result::limited, "Stored topology", "none of the GPU at " + gpu.pci_bus_id, "run discover --save"});
+  }
+}
+
+}  // namespace
+
+std::vector<Check> run_checks() {
+  const store::Machine machine = store::read_machine();
+  std::vector<Check> checks{driver(machine), driver_library(), rights()};
+  gpus(checks);
+  checks.push_back(profiling());
+  checks.push_back(hwloc());
+  checks.push_back(likwid());
+  stores(checks);
+  stored(machine, checks);
+  return checks;
+}
+
+}  // namespace gputopo::cli

@@ -1,0 +1,68 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/format_option.hpp"
+#include "cli/output.hpp"
+#include "cli/simulated.hpp"
+#include "device/open/spec.hpp"
+#include "device/sim/model.hpp"
+#include "report/grid.hpp"
+#include "report/report.hpp"
+#include "report/text.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+struct ModelsFlags {
+  std::string truth;
+  std::string format;
+  std::string output;
+};
+
+std::string list_models(const Context& context) {
+  report::Grid grid({{"Model"}, {"GPU"}, {"CC"}, {"SMs", report::Align::right}, {"Device memory"}});
+  for (const std::string_view name : sim::builtin_models()) {
+    const auto model = sim::builtin_model(name);
+    if (!model) continue;
+    grid.add({{std::string(name), {}},
+              {report::printable(model->gpu.name, 40), {}},
+              {report::printable(model->gpu.compute_capability, 12), {}},
+              {fmt::format("{}", model->gpu.sm_count), {}},
+              {report::size_text(static_cast<double>(model->memory_bytes)), {}}});
+  }
+  return grid.text(context.unicode ? "─" : "-");
+}
+
+Expected<Exit> models(const ModelsFlags& flags, const Context& context) {
+  if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
+  const bool unicode = flags.output.empty() && context.unicode;
+  std::string text;
+  if (flags.truth.empty()) {
+    text = list_models(context);
+  } else {
+    const auto topology = simulated_truth(flags.truth);
+    if (!topology) return tl::unexpected<Error>(topology.error());
+    text = renderer(flags.format)({&*topology, 1}, {.all = true, .unicode = unicode, .headline = {}});
+  }
+  if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_models_command(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<ModelsFlags>();
+  CLI::App* command = app.add_subcommand("models", "List the modelled GPUs, or print what one of them really is");
+  CLI::Option* truth = command->add_option("--truth", flags->truth, "The specification of a model, without running it")
+                           ->type_name("NAME|FILE.json");
+  add_format_option(*command, flags->format);
+  command->get_option("--format")->needs(truth);
+  add_output_option(*command, flags->output);
+  command->callback([flags, &context] { context.action = [=, &context] { return models(*flags, context); }; });
+}
+
+}  // namespace gputopo::cli
