@@ -2,6 +2,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
@@ -21,13 +22,34 @@ void add_row(report::Grid& grid, const device::Listed& listed) {
             {gpu.pci_bus_id.empty() ? "-" : gpu.pci_bus_id, {}}});
 }
 
-Expected<Exit> devices(const Context& context) {
-  const device::DeviceList list = device::list_devices();
+std::string as_json(const device::DeviceList& list) {
+  auto json = nlohmann::ordered_json::array();
+  const auto add = [&json](const device::Listed& listed, bool simulated) {
+    const Gpu& gpu = listed.info.gpu;
+    json.push_back({{"device", listed.spec},
+                    {"simulated", simulated},
+                    {"name", gpu.name},
+                    {"uuid", gpu.uuid},
+                    {"pci_bus_id", gpu.pci_bus_id},
+                    {"compute_capability", gpu.compute_capability},
+                    {"sm_count", gpu.sm_count}});
+  };
+  for (const device::Listed& listed : list.real) add(listed, false);
+  for (const device::Listed& listed : list.simulated) add(listed, true);
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string as_table(const device::DeviceList& list, const Context& context) {
   report::Grid grid({{"Device"}, {"GPU"}, {"CC"}, {"SMs", report::Align::right}, {"PCI address"}});
   for (const device::Listed& listed : list.real) add_row(grid, listed);
   for (const device::Listed& listed : list.simulated) add_row(grid, listed);
   std::string text = list.real.empty() ? "No real GPU: " + list.no_real_reason + "\n\n" : std::string();
-  text += grid.text(context.unicode ? "─" : "-");
+  return text + grid.text(context.unicode ? "─" : "-");
+}
+
+Expected<Exit> devices(const std::string& format, const Context& context) {
+  const device::DeviceList list = device::list_devices();
+  const std::string text = format == "json" ? as_json(list) : as_table(list, context);
   if (auto written = emit({}, text); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }
@@ -36,7 +58,12 @@ Expected<Exit> devices(const Context& context) {
 
 void add_devices_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("devices", "List what discover --device can measure");
-  command->callback([&context] { context.action = [&context] { return devices(context); }; });
+  auto format = std::make_shared<std::string>("table");
+  command->add_option("--format", *format, "How to print: table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->callback([format, &context] { context.action = [=, &context] { return devices(*format, context); }; });
 }
 
 }  // namespace gputopo::cli

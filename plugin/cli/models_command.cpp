@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/format_option.hpp"
@@ -23,7 +24,20 @@ struct ModelsFlags {
   std::string output;
 };
 
-std::string list_models(const Context& context) {
+std::string list_as_json() {
+  auto list = nlohmann::ordered_json::array();
+  for (const std::string_view name : sim::builtin_models())
+    if (const auto model = sim::builtin_model(name))
+      list.push_back({{"model", name},
+                      {"gpu", model->gpu.name},
+                      {"compute_capability", model->gpu.compute_capability},
+                      {"sm_count", model->gpu.sm_count},
+                      {"memory_bytes", model->memory_bytes},
+                      {"sources", model->sources}});
+  return list.dump(2) + "\n";
+}
+
+std::string list_as_table(const Context& context) {
   report::Grid grid({{"Model"}, {"GPU"}, {"CC"}, {"SMs", report::Align::right}, {"Device memory"}});
   for (const std::string_view name : sim::builtin_models()) {
     const auto model = sim::builtin_model(name);
@@ -42,7 +56,9 @@ Expected<Exit> models(const ModelsFlags& flags, const Context& context) {
   const bool unicode = flags.output.empty() && context.unicode;
   std::string text;
   if (flags.truth.empty()) {
-    text = list_models(context);
+    if (flags.format != "table" && flags.format != "json")
+      return fail(Error::Kind::bad_input, "the list of models is a table or json; add --truth NAME for other formats");
+    text = flags.format == "json" ? list_as_json() : list_as_table(context);
   } else {
     const auto topology = simulated_truth(flags.truth);
     if (!topology) return tl::unexpected<Error>(topology.error());
@@ -57,10 +73,9 @@ Expected<Exit> models(const ModelsFlags& flags, const Context& context) {
 void add_models_command(CLI::App& app, Context& context) {
   auto flags = std::make_shared<ModelsFlags>();
   CLI::App* command = app.add_subcommand("models", "List the modelled GPUs, or print what one of them really is");
-  CLI::Option* truth = command->add_option("--truth", flags->truth, "The specification of a model, without running it")
-                           ->type_name("NAME|FILE.json");
+  command->add_option("--truth", flags->truth, "The specification of a model, without running it")
+      ->type_name("NAME|FILE.json");
   add_format_option(*command, flags->format);
-  command->get_option("--format")->needs(truth);
   add_output_option(*command, flags->output);
   command->callback([flags, &context] { context.action = [=, &context] { return models(*flags, context); }; });
 }

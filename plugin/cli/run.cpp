@@ -44,9 +44,7 @@ void add_commands(CLI::App& app, Context& context) {
 #endif
   add_show_command(app, context);
   add_devices_command(app, context);
-#ifdef GPUTOPO_HAS_SIM
   add_models_command(app, context);
-#endif
   add_doctor_command(app, context);
 }
 

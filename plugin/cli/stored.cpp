@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#ifdef GPUTOPO_HAS_SIM
 #include "cli/simulated.hpp"
-#endif
 #include "store/environment.hpp"
 #include "store/machine.hpp"
 #include "store/store.hpp"
@@ -25,14 +23,12 @@ tl::unexpected<Error> nothing(const std::string& why) {
 Expected<std::vector<Topology>> stored_topologies() {
   const store::Environment environment = store::process_environment();
   std::vector<Topology> list;
-#ifdef GPUTOPO_HAS_SIM
   if (environment.simulate) {
     auto topology = simulated_truth(*environment.simulate);
     if (!topology) return tl::unexpected<Error>(topology.error());
     list.push_back(std::move(*topology));
     return list;
   }
-#endif
   const store::Machine machine = store::read_machine();
   if (machine.gpus.empty()) return nothing("this machine has no NVIDIA GPU with a running driver");
   std::string refusal;

@@ -90,6 +90,17 @@ std::string breakdown(const Provenance& p, const Options& options) {
   return grid.text(options.unicode ? "─" : "-");
 }
 
+// A memory that is one physical cache with an earlier one has that one's carve-outs and groups.
+bool repeats(const Topology& topology, const Memory& memory) {
+  for (const Memory& other : topology.memories) {
+    if (&other == &memory) return false;
+    if (!memory.physical_cache.empty() && other.physical_cache == memory.physical_cache &&
+        other.carve_outs.size() == memory.carve_outs.size() && other.sm_groups == memory.sm_groups)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string sm_list(const std::vector<std::uint32_t>& sms) {
@@ -109,6 +120,7 @@ std::string sm_list(const std::vector<std::uint32_t>& sms) {
 std::string table_extras(const Topology& topology, const Options& options) {
   std::string text = titled("Further attributes", further_attributes(topology, options));
   for (const Memory& m : topology.memories) {
+    if (repeats(topology, m)) continue;
     const std::string name = printable(m.label.empty() ? m.id : m.label, 28);
     text += titled(name + " by shared-memory carve-out", carve_outs(m, options));
     text += titled(name + ": SMs that share one", groups(m));

@@ -5,9 +5,7 @@
 #include <fmt/format.h>
 
 #include "device/replay/replay_device.hpp"
-#ifdef GPUTOPO_HAS_SIM
 #include "device/sim/sim_device.hpp"
-#endif
 #ifdef GPUTOPO_HAS_CUDA
 #include "device/cuda/cuda_device.hpp"
 #endif
@@ -37,17 +35,11 @@ Expected<std::vector<DeviceInfo>> list_real() {
 }
 #endif
 
-#ifdef GPUTOPO_HAS_SIM
 OpenedDevice open_simulated(const std::string& name) {
   auto model = names_file(name) ? sim::load_model(name) : sim::builtin_model(name);
   if (!model) return tl::unexpected<Error>(model.error());
   return sim::make_device(std::move(*model));
 }
-#else
-OpenedDevice open_simulated(const std::string& /*name*/) {
-  return fail(Error::Kind::unavailable, "this gputopo was built without the simulator; build the whole project");
-}
-#endif
 
 std::string name_of(const DeviceInfo& info) {
   return info.gpu.name.empty() ? "unnamed GPU" : info.gpu.name;
@@ -103,11 +95,9 @@ DeviceList list_devices() {
   if (real)
     for (std::size_t i = 0; i < real->size(); ++i)
       list.real.push_back({fmt::format("cuda:{}", i), std::move((*real)[i])});
-#ifdef GPUTOPO_HAS_SIM
   for (const auto& name : sim::builtin_models())
     if (auto device = open_simulated(std::string(name)))
       list.simulated.push_back({fmt::format("sim:{}", name), (*device)->info()});
-#endif
   return list;
 }
 
