@@ -1,0 +1,141 @@
+#include "change_point/onset.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::change_point {
+namespace {
+
+double x_log_y(double x, double y) {
+  return x > 0 ? x * std::log(y) : 0.0;
+}
+
+// A run of rows that share one level.
+struct Block {
+  double weight = 0;
+  double sum = 0;
+  double weight_by_control = 0;  ///< sum of weight / control, for the mean of the lower bound 1 - C/s
+  std::size_t rows = 0;
+  double below = 0;  ///< log-likelihood of all blocks under this one on the stack, this one included
+
+  double level() const { return sum / weight; }
+  void merge(const Block& other) {
+    weight += other.weight;
+    sum += other.sum;
+    weight_by_control += other.weight_by_control;
+    rows += other.rows;
+  }
+};
+
+// Isotonic regression from the last row to the first; the top of the stack is the earliest block.
+class BlockStack {
+ public:
+  explicit BlockStack(const LevelModel& model) : model_(model) {}
+
+  void push_front(const Observation& row) {
+    Block block{row.weight, row.sum, row.weight / row.control, 1, 0};
+    while (!blocks_.empty() && blocks_.back().level() <= block.level()) {
+      block.merge(blocks_.back());
+      blocks_.pop_back();
+    }
+    block.below = log_likelihood() + block_log_likelihood(model_, block.weight, block.sum);
+    blocks_.push_back(block);
+  }
+  double log_likelihood() const { return blocks_.empty() ? 0 : blocks_.back().below; }
+  const std::vector<Block>& blocks() const { return blocks_; }
+
+ private:
+  const LevelModel& model_;
+  std::vector<Block> blocks_;
+};
+
+// What the blocks lose by having to lie above base + (top - base) * (1 - capacity / size).
+double loss_by_lower_bound(const LevelModel& model, const BlockStack& stack, double capacity, double last_control,
+                           double base, double top) {
+  const double highest_bound = base + (top - base) * (1 - capacity / last_control);
+  double loss = 0;
+  for (std::size_t i = stack.blocks().size(); i-- > 0;) {
+    const Block& block = stack.blocks()[i];
+    const double level = block.level();
+    if (level >= highest_bound) {
+      break;  // levels only rise from here on
+    }
+    const double bound = base + (top - base) * (1 - capacity * block.weight_by_control / block.weight);
+    if (level < bound) {
+      loss += block_log_likelihood(model, block.weight, block.sum) -
+              level_log_likelihood(model, block.weight, block.sum, bound);
+    }
+  }
+  return loss;
+}
+
+}  // namespace
+
+double block_log_likelihood(const LevelModel& model, double weight, double sum) {
+  if (model.kind == LevelModel::Kind::binomial) {
+    return x_log_y(sum, sum / weight) + x_log_y(weight - sum, 1 - sum / weight);
+  }
+  return 0.5 * sum * sum / weight / model.variance;
+}
+
+double level_log_likelihood(const LevelModel& model, double weight, double sum, double level) {
+  if (model.kind == LevelModel::Kind::binomial) {
+    return x_log_y(sum, level) + x_log_y(weight - sum, 1 - level);
+  }
+  return (sum * level - 0.5 * weight * level * level) / model.variance;
+}
+
+double OnsetProfile::statistic() const {
+  return std::max(0.0, 2 * (highest - null_log_likelihood));
+}
+
+OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& model) {
+  OnsetProfile profile;
+  const std::size_t count = rows.size();
+  profile.log_likelihood.assign(count, OnsetProfile::impossible);
+  profile.fitted.resize(count);
+
+  std::vector<double> weights(count + 1, 0);
+  std::vector<double> sums(count + 1, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    weights[i + 1] = weights[i] + rows[i].weight;
+    sums[i + 1] = sums[i] + rows[i].sum;
+  }
+  profile.null_log_likelihood = block_log_likelihood(model, weights[count], sums[count]);
+
+  BlockStack whole(model);
+  for (std::size_t i = count; i-- > 0;) {
+    whole.push_front(rows[i]);
+  }
+  profile.isotonic_log_likelihood = whole.log_likelihood();
+  profile.top_level = whole.blocks().front().level();
+  std::size_t next = 0;
+  for (std::size_t i = whole.blocks().size(); i-- > 0;) {
+    const Block& block = whole.blocks()[i];
+    std::fill_n(profile.fitted.begin() + static_cast<std::ptrdiff_t>(next), block.rows, block.level());
+    next += block.rows;
+  }
+
+  BlockStack after(model);
+  for (std::size_t tau = count - 1; tau-- > 0;) {
+    after.push_front(rows[tau + 1]);
+    const double base = sums[tau + 1] / weights[tau + 1];
+    if (after.blocks().back().level() <= base) {
+      continue;  // the level would not rise here
+    }
+    profile.log_likelihood[tau] = block_log_likelihood(model, weights[tau + 1], sums[tau + 1]) +
+                                  after.log_likelihood() -
+                                  loss_by_lower_bound(model, after, rows[tau].control, rows.back().control, base,
+                                                      std::max(profile.top_level, base));
+    profile.highest = std::max(profile.highest, profile.log_likelihood[tau]);
+  }
+  for (std::size_t tau = 0; tau + 1 < count; ++tau) {
+    if (profile.log_likelihood[tau] > OnsetProfile::impossible &&
+        profile.log_likelihood[tau] >= profile.highest - slack) {
+      profile.last_before = tau;
+    }
+  }
+  return profile;
+}
+
+}  // namespace gputopo::change_point

@@ -1,0 +1,61 @@
+// Where does a constant level end and a rise begin? Profile likelihood of the last row before the rise.
+//
+// The model of a cache's miss curve: up to and including row tau the footprint fits, and the level (share of misses, or
+// mean latency) is constant; beyond it the level never falls (isotonic regression by pooling adjacent violators, Ayer
+// et al., Ann. Math. Stat. 26, 1955; Barlow et al., Statistical Inference under Order Restrictions, 1972), and it rises
+// at least as fast as a full cache forces it to. For whatever replacement policy and hash, of a footprint s at most C
+// bytes are resident when a lap begins, so a lap misses at least the share 1 - C/s. With C = control[tau] this lower
+// bound makes tau identifiable from both sides: a tau too late has to explain misses by the constant level, a tau too
+// early asks for misses that aren't there. It is also what tells a fixed extra miss (constant from some size on, the
+// kernel's own constants) from a capacity miss (which must grow).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace gputopo::change_point {
+
+/// One row's sufficient statistics: `sum` misses among `weight` loads, or the sum of `weight` latencies.
+struct Observation {
+  double control = 0;  ///< footprint in bytes, positive, ascending over the rows
+  double weight = 0;
+  double sum = 0;
+};
+
+/// Which likelihood scores a block of rows.
+struct LevelModel {
+  enum class Kind { binomial, gaussian };
+  Kind kind = Kind::binomial;
+  double variance = 1;  ///< of one value, cycles^2; Gaussian only
+};
+
+struct OnsetProfile {
+  static constexpr double impossible = -1e300;
+  /// By row tau: the greatest log-likelihood with the rise after tau. `impossible` where the level would fall after
+  /// tau. The last row has none (there is nothing after it).
+  std::vector<double> log_likelihood;
+  std::vector<double> fitted;          ///< by row: the isotonic fit over all rows, tau unconstrained
+  double null_log_likelihood = 0;      ///< one constant level over all rows
+  double isotonic_log_likelihood = 0;  ///< of `fitted`
+  double highest = impossible;         ///< the greatest of `log_likelihood`
+  std::size_t last_before = 0;         ///< the estimate: the latest row within `slack` of `highest`
+  double top_level = 0;                ///< the last block's level: what the rise leads to
+
+  /// Twice the log-likelihood gained over 'no change', at least 0.
+  double statistic() const;
+};
+
+/// Differences in log-likelihood below this don't move the estimate to an earlier row: one parameter's worth (AIC).
+inline constexpr double slack = 1.0;
+
+/// Needs at least two observations; time is linear in their number but for blocks that violate the lower bound.
+OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& model);
+
+/// The log-likelihood of a constant level over `weight` and `sum`, up to terms that don't depend on the level.
+double block_log_likelihood(const LevelModel& model, double weight, double sum);
+
+/// The same at a given level.
+double level_log_likelihood(const LevelModel& model, double weight, double sum, double level);
+
+}  // namespace gputopo::change_point

@@ -1,0 +1,107 @@
+#include "change_point/separation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <span>
+
+namespace gputopo::change_point {
+namespace {
+
+constexpr std::size_t max_components = 6;
+constexpr std::size_t max_bins = 400;
+
+// What the clock counts in: 1 cycle, 4 on some GPUs; 0 where latencies aren't whole numbers (averages).
+double clock_quantum(std::span<const Bin> bins) {
+  std::uint64_t divisor = 0;
+  for (const Bin& bin : bins) {
+    if (bin.value != std::floor(bin.value)) {
+      return 0;
+    }
+    divisor = std::gcd(divisor, static_cast<std::uint64_t>(bin.value));
+  }
+  return static_cast<double>(divisor);
+}
+
+bool is_material(const Boundary& boundary, double quantum, std::size_t loads) {
+  return boundary.step >= 2 && boundary.step >= 0.04 * boundary.lower_mean && boundary.step > 1.5 * quantum &&
+         boundary.upper_share * static_cast<double>(loads) >= 1.5;
+}
+
+std::vector<Observation> count_misses(const Trace& trace, double threshold_cycles) {
+  std::vector<Observation> rows;
+  rows.reserve(trace.rows.size());
+  for (const auto& row : trace.rows) {
+    std::size_t misses = 0;
+    for (const double value : row.values) {
+      misses += static_cast<std::size_t>(value >= threshold_cycles);
+    }
+    rows.push_back({row.control, static_cast<double>(row.values.size()), static_cast<double>(misses)});
+  }
+  return rows;
+}
+
+// A single row far above both its neighbours and the row after them is a disturbance of that row, not capacity: the
+// misses of a cache that is too small can't vanish again while the footprint grows. It counts as its neighbours do.
+void flatten_spikes(std::vector<Observation>& rows) {
+  const auto rate = [&rows](std::size_t i) { return rows[i].sum / rows[i].weight; };
+  for (std::size_t i = 1; i + 2 < rows.size(); ++i) {
+    const double around = std::max({rate(i - 1), rate(i + 1), rate(i + 2)});
+    const double expected = around * rows[i].weight;
+    if (rows[i].sum > expected + 4 * std::sqrt(expected + 1) && rows[i].sum > 2 * expected) {
+      rows[i].sum = expected;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Separation> separations(const Trace& trace) {
+  const auto bins = latency_histogram(trace, max_bins);
+  const auto components = fit_mixture(bins, max_components);
+  std::size_t loads = 0;
+  for (const auto& row : trace.rows) {
+    loads += row.values.size();
+  }
+  const double quantum = clock_quantum(bins);
+  std::vector<Separation> result;
+  for (const Boundary& boundary : boundaries_of(components, bins)) {
+    if (!is_material(boundary, quantum, loads)) {
+      continue;
+    }
+    Separation separation{boundary, count_misses(trace, boundary.threshold_cycles), {}};
+    flatten_spikes(separation.rows);
+    separation.profile = onset_profile(separation.rows, {});
+    result.push_back(std::move(separation));
+  }
+  return result;
+}
+
+std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, double level) {
+  std::optional<std::size_t> best;
+  const auto is_significant = [&](const Separation& candidate) {
+    // P(chi^2_1 > x) = erfc(sqrt(x / 2))
+    const double tail = std::erfc(std::sqrt(0.5 * candidate.profile.statistic()));
+    return tail * static_cast<double>(candidate.rows.size() * candidates.size()) < level;
+  };
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (is_significant(candidates[i]) &&
+        (!best || candidates[i].boundary.between_variance > candidates[*best].boundary.between_variance)) {
+      best = i;
+    }
+  }
+  if (!best) {
+    return best;
+  }
+  const double enough = 0.1 * candidates[*best].boundary.between_variance;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (is_significant(candidates[i]) && candidates[i].boundary.between_variance >= enough &&
+        candidates[i].profile.last_before < candidates[*best].profile.last_before) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+}  // namespace gputopo::change_point

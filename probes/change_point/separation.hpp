@@ -1,0 +1,35 @@
+// Which loads hit and which missed: the boundary between two levels of latency whose crossing changes over the sweep.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "change_point/finding.hpp"
+#include "change_point/mixture.hpp"
+#include "change_point/onset.hpp"
+
+namespace gputopo::change_point {
+
+/// A boundary and what it makes of every row: `sum` misses among `weight` loads.
+struct Separation {
+  Boundary boundary;
+  std::vector<Observation> rows;
+  OnsetProfile profile;
+};
+
+/// The boundaries of a mixture over all latencies, each with its counts and profile, in ascending order of latency.
+/// Only boundaries that a memory level could make: the levels on both sides at least 4 %, 2 cycles and more than one
+/// quantum of the clock apart (the banks of one cache and a clock that counts in fours make less), with at least two
+/// loads above.
+///
+/// Two hit levels give a boundary that no size changes; a miss level that is nearly empty gives one that few rows
+/// cross. Neither is decided here.
+std::vector<Separation> separations(const Trace& trace);
+
+/// The separation that capacity misses show in: among those that the sweep changes significantly (by the likelihood
+/// ratio, with Bonferroni's correction for rows and boundaries), the one that explains most variance of the latencies,
+/// or one with an earlier onset that explains at least a tenth of that. Nothing where no boundary is crossed
+/// significantly.
+std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, double level);
+
+}  // namespace gputopo::change_point

@@ -1,0 +1,73 @@
+#include "change_point/trace_check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace gputopo::change_point {
+
+std::string why_unusable(const Trace& trace, std::size_t min_rows) {
+  if (trace.rows.size() < min_rows) {
+    return "the trace has " + std::to_string(trace.rows.size()) + " usable rows, at least " + std::to_string(min_rows) +
+           " are needed";
+  }
+  for (const Row& row : trace.rows) {
+    if (!(row.control > 0) || !std::isfinite(row.control)) {
+      return "a row's control value is not a positive number";
+    }
+    bool usable = !row.values.empty();
+    for (const double value : row.values) {
+      usable = usable && value >= 0 && value <= std::numeric_limits<double>::max();
+    }
+    if (!usable) {
+      return "the row at " + std::to_string(std::llround(std::min(row.control, 1e18))) +
+             " has no values or one that is not a finite, non-negative latency";
+    }
+  }
+  return {};
+}
+
+bool is_tidy(const Trace& trace) {
+  for (std::size_t i = 0; i < trace.rows.size(); ++i) {
+    if (trace.rows[i].values.empty() || (i > 0 && !(trace.rows[i - 1].control < trace.rows[i].control))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Trace tidied(const Trace& trace) {
+  Trace result;
+  for (const Row& row : trace.rows) {
+    if (!row.values.empty() && !std::isnan(row.control)) {
+      result.rows.push_back(row);
+    }
+  }
+  std::stable_sort(result.rows.begin(), result.rows.end(),
+                   [](const Row& a, const Row& b) { return a.control < b.control; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    if (kept > 0 && result.rows[kept - 1].control == result.rows[i].control) {
+      auto& values = result.rows[kept - 1].values;
+      values.insert(values.end(), result.rows[i].values.begin(), result.rows[i].values.end());
+    } else {
+      if (kept != i) {
+        result.rows[kept] = std::move(result.rows[i]);
+      }
+      ++kept;
+    }
+  }
+  result.rows.resize(kept);
+  return result;
+}
+
+Finding inconclusive(std::string reason, std::string method) {
+  Finding finding;
+  finding.verdict = Verdict::inconclusive;
+  finding.reason = std::move(reason);
+  finding.method = std::move(method);
+  return finding;
+}
+
+}  // namespace gputopo::change_point

@@ -1,0 +1,23 @@
+// What every estimator asks of a trace before it looks at it.
+#pragma once
+
+#include <string>
+
+#include "change_point/finding.hpp"
+
+namespace gputopo::change_point {
+
+/// Empty if the trace can be used as it is: at least `min_rows` rows, each with a value; controls positive, finite and
+/// strictly ascending; values finite and not negative. Else one sentence.
+std::string why_unusable(const Trace& trace, std::size_t min_rows);
+
+/// Rows sorted by control, rows of equal control joined (the laps of one size), rows without values dropped.
+Trace tidied(const Trace& trace);
+
+/// True where `tidied` would change nothing.
+bool is_tidy(const Trace& trace);
+
+/// An inconclusive finding.
+Finding inconclusive(std::string reason, std::string method);
+
+}  // namespace gputopo::change_point

@@ -1,0 +1,80 @@
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "change_point/finding.hpp"
+#include "recorded_trace.hpp"
+
+namespace gputopo::change_point {
+namespace {
+
+using testing::has_recordings;
+using testing::recorded_trace;
+
+struct Truth {
+  std::string trace;
+  Verdict verdict;
+  double value;
+};
+
+void PrintTo(const Truth& truth, std::ostream* out) {
+  *out << truth.trace;
+}
+
+class TruthTable : public ::testing::TestWithParam<Truth> {};
+
+TEST_P(TruthTable, SizeIsExact) {
+  if (!has_recordings()) {
+    GTEST_SKIP() << "the recorded traces are not beside the checkout (../shared/traces)";
+  }
+  const Truth& truth = GetParam();
+  const Trace trace = recorded_trace(truth.trace + "-size.csv");
+  ASSERT_FALSE(trace.rows.empty()) << truth.trace;
+  const Finding finding = find_size(trace, {});
+  EXPECT_EQ(finding.verdict, truth.verdict);
+  if (truth.verdict == Verdict::value) {
+    EXPECT_EQ(finding.value, truth.value);
+    EXPECT_LE(finding.low, truth.value);
+    EXPECT_GE(finding.high, truth.value);
+    EXPECT_LT(finding.p_value, 0.05);
+    EXPECT_GT(finding.confidence, 0);
+  } else if (truth.verdict == Verdict::lower_bound) {
+    EXPECT_EQ(finding.value, truth.value);
+    EXPECT_EQ(finding.high, HUGE_VAL);
+  } else {
+    EXPECT_EQ(finding.value, trace.rows.front().control);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    RealGpus, TruthTable,
+    ::testing::Values(Truth{"p6000/l1", Verdict::value, 24576}, Truth{"p6000/texture", Verdict::value, 24576},
+                      Truth{"p6000/read_only", Verdict::value, 24576}, Truth{"p6000/constant_l1", Verdict::value, 2048},
+                      Truth{"v100/constant_l1", Verdict::value, 2048},
+                      Truth{"h100-nvl/constant_l1", Verdict::value, 2048},
+                      Truth{"p6000/constant_l1_5", Verdict::value, 31488}, Truth{"v100/l1", Verdict::value, 117760},
+                      Truth{"v100/read_only", Verdict::value, 117760},
+                      Truth{"h100-nvl/constant_l1_5", Verdict::lower_bound, 64512},
+                      Truth{"v100/constant_l1_5", Verdict::lower_bound, 64512},
+                      Truth{"mi210/l1", Verdict::value, 16384}, Truth{"mi210/scalar_l1", Verdict::upper_bound, 0}),
+    [](const auto& test) {
+      std::string name = test.param.trace;
+      for (char& c : name) {
+        c = c == '/' || c == '-' ? '_' : c;
+      }
+      return name;
+    });
+
+TEST(RecordedL2, OnsetIsTheLastRowBeforeFarMisses) {
+  if (!has_recordings()) {
+    GTEST_SKIP() << "the recorded traces are not beside the checkout (../shared/traces)";
+  }
+  const Finding finding = find_size(recorded_trace("h100-nvl/l2-segment_size.csv"), {});
+  EXPECT_EQ(finding.verdict, Verdict::value);
+  EXPECT_EQ(finding.value, 31498496);
+  EXPECT_LT(finding.confidence, 0.5) << "pages were dealt anew for every size; the data doesn't support more";
+}
+
+}  // namespace
+}  // namespace gputopo::change_point
