@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 required=(g++ cmake ninja-build ccache git pkg-config nlohmann-json3-dev libfmt-dev libexpected-dev libcli11-dev
-  libgtest-dev libgmock-dev libbenchmark-dev libboost-dev libhwloc-dev hwloc libhwloc-plugins lua5.3 lua5.4
+  libgtest-dev libgmock-dev libbenchmark-dev libboost-dev libhwloc-dev hwloc libhwloc-plugins lua5.3 lua5.4 patch
   python3 python3-jsonschema)
 # Not packaged everywhere; the parts that use them are left out without them.
 optional=(likwid)
