@@ -1,0 +1,100 @@
+#include "hwloc_export/infos.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "hwloc_export/names.hpp"
+
+namespace gputopo::hwloc_export {
+namespace {
+
+std::string label_of(Status status) {
+  return std::string(to_string(status));
+}
+
+// A bound has its own name, so that nobody reads it as the value.
+void add_value(std::vector<Info>& infos, const std::string& prefix, const std::string& attribute, const Estimate& e) {
+  if (!e.value) return;
+  if (is_usable(e))
+    infos.emplace_back(prefix + info_name(attribute, e.unit), number_text(*e.value));
+  else if (e.status == Status::lower_bound)
+    infos.emplace_back(prefix + info_name(attribute + "_at_least", e.unit), number_text(*e.value));
+  else if (e.status == Status::upper_bound)
+    infos.emplace_back(prefix + info_name(attribute + "_at_most", e.unit), number_text(*e.value));
+}
+
+void add_estimate(std::vector<Info>& infos, const std::string& prefix, const std::string& attribute, const Estimate& e,
+                  const Gpu& gpu) {
+  add_value(infos, prefix, attribute, e);
+  if (e.unit == "cycles" && is_usable(e))
+    if (const auto ns = cycles_to_ns(*e.value, gpu))
+      infos.emplace_back(prefix + info_name(attribute, "ns"), fmt::format("{:.2f}", *ns));
+  // The size's statement stands for the object: its attributes have the plain names.
+  const std::string of = attribute == "size" ? "" : info_name(attribute, "");
+  infos.emplace_back(prefix + of + "Status", label_of(e.status));
+  if (!e.method.empty()) infos.emplace_back(prefix + of + "Method", e.method);
+  if (e.confidence) infos.emplace_back(prefix + of + "Confidence", number_text(*e.confidence));
+  if (e.interval)
+    infos.emplace_back(prefix + info_name(attribute + "_interval", e.unit),
+                       fmt::format("{} {}", number_text(e.interval->low), number_text(e.interval->high)));
+}
+
+// How many SMs share one instance: "16", or "16-18" where the groups differ. Empty where nobody knows.
+std::string shared_by_sms(const Memory& memory, const Gpu& gpu) {
+  if (!memory.sm_groups.empty()) {
+    const auto [least, most] = std::minmax_element(memory.sm_groups.begin(), memory.sm_groups.end(),
+                                                   [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    return least->size() == most->size() ? fmt::format("{}", most->size())
+                                         : fmt::format("{}-{}", least->size(), most->size());
+  }
+  if (memory.scope == Scope::sm) return "1";
+  if (memory.scope == Scope::gpu && gpu.sm_count > 0) return fmt::format("{}", gpu.sm_count);
+  return {};
+}
+
+// "8192:246656 16384:238464": what is left to the cache at each shared-memory carve-out, bytes.
+std::string carve_out_text(const Memory& memory) {
+  std::map<double, double> usable_of;
+  for (const CarveOut& c : memory.carve_outs)
+    if (is_usable(c.shared_bytes) && is_usable(c.usable_bytes))
+      usable_of[*c.shared_bytes.value] = *c.usable_bytes.value;
+  std::string text;
+  for (const auto& [shared, usable] : usable_of)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", number_text(shared), number_text(usable));
+  return text;
+}
+
+}  // namespace
+
+std::vector<Info> memory_infos(const Topology& topology, const std::vector<const Memory*>& members) {
+  const Memory& main = *members.front();
+  std::vector<Info> infos{{"GPUTopoId", main.id}};
+  std::vector<std::string_view> others;
+  for (std::size_t i = 1; i < members.size(); ++i) others.push_back(members[i]->id);
+  if (!others.empty()) infos.emplace_back("GPUTopoAlso", fmt::format("{}", fmt::join(others, " ")));
+  infos.emplace_back("Kind", to_string(main.kind));
+  infos.emplace_back("Scope", to_string(main.scope));
+  infos.emplace_back("InstancesPerScope", fmt::format("{}", main.instances_per_scope));
+  if (main.scope == Scope::sm) infos.emplace_back("InstancesPerSM", fmt::format("{}", main.instances_per_scope));
+  if (const std::string sms = shared_by_sms(main, topology.gpu); !sms.empty()) infos.emplace_back("SharedBySMs", sms);
+  for (const Memory* m : members) {
+    const std::string prefix = m == &main ? "" : m->id + ".";
+    for (const auto& [attribute, estimate] : m->attributes)
+      add_estimate(infos, prefix, attribute, estimate, topology.gpu);
+    if (const std::string table = carve_out_text(*m); !table.empty())
+      infos.emplace_back(prefix + "UsableBytesByCarveOut", table);
+  }
+  return infos;
+}
+
+std::vector<Info> identity_infos(const Topology& topology, const Identity& identity) {
+  std::vector<Info> infos{{"GPUDevice", identity.device}};
+  if (!identity.pci_bus_id.empty()) infos.emplace_back("PCIBusID", identity.pci_bus_id);
+  if (!identity.uuid.empty()) infos.emplace_back("UUID", identity.uuid);
+  if (topology.provenance.simulated) infos.emplace_back("Simulated", "1");
+  return infos;
+}
+
+}  // namespace gputopo::hwloc_export
