@@ -47,10 +47,12 @@ std::string status_words(const Estimate& e) {
 
 std::string interval_suffix(const Estimate& e, bool unicode) {
   if (!e.value || !e.interval || e.status != Status::measured) return {};
-  const std::string below = number_text(*e.value - e.interval->low);
-  const std::string above = number_text(e.interval->high - *e.value);
-  if (below == "0" && above == "0") return {};
-  if (below == above) return (unicode ? "±" : "+/-") + below;
+  const auto distance = [&](double d) { return e.unit == "B" ? size_text(d) : number_text(d); };
+  const std::string below = distance(*e.value - e.interval->low);
+  const std::string above = distance(e.interval->high - *e.value);
+  const std::string zero = distance(0);
+  if (below == zero && above == zero) return {};
+  if (below == above) return fmt::format("{}{}", unicode ? "±" : "+/-", below);
   return fmt::format("-{}/+{}", below, above);
 }
 

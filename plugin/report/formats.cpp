@@ -6,7 +6,11 @@
 namespace gputopo::report {
 namespace {
 
-constexpr std::array<Format, 2> all_formats{{{"table", render_table}, {"json", render_json}}};
+constexpr std::array<Format, 5> all_formats{{{"table", render_table},
+                                             {"json", render_json},
+                                             {"csv", render_csv},
+                                             {"markdown", render_markdown},
+                                             {"html", render_html}}};
 
 }  // namespace
 

@@ -23,6 +23,13 @@ std::string render_table(std::span<const Topology> topologies, const Options& op
 /// One topology is an object of schema gputopo-topology/1; several are an array of such objects.
 std::string render_json(std::span<const Topology> topologies, const Options& options);
 
+/// One line an estimate, with a title line: for spreadsheets and data frames (docs/formats.md).
+std::string render_csv(std::span<const Topology> topologies, const Options& options);
+/// The table as GitHub-flavoured Markdown, with footnotes.
+std::string render_markdown(std::span<const Topology> topologies, const Options& options);
+/// A page that needs nothing else: the table and plots of whatever the topology holds.
+std::string render_html(std::span<const Topology> topologies, const Options& options);
+
 struct Format {
   std::string_view name;
   Renderer render;

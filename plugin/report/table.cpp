@@ -1,10 +1,8 @@
 #include <array>
 
-#include <fmt/format.h>
-
-#include "report/cell.hpp"
 #include "report/footnotes.hpp"
 #include "report/grid.hpp"
+#include "report/main_table.hpp"
 #include "report/report.hpp"
 #include "report/table_extras.hpp"
 #include "report/text.hpp"
@@ -12,39 +10,9 @@
 namespace gputopo::report {
 namespace {
 
-constexpr std::size_t label_limit = 28;
-
-struct Detail {
-  bool full_labels;
-  bool inline_interval;
-  bool exact_sizes;
-};
-
 // From the fullest to the narrowest; the first that fits is taken.
 constexpr std::array<Detail, 4> details{
     {{true, true, true}, {false, true, true}, {false, false, true}, {false, false, false}}};
-
-std::string label_of(const Memory& m, const Detail& detail) {
-  std::string label = printable(m.label.empty() ? m.id : m.label, label_limit);
-  if (!detail.full_labels && label.ends_with(" cache")) label.resize(label.size() - 6);
-  return label;
-}
-
-Cell nanoseconds(const Estimate* latency, const Gpu& gpu) {
-  if (latency == nullptr || !latency->value || latency->unit != "cycles") return {"-", {}};
-  const auto ns = cycles_to_ns(*latency->value, gpu);
-  return {ns ? number_text(*ns) : "-", {}};
-}
-
-// The first memory listed that is the same physical cache, by its id; nothing for that first one itself.
-std::string same_as(const Topology& topology, const Memory& memory) {
-  if (memory.physical_cache.empty()) return {};
-  for (const Memory& other : topology.memories) {
-    if (&other == &memory) break;
-    if (other.physical_cache == memory.physical_cache) return printable(other.id, label_limit);
-  }
-  return {};
-}
 
 std::string lines_of(std::string_view text, std::size_t indent = 0) {
   std::string out;
@@ -52,89 +20,24 @@ std::string lines_of(std::string_view text, std::size_t indent = 0) {
   return out;
 }
 
-struct Attribute {
-  const char* key;
-  const char* name;
-};
-
-constexpr std::array<Attribute, 5> attributes{{{"size", "size"},
-                                               {"line_size", "line"},
-                                               {"sector_size", "sector"},
-                                               {"latency", "latency"},
-                                               {"miss_penalty", "miss"}}};
-
-// "L1 data: latency 37.9 to 38.2 cycles; L2: ...": the intervals that the table had no room for.
-std::string interval_lines(const Topology& topology, const Detail& detail) {
-  if (detail.inline_interval) return {};
+std::string memories(const Topology& topology, const Options& options) {
   std::string text;
-  for (const Memory& m : topology.memories) {
-    std::string list;
-    for (const Attribute& attribute : attributes) {
-      const Estimate* estimate = m.find(attribute.key);
-      const std::string words = estimate == nullptr ? std::string() : interval_words(*estimate);
-      if (!words.empty()) list += fmt::format("{} {} {}", list.empty() ? "" : ",", attribute.name, words);
-    }
-    if (!list.empty())
-      text += fmt::format("{} {}:{}", text.empty() ? "95 % intervals." : ";", label_of(m, detail), list);
+  for (const Detail& detail : details) {
+    Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
+    MainTable table = main_table(topology, detail, options.unicode, notes);
+    Grid grid(std::move(table.columns));
+    for (auto& row : table.rows) grid.add(std::move(row));
+    text = grid.text(options.unicode ? "─" : "-") + '\n' + latency_legend + '\n' + notes.text(table_width) +
+           lines_of(table.intervals);
+    if (grid.width() <= table_width) break;
   }
   return text;
 }
 
-Grid memory_grid(const Topology& topology, const Detail& detail, bool unicode, Footnotes& notes) {
-  Grid grid({{"Memory"},
-             {"Size"},
-             {"Line", Align::right},
-             {"Sector", Align::right},
-             {"Latency", Align::right},
-             {"ns", Align::right},
-             {"Miss +", Align::right},
-             {"Scope"},
-             {"Same as"}});
-  const CellStyle style{unicode, detail.inline_interval, detail.exact_sizes, false};
-  for (const Memory& m : topology.memories) {
-    const std::string label = label_of(m, detail);
-    const auto cell = [&](std::size_t i) {
-      return estimate_cell(m.find(attributes.at(i).key), label + " " + attributes.at(i).name, style, notes);
-    };
-    grid.add({{label, {}},
-              cell(0),
-              cell(1),
-              cell(2),
-              cell(3),
-              nanoseconds(m.find("latency"), topology.gpu),
-              cell(4),
-              {scope_text(m), {}},
-              {same_as(topology, m), {}}});
-  }
-  return grid;
-}
-
-bool all_truth(const Topology& topology) {
-  bool any = false;
-  for (const Memory& m : topology.memories)
-    for (const auto& [name, estimate] : m.attributes) {
-      if (estimate.status != Status::truth && estimate.status != Status::not_supported) return false;
-      any = true;
-    }
-  return any;
-}
-
 std::string one_table(const Topology& topology, const Options& options, const std::string& first_line) {
-  const char* rule = options.unicode ? "─" : "-";
-  std::string text = lines_of(first_line);
-  text += lines_of(gpu_facts(topology));
-  if (all_truth(topology)) text += "These are the model's own specifications; nothing was measured.\n";
-  text += '\n';
-  for (const Detail& detail : details) {
-    Footnotes notes(options.unicode);
-    const Grid grid = memory_grid(topology, detail, options.unicode, notes);
-    if (grid.width() > table_width && &detail != &details.back()) continue;
-    text += grid.text(rule);
-    text += "\nLatencies and what a miss adds to them are in SM cycles.\n";
-    const std::string below = notes.text(table_width) + lines_of(interval_lines(topology, detail));
-    text += below;
-    break;
-  }
+  std::string text = lines_of(first_line) + lines_of(gpu_facts(topology));
+  if (is_truth(topology)) text += lines_of(truth_remark);
+  text += '\n' + memories(topology, options);
   for (const std::string& note : topology.provenance.notes) text += lines_of("Note: " + printable(note, 400), 6);
   if (options.all) text += table_extras(topology, options);
   return text;

@@ -25,7 +25,7 @@ std::string with_notes(const Grid& grid, const Footnotes& notes, const Options& 
 
 std::string further_attributes(const Topology& topology, const Options& options) {
   Grid grid({{"Memory"}, {"Attribute"}, {"Value"}, {"Method"}});
-  Footnotes notes(options.unicode);
+  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
   bool any = false;
   for (const Memory& m : topology.memories)
     for (const auto& [name, estimate] : m.attributes) {
@@ -42,7 +42,7 @@ std::string further_attributes(const Topology& topology, const Options& options)
 
 std::string carve_outs(const Memory& m, const Options& options) {
   Grid grid({{"Asked", Align::right}, {"Shared memory"}, {"Left to the cache"}, {"Reserved"}});
-  Footnotes notes(options.unicode);
+  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
   const CellStyle style{options.unicode, true, true, true};
   for (const CarveOut& c : m.carve_outs)
     grid.add({{fmt::format("{} %", c.requested_percent), {}},

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include "report/footnotes.hpp"
+#include "report/main_table.hpp"
+#include "report/report.hpp"
+#include "report/table_extras.hpp"
+#include "report/text.hpp"
+
+namespace gputopo::report {
+namespace {
+
+constexpr std::size_t note_limit = 400;
+
+// What would end a cell or start markup is written so that it shows as it is.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::string_view("|\\`*_<>[]").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string row_text(const std::vector<Cell>& row) {
+  std::string text = "|";
+  for (const Cell& cell : row) text += " " + escaped(cell.text) + cell.mark + " |";
+  return text + "\n";
+}
+
+std::string table_text(const MainTable& table) {
+  std::string titles = "|";
+  std::string rule = "|";
+  for (const Column& column : table.columns) {
+    titles += " " + column.title + " |";
+    rule += column.align == Align::right ? " ---: |" : " --- |";
+  }
+  std::string text = titles + "\n" + rule + "\n";
+  for (const auto& row : table.rows) text += row_text(row);
+  return text;
+}
+
+std::string groups(const Memory& m) {
+  std::string text;
+  for (std::size_t i = 0; i < m.sm_groups.size(); ++i) text += fmt::format("{}. {}\n", i + 1, sm_list(m.sm_groups[i]));
+  return text.empty() ? text : fmt::format("\n**{}: SMs that share one**\n\n{}", escaped(printable(m.label, 40)), text);
+}
+
+std::string one(const Topology& topology, const Options& options) {
+  Footnotes notes(MarkStyle::markdown);
+  const MainTable table = main_table(topology, Detail{}, true, notes);
+  std::string text = "## " + escaped(headline(topology)) + "\n\n";
+  const std::string facts = gpu_facts(topology);
+  if (!facts.empty()) text += escaped(facts) + "\n\n";
+  if (is_truth(topology)) text += std::string(truth_remark) + "\n\n";
+  text += table_text(table) + "\n" + latency_legend + "\n";
+  for (const std::string& note : topology.provenance.notes)
+    text += "\n> Note: " + escaped(printable(note, note_limit)) + "\n";
+  if (options.all)
+    for (const Memory& m : topology.memories) text += groups(m);
+  for (std::size_t i = 0; i < notes.notes().size(); ++i)
+    text += fmt::format("\n[^{}]: {}\n", i + 1, escaped(notes.notes()[i]));
+  return text;
+}
+
+}  // namespace
+
+std::string render_markdown(std::span<const Topology> topologies, const Options& options) {
+  std::string text;
+  for (const Topology& topology : topologies) text += (text.empty() ? "" : "\n") + one(topology, options);
+  return text;
+}
+
+}  // namespace gputopo::report

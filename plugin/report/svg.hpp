@@ -1,0 +1,39 @@
+// Scalable vector graphics, as far as the report's plots need them. Text is escaped here.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gputopo::report {
+
+/// The text with &, <, > and quotes as entities, and without control characters.
+std::string escape_html(std::string_view text);
+
+/// A horizontal bar: its value and interval are drawn from `low_end` to `value`, on the plot's scale.
+struct Bar {
+  std::string label;
+  std::string value_text;  ///< written behind the bar
+  double value = 0;
+  double low = 0;  ///< interval, drawn as a whisker where low < high
+  double high = 0;
+  bool open_ended = false;  ///< the value is a bound: the bar ends in an arrow
+  std::string tone;         ///< CSS class of the bar
+};
+
+/// Labelled bars, one below the other. `logarithmic` scales by powers of two. `title` is what a screen reader says.
+std::string bar_plot(const std::vector<Bar>& bars, bool logarithmic, const std::string& title);
+
+/// Parts of a whole in one bar, such as what a carve-out leaves; rows share one scale.
+struct StackedRow {
+  std::string label;
+  std::vector<double> parts;
+};
+
+std::string stacked_plot(const std::vector<StackedRow>& rows, const std::vector<std::string>& part_names,
+                         const std::string& title);
+
+/// One square a SM, a row a group.
+std::string group_plot(const std::vector<std::vector<unsigned>>& groups, const std::string& title);
+
+}  // namespace gputopo::report
