@@ -74,14 +74,17 @@ bool CacheArray::access(std::uint64_t line, std::uint32_t tag_class, std::uint32
   return false;
 }
 
-void CacheArray::pass(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
+bool CacheArray::pass(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
   const std::uint64_t key = key_of(line, tag_class);
   const std::uint32_t set = index_.set_of(line);
   const std::uint32_t slot = find(key, set);
-  if (slot != none)
-    sectors_[slot] |= sectors;
-  else
+  if (slot == none) {
     bring_in(key, set, sectors, random);
+    return false;
+  }
+  const bool hit = (sectors_[slot] & sectors) == sectors;
+  sectors_[slot] |= sectors;
+  return hit;
 }
 
 // Into the next free slot of the set, else in the victim's place. Under LRU the line ends up as the least recent.

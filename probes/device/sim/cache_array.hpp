@@ -21,8 +21,8 @@ class CacheArray {
   /// Looks the sectors up; brings line and sectors in where they are missing. True where all were there.
   bool access(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random);
   /// The same for a load that isn't worth keeping: a line that it brings in is the next to go (under LRU), and one that
-  /// is there grows no younger.
-  void pass(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random);
+  /// is there grows no younger. True where all were there.
+  bool pass(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random);
   /// Looks the sectors up and changes nothing.
   bool contains(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors) const;
   void clear();

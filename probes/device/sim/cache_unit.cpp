@@ -17,7 +17,9 @@ CacheUnit::CacheUnit(const CacheModel& model, std::uint64_t carve_out)
       line_shift_(log2_of(model.line_bytes)),
       sector_shift_(log2_of(model.sector_bytes)),
       sector_mask_(static_cast<std::uint32_t>(model.line_bytes / model.sector_bytes - 1)),
-      all_sectors_(static_cast<std::uint32_t>((std::uint64_t{2} << sector_mask_) - 1)) {
+      all_sectors_(static_cast<std::uint32_t>((std::uint64_t{2} << sector_mask_) - 1)),
+      by_interleave_(model.partitions.interleave_bytes),
+      by_count_(model.partitions.count) {
   const std::uint64_t lines = usable_bytes(model, carve_out) / model.line_bytes / model.partitions.count;
   const bool copies = model.partitions.count > 1 && model.partitions.mode == PartitionMode::near_copy;
   for (std::uint32_t p = 0; p < model.partitions.count; ++p) {
@@ -26,25 +28,20 @@ CacheUnit::CacheUnit(const CacheModel& model, std::uint64_t carve_out)
   }
 }
 
-// Of each run of `count` granules every partition gets one, in an order that looks random.
-std::uint32_t CacheUnit::home_of(std::uint64_t address) const {
-  const std::uint64_t count = model_->partitions.count;
-  if (count == 1) return 0;
-  const std::uint64_t granule = address / model_->partitions.interleave_bytes;
-  return static_cast<std::uint32_t>((granule % count + mix(granule / count) % count) % count);
+// Of each run of `count` granules every partition gets one, in an order that looks random. A partition numbers the
+// lines that it is home to without gaps, so that its sets fill evenly.
+CacheUnit::Place CacheUnit::place_of(std::uint64_t address) const {
+  if (homes_.size() == 1) return {0, address >> line_shift_};
+  const auto [granule, offset] = by_interleave_.divide(address);
+  const auto [row, column] = by_count_.divide(granule);
+  const auto home = static_cast<std::uint32_t>(by_count_.divide(column + (mix(row) >> 32)).remainder);
+  return {home, (row * by_interleave_.value() + offset) >> line_shift_};
 }
 
-// A partition numbers the lines it is home to without gaps, so that its sets fill evenly.
-std::uint64_t CacheUnit::local_line(std::uint64_t address) const {
-  const Partitions& p = model_->partitions;
-  if (p.count == 1) return address >> line_shift_;
-  const std::uint64_t granule = address / p.interleave_bytes;
-  return (granule / p.count * p.interleave_bytes + address % p.interleave_bytes) >> line_shift_;
-}
-
-void CacheUnit::pass(std::uint64_t address, std::uint32_t tag_class, Random& random) {
+bool CacheUnit::pass(std::uint64_t address, std::uint32_t tag_class, Random& random) {
   const std::uint32_t sector = 1U << (address >> sector_shift_ & sector_mask_);
-  homes_[home_of(address)]->pass(local_line(address), tag_class, sector, random);
+  const Place place = place_of(address);
+  return homes_[place.home]->pass(place.line, tag_class, sector, random);
 }
 
 bool CacheUnit::access_array(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, std::uint32_t sector,
@@ -66,11 +63,13 @@ Outcome CacheUnit::access(std::uint64_t address, std::uint32_t tag_class, std::u
 
 Outcome CacheUnit::access_partitioned(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition,
                                       bool probe, std::uint32_t sector, Random& random) {
-  const std::uint32_t home = home_of(address);
-  const bool present = access_array(*homes_[home], local_line(address), tag_class, sector, probe, random);
-  if (copies_.empty()) return !present ? Outcome::miss : home == partition ? Outcome::hit : Outcome::far_hit;
-  const bool near = access_array(*copies_[partition], address >> line_shift_, tag_class, sector, probe, random);
-  return !present ? Outcome::miss : near ? Outcome::hit : Outcome::far_hit;
+  const Place place = place_of(address);
+  const bool present = access_array(*homes_[place.home], place.line, tag_class, sector, probe, random);
+  bool near = place.home == partition;
+  if (!copies_.empty())
+    near = access_array(*copies_[partition], address >> line_shift_, tag_class, sector, probe, random);
+  if (!present) return Outcome::miss;
+  return near ? Outcome::hit : Outcome::far_hit;
 }
 
 void CacheUnit::clear() {

@@ -13,6 +13,12 @@ double place_offset(Scope scope, std::uint32_t group, std::uint64_t slice) {
   return static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
 }
 
+// -1 for a slice on the SM's side of the chip, and what balances it for the others; 0 on average over the slices.
+double side_offset(std::uint32_t group, std::uint64_t groups, std::uint64_t slice) {
+  if (groups < 2) return 0;
+  return mix(slice) % groups == group ? -1.0 : 1.0 / static_cast<double>(groups - 1);
+}
+
 bool has_any_distance(const DistanceModel& d) {
   return d.partition_cycles != 0 || d.gpc_cycles != 0 || d.cpc_cycles != 0 || d.tpc_cycles != 0 || d.sm_cycles != 0;
 }
@@ -57,11 +63,14 @@ void Hierarchy::set_carve_out(std::uint32_t sm, std::uint64_t bytes) {
   if (model_->shared && model_->shared->carved_from) units_[*model_->shared->carved_from][sm].reset();
 }
 
-void Hierarchy::launch() {
-  for (std::size_t c = 0; c < units_.size(); ++c)
-    if (model_->caches[c].cleared_at_launch)
-      for (auto& unit : units_[c])
-        if (unit) unit->clear();
+void Hierarchy::launch(std::uint32_t sm) {
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const CacheModel& c = model_->caches[i];
+    if (!c.cleared_at_launch) continue;
+    const std::size_t first = std::size_t{group_of(c.scope, sm)} * c.instances;
+    for (std::size_t unit = first; unit < first + c.instances; ++unit)
+      if (units_[i][unit]) units_[i][unit]->clear();
+  }
 }
 
 Route Hierarchy::route(const PathModel& path, std::uint32_t sm, std::uint32_t warp, bool probe_private) {
@@ -110,16 +119,16 @@ double Hierarchy::load(const Route& route, std::uint64_t address, Random& random
 
 void Hierarchy::pass(const Route& route, std::uint64_t address, Random& random) {
   for (const Route::Station& s : route.stations)
-    if (s.unit != nullptr) s.unit->pass(address, s.tag_class, random);
+    if (s.unit == nullptr || s.unit->pass(address, s.tag_class, random)) return;
 }
 
 double Hierarchy::distance_cycles(std::uint32_t sm, std::uint64_t address) const {
   const DistanceModel& d = model_->distance;
   const std::uint64_t slice = address / d.slice_bytes;
-  double cycles = 0;
-  for (const auto& [scope, amplitude] :
-       {std::pair{Scope::partition, d.partition_cycles}, std::pair{Scope::gpc, d.gpc_cycles},
-        std::pair{Scope::cpc, d.cpc_cycles}, std::pair{Scope::tpc, d.tpc_cycles}, std::pair{Scope::sm, d.sm_cycles}})
+  double cycles =
+      d.partition_cycles * side_offset(group_of(Scope::partition, sm), model_->groups.partition.size(), slice);
+  for (const auto& [scope, amplitude] : {std::pair{Scope::gpc, d.gpc_cycles}, std::pair{Scope::cpc, d.cpc_cycles},
+                                         std::pair{Scope::tpc, d.tpc_cycles}, std::pair{Scope::sm, d.sm_cycles}})
     if (amplitude != 0) cycles += amplitude * place_offset(scope, group_of(scope, sm), slice);
   return cycles;
 }

@@ -21,14 +21,18 @@ class CacheUnit {
   /// Looks up the sector at `address` for an SM of `partition`; unless `probe`, brings it in on a miss.
   Outcome access(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition, bool probe, Random& random);
   /// CacheArray::pass for the sector at `address`.
-  void pass(std::uint64_t address, std::uint32_t tag_class, Random& random);
+  bool pass(std::uint64_t address, std::uint32_t tag_class, Random& random);
   /// The partition that an address belongs to.
-  std::uint32_t home_of(std::uint64_t address) const;
+  std::uint32_t home_of(std::uint64_t address) const { return place_of(address).home; }
   bool is_partitioned() const { return homes_.size() > 1; }
   void clear();
 
  private:
-  std::uint64_t local_line(std::uint64_t address) const;
+  struct Place {
+    std::uint32_t home;  // partition
+    std::uint64_t line;  // its number there
+  };
+  Place place_of(std::uint64_t address) const;
   bool access_array(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, std::uint32_t sector, bool probe,
                     Random& random) const;
   Outcome access_partitioned(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition, bool probe,
@@ -36,6 +40,7 @@ class CacheUnit {
 
   const CacheModel* model_;
   std::uint32_t line_shift_, sector_shift_, sector_mask_, all_sectors_;
+  Divisor by_interleave_, by_count_;
   std::vector<std::unique_ptr<CacheArray>> homes_;
   std::vector<std::unique_ptr<CacheArray>> copies_;  // PartitionMode::near_copy: what each partition's SMs read last
 };
@@ -69,13 +74,13 @@ class Hierarchy {
   Route route(const PathModel& path, std::uint32_t sm, std::uint32_t warp, bool probe_private);
   /// Sends a load along a route. Gives its latency without any noise.
   double load(const Route& route, std::uint64_t address, Random& random);
-  /// A background load: into every cache of the route, as what is next to go.
+  /// A background load: up to the first cache that has the line, and in those before as what is next to go.
   void pass(const Route& route, std::uint64_t address, Random& random);
   /// Shares the array of the cache that shared memory lies in anew; a change empties the cache. Routes made before for
   /// this SM must not be used any more.
   void set_carve_out(std::uint32_t sm, std::uint64_t bytes);
-  /// Empties the caches that a launch clears.
-  void launch();
+  /// Empties the caches of an SM that the launch of a program clears.
+  void launch(std::uint32_t sm);
 
  private:
   std::uint32_t group_of(Scope scope, std::uint32_t sm) const { return group_[static_cast<std::size_t>(scope)][sm]; }

@@ -59,7 +59,7 @@ struct CacheModel {
   std::uint32_t instances = 1;          ///< in each unit of `scope`
   std::vector<std::uint32_t> warp_map;  ///< warp w uses instance warp_map[w modulo its length]
   std::uint32_t prefetch_lines = 0;     ///< following lines that a miss brings in as well
-  bool cleared_at_launch = false;       ///< emptied at the start of each Device::run
+  bool cleared_at_launch = false;       ///< emptied when a program starts on an SM that uses it
   Partitions partitions;
 };
 

@@ -149,7 +149,7 @@ CacheModel read_cache(const std::string& name, const Json& j, const std::string&
   if (c.reserved_bytes != 0 && !c.organisation.set_ways.empty())
     refuse(fields.at("reserved"), "goes not with 'set_ways'", "take the reserved lines out of 'set_ways' and 'size'");
   c.prefetch_lines = static_cast<std::uint32_t>(fields.count("prefetch_lines", {0, 64}, 0));
-  c.cleared_at_launch = fields.flag("cleared_at_launch", false);
+  c.cleared_at_launch = fields.flag("cleared_at_launch", c.scope == Scope::sm);
   fields.finish();
   return c;
 }

@@ -60,6 +60,7 @@ class Runner {
     program::ProgramTrace trace;
     for (const program::Agent& a : program_.agents) trace.agent_sms.push_back(a.sm.value_or(default_sm_));
     carve(trace.agent_sms);
+    for (const std::uint32_t sm : trace.agent_sms) hierarchy_.launch(sm);
     for (const program::Phase& phase : program_.phases) {
       const std::uint32_t agent = std::visit([](const auto& p) { return p.agent; }, phase);
       sm_ = trace.agent_sms[agent];

@@ -36,10 +36,13 @@ SetIndex::SetIndex(const Organisation& organisation, std::uint64_t lines)
     sets_ = static_cast<std::uint32_t>(organisation.set_ways.size());
     lines_ = table_.size();
   }
+  by_sets_ = Divisor(sets_);
+  by_group_ = Divisor(group_);
+  by_lines_ = Divisor(lines_);
   const bool powers = std::has_single_bit(sets_) && std::has_single_bit(group_);
   even_ = table_.empty() && lines_ % (std::uint64_t{sets_} * group_) == 0;
   plain_ = even_ && powers && (kind_ == IndexKind::modulo || sets_ == 1);
-  set_bits_ = static_cast<std::uint32_t>(std::bit_width(sets_ - 1));
+  full_rows_ = lines_ / (std::uint64_t{sets_} * group_);
   group_shift_ = static_cast<std::uint32_t>(std::bit_width(group_ - 1));
   set_mask_ = sets_ - 1;
   count_ways();
@@ -56,37 +59,41 @@ void SetIndex::count_ways() {
 }
 
 std::uint32_t SetIndex::general_set_of(std::uint64_t line) const {
-  return even_ ? permuted(line / group_) : remainder_set_of(line);
+  return even_ ? permuted(by_group_.divide(line).quotient) : remainder_set_of(line);
 }
 
 // Each row of `sets_` units is permuted on its own, so every row still gives every set one unit.
 std::uint32_t SetIndex::permuted(std::uint64_t unit) const {
+  const auto [row, digit] = by_sets_.divide(unit);
+  switch (kind_) {
+    case IndexKind::modulo:
+      return static_cast<std::uint32_t>(digit);
+    case IndexKind::hash:
+      return static_cast<std::uint32_t>(by_sets_.divide(digit + (mix(row) >> 1)).remainder);
+    case IndexKind::xor_fold:
+      break;
+  }
   const bool power = std::has_single_bit(sets_);
-  const std::uint64_t digit = power ? unit & set_mask_ : unit % sets_;
-  std::uint64_t row = power ? unit >> set_bits_ : unit / sets_;
-  if (kind_ == IndexKind::modulo || sets_ == 1) return static_cast<std::uint32_t>(digit);
-  if (kind_ == IndexKind::hash) return static_cast<std::uint32_t>((digit + mix(row) % sets_) % sets_);
   std::uint64_t index = digit;
-  for (std::uint32_t fold = 0; row != 0 && (folds_ == 0 || fold < folds_); ++fold) {
+  std::uint64_t rest = sets_ == 1 ? 0 : row;
+  for (std::uint32_t fold = 0; rest != 0 && (folds_ == 0 || fold < folds_); ++fold) {
+    const auto [above, field] = by_sets_.divide(rest);
     // Set counts that are no power of two: digits of base `sets_` added, the counterpart of XOR.
-    index = power ? index ^ (row & set_mask_) : (index + row % sets_) % sets_;
-    row = power ? row >> set_bits_ : row / sets_;
+    index = power ? index ^ field : by_sets_.divide(index + field).remainder;
+    rest = above;
   }
   return static_cast<std::uint32_t>(index);
 }
 
 std::uint32_t SetIndex::remainder_set_of(std::uint64_t line) const {
-  const std::uint64_t block = line / lines_;
-  const std::uint64_t place = line % lines_;
+  const auto [block, place] = by_lines_.divide(line);
   if (!table_.empty()) {
     if (kind_ == IndexKind::modulo) return table_[place];
-    return table_[(place + mix(block)) % lines_];
+    return table_[by_lines_.divide(place + (mix(block) >> 1)).remainder];
   }
-  const std::uint64_t row_lines = std::uint64_t{sets_} * group_;
-  const std::uint64_t full_rows = lines_ / row_lines;
-  const std::uint64_t unit = place / group_;
-  if (unit >= full_rows * sets_) return static_cast<std::uint32_t>(unit % sets_);
-  return permuted(block * full_rows * sets_ + unit);
+  const std::uint64_t unit = by_group_.divide(place).quotient;
+  if (unit >= full_rows_ * sets_) return static_cast<std::uint32_t>(by_sets_.divide(unit).remainder);
+  return permuted(block * full_rows_ * sets_ + unit);
 }
 
 }  // namespace gputopo::sim

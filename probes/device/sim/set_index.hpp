@@ -8,6 +8,32 @@
 
 namespace gputopo::sim {
 
+/// Division by a number known beforehand: a multiplication and at most two corrections.
+class Divisor {
+ public:
+  explicit Divisor(std::uint64_t divisor = 1) : divisor_(divisor), reciprocal_(~std::uint64_t{0} / divisor) {}
+
+  struct Result {
+    std::uint64_t quotient, remainder;
+  };
+  Result divide(std::uint64_t n) const {
+    Result r{};
+    r.quotient = static_cast<std::uint64_t>(static_cast<Wide>(n) * reciprocal_ >> 64);
+    r.remainder = n - r.quotient * divisor_;
+    while (r.remainder >= divisor_) {
+      r.remainder -= divisor_;
+      ++r.quotient;
+    }
+    return r;
+  }
+  std::uint64_t value() const { return divisor_; }
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+  std::uint64_t divisor_;
+  std::uint64_t reciprocal_;
+};
+
 /// The index function of one cache array, and the sizes of its sets.
 ///
 /// Whatever the function, any run of `lines` lines that starts at a multiple of `lines` fills every set exactly: the
@@ -39,11 +65,12 @@ class SetIndex {
   std::uint64_t lines_;
   std::uint32_t sets_;
   std::uint32_t group_;
+  Divisor by_sets_, by_group_, by_lines_;
   IndexKind kind_;
   std::uint32_t folds_;
-  bool even_ = true;    // every set has the same number of ways, a multiple of group_
-  bool plain_ = false;  // modulo with powers of two: a shift and a mask
-  std::uint32_t set_bits_ = 0;
+  std::uint64_t full_rows_ = 0;  // of `sets_` units, in each `lines_` lines
+  bool even_ = true;             // every set has the same number of ways, a multiple of group_
+  bool plain_ = false;           // modulo with powers of two: a shift and a mask
   std::uint32_t group_shift_ = 0;
   std::uint64_t set_mask_ = 0;
   std::uint32_t most_ways_ = 0;

@@ -50,7 +50,6 @@ class SimDevice : public device::Device {
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override {
     for (const program::Program& p : batch)
       if (auto ok = check(p, info_); !ok) return tl::unexpected<Error>(ok.error());
-    hierarchy_.launch();
     std::vector<program::ProgramTrace> traces;
     traces.reserve(batch.size());
     std::uint32_t next_sm = 0;
