@@ -17,22 +17,22 @@ struct DeviceInfo {
   std::string kind;  ///< "cuda", "sim" or "replay"
   bool simulated = false;
   std::string driver_version;
-  std::uint64_t memory_bytes = 0;             ///< device memory in all
-  std::uint64_t l2_bytes = 0;                 ///< as the API states it
-  std::uint64_t shared_bytes_per_sm = 0;      ///< the largest carve-out
-  std::uint64_t shared_bytes_per_block = 0;   ///< the largest a block may ask for
-  std::uint64_t shared_reserved_per_block = 0;///< kept by the system in each block
+  std::uint64_t memory_bytes = 0;               ///< device memory in all
+  std::uint64_t l2_bytes = 0;                   ///< as the API states it
+  std::uint64_t shared_bytes_per_sm = 0;        ///< the largest carve-out
+  std::uint64_t shared_bytes_per_block = 0;     ///< the largest a block may ask for
+  std::uint64_t shared_reserved_per_block = 0;  ///< kept by the system in each block
   std::uint64_t constant_bytes_per_module = 65536;
-  std::uint32_t constant_modules = 1;         ///< how many constant banks can be resident at once
-  std::uint64_t texture_elements = 0;         ///< most 4-byte elements of a linear texture
-  std::uint64_t largest_buffer_bytes = 0;     ///< largest global buffer a program may ask for
-  std::uint32_t largest_recording = 0;        ///< most loads of a walk that records latencies
-  std::uint32_t warps_per_block = 0;          ///< agents' warps run from 0 to this, exclusive
-  bool has_no_allocate = false;               ///< Path::global_no_allocate works
-  bool has_read_only = false;                 ///< Path::read_only exists (compute capability 3.5 and newer)
-  bool has_execute = false;                   ///< Execute phases work
-  std::uint64_t execute_unit_bytes = 0;       ///< code_bytes is rounded up to a multiple of this
-  std::uint64_t execute_limit_bytes = 0;      ///< most bytes of straight-line code
+  std::uint32_t constant_modules = 1;      ///< how many constant banks can be resident at once
+  std::uint64_t texture_elements = 0;      ///< most 4-byte elements of a linear texture
+  std::uint64_t largest_buffer_bytes = 0;  ///< largest global buffer a program may ask for
+  std::uint32_t largest_recording = 0;     ///< most loads of a walk that records latencies
+  std::uint32_t warps_per_block = 0;       ///< agents' warps run from 0 to this, exclusive
+  bool has_no_allocate = false;            ///< Path::global_no_allocate works
+  bool has_read_only = false;              ///< Path::read_only exists (compute capability 3.5 and newer)
+  bool has_execute = false;                ///< Execute phases work
+  std::uint64_t execute_unit_bytes = 0;    ///< code_bytes is rounded up to a multiple of this
+  std::uint64_t execute_limit_bytes = 0;   ///< most bytes of straight-line code
 };
 
 /// Runs programs. Not thread-safe; a Device belongs to one thread.

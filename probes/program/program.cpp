@@ -24,8 +24,7 @@ Expected<void> check(const Program& program, std::size_t index, const Walk& w) {
   if (buffer.space != space_of(w.path)) return bad(program, index, "its path doesn't fit the buffer's space");
   if (w.stride_bytes == 0 || w.stride_bytes % 4 != 0) return bad(program, index, "its stride is no multiple of 4");
   if (w.first_byte % 4 != 0) return bad(program, index, "its first byte is not aligned to 4");
-  if (w.footprint_bytes < 4 || w.first_byte > buffer.size_bytes ||
-      w.footprint_bytes > buffer.size_bytes - w.first_byte)
+  if (w.footprint_bytes < 4 || w.first_byte > buffer.size_bytes || w.footprint_bytes > buffer.size_bytes - w.first_byte)
     return bad(program, index, "walks outside its buffer");
   if (w.laps == 0 || w.lanes == 0) return bad(program, index, "has no laps or no lanes");
   if (w.lanes > 1 && w.record != Record::nothing) return bad(program, index, "records with several lanes");
@@ -43,41 +42,58 @@ Expected<void> check(const Program& program, std::size_t index, const Execute& e
 
 std::string_view to_string(Path path) {
   switch (path) {
-    case Path::global_cached: return "global_cached";
-    case Path::global_l2_only: return "global_l2_only";
-    case Path::global_no_allocate: return "global_no_allocate";
-    case Path::read_only: return "read_only";
-    case Path::texture: return "texture";
-    case Path::constant: return "constant";
-    case Path::shared: return "shared";
+    case Path::global_cached:
+      return "global_cached";
+    case Path::global_l2_only:
+      return "global_l2_only";
+    case Path::global_no_allocate:
+      return "global_no_allocate";
+    case Path::read_only:
+      return "read_only";
+    case Path::texture:
+      return "texture";
+    case Path::constant:
+      return "constant";
+    case Path::shared:
+      return "shared";
   }
   return "?";
 }
 
 std::string_view to_string(Space space) {
   switch (space) {
-    case Space::global: return "global";
-    case Space::constant: return "constant";
-    case Space::shared: return "shared";
+    case Space::global:
+      return "global";
+    case Space::constant:
+      return "constant";
+    case Space::shared:
+      return "shared";
   }
   return "?";
 }
 
 std::string_view to_string(Order order) {
   switch (order) {
-    case Order::forward: return "forward";
-    case Order::reverse: return "reverse";
-    case Order::shuffled: return "shuffled";
+    case Order::forward:
+      return "forward";
+    case Order::reverse:
+      return "reverse";
+    case Order::shuffled:
+      return "shuffled";
   }
   return "?";
 }
 
 std::string_view to_string(Record record) {
   switch (record) {
-    case Record::nothing: return "nothing";
-    case Record::lap_time: return "lap_time";
-    case Record::histogram: return "histogram";
-    case Record::latencies: return "latencies";
+    case Record::nothing:
+      return "nothing";
+    case Record::lap_time:
+      return "lap_time";
+    case Record::histogram:
+      return "histogram";
+    case Record::latencies:
+      return "latencies";
   }
   return "?";
 }
@@ -86,7 +102,9 @@ std::uint64_t positions(const Walk& walk) {
   return std::max<std::uint64_t>(1, walk.footprint_bytes / std::max<std::uint64_t>(1, walk.stride_bytes));
 }
 
-std::uint64_t lap_loads(const Walk& walk) { return walk.loads_per_lap != 0 ? walk.loads_per_lap : positions(walk); }
+std::uint64_t lap_loads(const Walk& walk) {
+  return walk.loads_per_lap != 0 ? walk.loads_per_lap : positions(walk);
+}
 
 Expected<void> validate(const Program& program) {
   if (program.agents.empty()) return bad(program, 0, "has no agent");

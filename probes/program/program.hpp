@@ -112,10 +112,10 @@ struct LatencyCount {
 
 /// What one phase gave. Latencies include the clock pair's cost unless they come from `lap_time`.
 struct PhaseTrace {
-  std::uint64_t loads = 0;   ///< loads issued by the phase, all laps and lanes
-  std::uint64_t cycles = 0;  ///< of the recorded laps, for lap_time and timed Execute
-  std::vector<std::uint32_t> latencies;   ///< Record::latencies: cycles, walk order
-  std::vector<LatencyCount> histogram;    ///< Record::histogram: ascending latencies
+  std::uint64_t loads = 0;               ///< loads issued by the phase, all laps and lanes
+  std::uint64_t cycles = 0;              ///< of the recorded laps, for lap_time and timed Execute
+  std::vector<std::uint32_t> latencies;  ///< Record::latencies: cycles, walk order
+  std::vector<LatencyCount> histogram;   ///< Record::histogram: ascending latencies
   friend bool operator==(const PhaseTrace&, const PhaseTrace&) = default;
 };
 

@@ -50,8 +50,7 @@ Expected<void> check_memory(const Memory& m) {
   if (m.attributes.size() > attribute_limit) return wrong(fmt::format("memory {} has too many attributes", m.id));
   for (const auto& [name, estimate] : m.attributes) {
     if (!is_plain(name)) return not_plain(fmt::format("an attribute's name in memory {}", m.id));
-    if (auto checked = check_attribute(fmt::format("memory {}: {}", m.id, name), estimate); !checked)
-      return checked;
+    if (auto checked = check_attribute(fmt::format("memory {}: {}", m.id, name), estimate); !checked) return checked;
   }
   return {};
 }

@@ -40,9 +40,10 @@ struct Estimate {
   Status status = Status::inconclusive;
   std::string method;                ///< the experiment's name, such as "residency" or "change_point"
   std::optional<Interval> interval;  ///< 95 % unless the method says otherwise
-  std::optional<double> confidence;  ///< probability in [0, 1] that `status` and `value` are right, as far as the data says
-  std::uint64_t samples = 0;         ///< loads (or launches) that the statement rests on
-  std::string note;                  ///< one sentence for the reader: why inconclusive, what disagrees
+  std::optional<double>
+      confidence;             ///< probability in [0, 1] that `status` and `value` are right, as far as the data says
+  std::uint64_t samples = 0;  ///< loads (or launches) that the statement rests on
+  std::string note;           ///< one sentence for the reader: why inconclusive, what disagrees
 
   bool has_value() const { return value.has_value(); }
   friend bool operator==(const Estimate&, const Estimate&) = default;

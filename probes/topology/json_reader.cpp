@@ -153,7 +153,8 @@ Provenance read_provenance(const Json& j, const std::string& path) {
   p.driver_version = string_or_empty(j, path, "driver_version");
   p.seed = unsigned_or_zero<std::uint64_t>(j, path, "seed");
   p.method = string_or_empty(j, path, "method");
-  if (const Json* duration = optional_member(j, "duration_s")) p.duration_s = as_double(*duration, path + "/duration_s");
+  if (const Json* duration = optional_member(j, "duration_s"))
+    p.duration_s = as_double(*duration, path + "/duration_s");
   if (const Json* parts = optional_member(j, "breakdown_s")) {
     if (!parts->is_object()) bad(path + "/breakdown_s", "must be an object");
     for (const auto& [what, seconds] : parts->items())

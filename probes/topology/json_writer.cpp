@@ -92,7 +92,9 @@ Json place_json(const SmPlace& p) {
 
 }  // namespace
 
-Json to_json(const Estimate& estimate) { return estimate_json(estimate, nullptr); }
+Json to_json(const Estimate& estimate) {
+  return estimate_json(estimate, nullptr);
+}
 
 Json to_json(const Topology& topology) {
   Json j;

@@ -32,10 +32,18 @@ std::optional<E> value_of(const std::array<std::pair<E, std::string_view>, N>& n
 
 }  // namespace
 
-std::string_view to_string(Kind kind) { return name_of(kind_names, kind); }
-std::string_view to_string(Scope scope) { return name_of(scope_names, scope); }
-std::optional<Kind> parse_kind(std::string_view name) { return value_of(kind_names, name); }
-std::optional<Scope> parse_scope(std::string_view name) { return value_of(scope_names, name); }
+std::string_view to_string(Kind kind) {
+  return name_of(kind_names, kind);
+}
+std::string_view to_string(Scope scope) {
+  return name_of(scope_names, scope);
+}
+std::optional<Kind> parse_kind(std::string_view name) {
+  return value_of(kind_names, name);
+}
+std::optional<Scope> parse_scope(std::string_view name) {
+  return value_of(scope_names, name);
+}
 
 const Estimate* Memory::find(std::string_view attribute) const {
   const auto it = attributes.find(std::string(attribute));
@@ -47,7 +55,9 @@ const Memory* Topology::find(std::string_view id) const {
   return it == memories.end() ? nullptr : &*it;
 }
 
-Memory* Topology::find(std::string_view id) { return const_cast<Memory*>(std::as_const(*this).find(id)); }
+Memory* Topology::find(std::string_view id) {
+  return const_cast<Memory*>(std::as_const(*this).find(id));
+}
 
 std::optional<double> cycles_to_ns(double cycles, const Gpu& gpu) {
   if (gpu.clock_khz == 0) return std::nullopt;

@@ -33,13 +33,14 @@ struct CarveOut {
 
 /// One cache, scratchpad or memory.
 struct Memory {
-  std::string id;     ///< "l1", "texture", "read_only", "constant_l1", "constant_l1_5", "l2", "shared", "device_memory", ...
+  std::string
+      id;  ///< "l1", "texture", "read_only", "constant_l1", "constant_l1_5", "l2", "shared", "device_memory", ...
   Kind kind = Kind::cache;
   std::string label;  ///< for people: "L1 data cache"
   Scope scope = Scope::sm;
   std::uint32_t instances_per_scope = 1;
-  std::string parent;          ///< id of the memory that serves its misses; empty at the root
-  std::string physical_cache;  ///< id naming the physical cache; equal ids are one cache
+  std::string parent;                          ///< id of the memory that serves its misses; empty at the root
+  std::string physical_cache;                  ///< id naming the physical cache; equal ids are one cache
   std::map<std::string, Estimate> attributes;  ///< "size", "line_size", "sector_size", "latency", "miss_penalty", ...
   std::vector<std::vector<std::uint32_t>> sm_groups;  ///< SM ids sharing each instance, where that was measured
   std::vector<CarveOut> carve_outs;                   ///< filled for caches that share their array with shared memory
@@ -75,17 +76,17 @@ struct Provenance {
   bool simulated = false;
   std::string driver_version;  ///< of the NVIDIA kernel driver, empty for a simulated GPU
   std::uint64_t seed = 0;
-  std::string method;     ///< "default" or "thesis"
-  double duration_s = 0;  ///< whole discovery, wall clock
+  std::string method;                                       ///< "default" or "thesis"
+  double duration_s = 0;                                    ///< whole discovery, wall clock
   std::vector<std::pair<std::string, double>> breakdown_s;  ///< where the time went, in order, seconds
-  std::vector<std::string> notes;                           ///< conditions that weaken the result: contention, throttling
+  std::vector<std::string> notes;  ///< conditions that weaken the result: contention, throttling
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
 struct Gpu {
   std::string name;
-  std::string uuid;        ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
-  std::string pci_bus_id;  ///< "0000:3b:00.0", lower case
+  std::string uuid;                ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+  std::string pci_bus_id;          ///< "0000:3b:00.0", lower case
   std::string compute_capability;  ///< "9.0"
   std::uint32_t sm_count = 0;
   std::uint64_t clock_khz = 0;         ///< SM clock used to turn cycles into nanoseconds

@@ -1,0 +1,126 @@
+#include "device/cuda/cuda_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "device/cuda/driver.hpp"
+#include "device/cuda/fatbins.hpp"
+#include "device/cuda/launch.hpp"
+#include "device/cuda/memory.hpp"
+#include "device/cuda/query.hpp"
+#include "device/cuda/schedule.hpp"
+
+namespace gputopo::device {
+namespace cuda {
+namespace {
+
+// How often programs are launched again when the hardware put no block on their SM.
+constexpr int placement_attempts = 8;
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(Driver driver, DeviceInfo info, CUdevice device)
+      : driver_(std::move(driver)), info_(std::move(info)), device_(device) {}
+
+  ~CudaDevice() override {
+    launcher_.reset();
+    if (retained_) driver_.cuDevicePrimaryCtxRelease(device_);
+  }
+
+  Expected<void> start() {
+    CUcontext context = nullptr;
+    if (const CUresult code = driver_.cuDevicePrimaryCtxRetain(&context, device_); code != CUDA_SUCCESS)
+      return tl::unexpected<Error>(driver_.error(code, fmt::format("can't use {}", info_.gpu.name)));
+    retained_ = true;
+    if (const CUresult code = driver_.cuCtxSetCurrent(context); code != CUDA_SUCCESS)
+      return tl::unexpected<Error>(driver_.error(code, fmt::format("can't use {}", info_.gpu.name)));
+    auto launcher = Launcher::make(driver_, info_);
+    if (!launcher) return tl::unexpected<Error>(launcher.error());
+    launcher_ = std::move(*launcher);
+    return {};
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override {
+    auto launches = plan(batch, info_.gpu.sm_count, info_.warps_per_block);
+    if (!launches) return tl::unexpected<Error>(launches.error());
+    std::vector<program::ProgramTrace> traces(batch.size());
+    for (PlannedLaunch& launch : *launches)
+      if (auto ok = run_until_placed(batch, launch, traces); !ok) return tl::unexpected<Error>(ok.error());
+    return traces;
+  }
+
+ private:
+  Expected<void> run_until_placed(const program::Batch& batch, PlannedLaunch& launch,
+                                  std::vector<program::ProgramTrace>& traces) {
+    for (int attempt = 0; attempt < placement_attempts; ++attempt) {
+      auto missing = launcher_->run(batch, launch, traces);
+      if (!missing) return tl::unexpected<Error>(missing.error());
+      if (missing->empty()) return {};
+      // A chain runs as a whole; private programs only where they are missing.
+      if (launch.crosses_sms) continue;
+      const auto ran = [&](std::size_t program) {
+        return std::find(missing->begin(), missing->end(), program) == missing->end();
+      };
+      std::erase_if(launch.phases, [&](const PlannedPhase& p) { return ran(p.program); });
+      std::erase_if(launch.programs, ran);
+    }
+    return fail(
+        Error::Kind::unavailable,
+        fmt::format("couldn't place a thread block on every SM needed for '{}'; is another process using the GPU?",
+                    batch[launch.programs.front()].label));
+  }
+
+  Driver driver_;
+  DeviceInfo info_;
+  CUdevice device_;
+  bool retained_ = false;
+  std::unique_ptr<Launcher> launcher_;
+};
+
+Expected<void> check_compute_mode(const Driver& driver, const DeviceInfo& info, CUdevice device) {
+  int mode = CU_COMPUTEMODE_DEFAULT;
+  driver.cuDeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device);
+  if (mode == CU_COMPUTEMODE_PROHIBITED)
+    return fail(
+        Error::Kind::unavailable,
+        fmt::format("{} is in compute mode 'prohibited'; ask the administrator to set it to 'default'", info.gpu.name));
+  return {};
+}
+
+}  // namespace
+}  // namespace cuda
+
+Expected<std::unique_ptr<Device>> open_cuda(int ordinal, const std::string& library) {
+  auto driver = cuda::Driver::load(library);
+  if (!driver) return tl::unexpected<Error>(driver.error());
+  int count = 0;
+  if (driver->cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0)
+    return fail(Error::Kind::unavailable, "the NVIDIA driver sees no GPU; check nvidia-smi and CUDA_VISIBLE_DEVICES");
+  auto info = cuda::query(*driver, ordinal);
+  if (!info) return tl::unexpected<Error>(info.error());
+  CUdevice device = 0;
+  driver->cuDeviceGet(&device, ordinal);
+  if (auto ok = cuda::check_compute_mode(*driver, *info, device); !ok) return tl::unexpected<Error>(ok.error());
+  auto opened = std::make_unique<cuda::CudaDevice>(std::move(*driver), std::move(*info), device);
+  if (auto ok = opened->start(); !ok) return tl::unexpected<Error>(ok.error());
+  return opened;
+}
+
+Expected<std::vector<DeviceInfo>> list_cuda(const std::string& library) {
+  auto driver = cuda::Driver::load(library);
+  if (!driver) return tl::unexpected<Error>(driver.error());
+  int count = 0;
+  if (const CUresult code = driver->cuDeviceGetCount(&count); code != CUDA_SUCCESS)
+    return tl::unexpected<Error>(driver->error(code, "can't count the GPUs"));
+  std::vector<DeviceInfo> list;
+  for (int i = 0; i < count; ++i)
+    if (auto info = cuda::query(*driver, i)) list.push_back(std::move(*info));
+  return list;
+}
+
+}  // namespace gputopo::device

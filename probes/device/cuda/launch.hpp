@@ -1,0 +1,62 @@
+// One kernel launch: tasks up, kernel, results down.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "device/cuda/driver.hpp"
+#include "device/cuda/memory.hpp"
+#include "device/cuda/schedule.hpp"
+#include "device/device.hpp"
+#include "kernels/chase_abi.hpp"
+
+namespace gputopo::device::cuda {
+
+/// Owns modules, stream and buffers of one context. `driver` and `info` must outlive it.
+class Launcher {
+ public:
+  static Expected<std::unique_ptr<Launcher>> make(const Driver& driver, const DeviceInfo& info);
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+  ~Launcher();
+
+  /// Runs a launch and writes the traces of its programs. Gives the programs that didn't run because no block came to
+  /// lie on their SM. `device` errors are sticky: the context is lost.
+  Expected<std::vector<std::size_t>> run(const program::Batch& batch, const PlannedLaunch& launch,
+                                         std::vector<program::ProgramTrace>& traces);
+
+ private:
+  struct Variant {
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    CUdeviceptr bank = 0;
+  };
+
+  Launcher(const Driver& driver, const DeviceInfo& info) : driver_(driver), info_(info) {}
+  Expected<void> start();
+  Expected<const Variant*> variant(bool executes);
+  Expected<void> lay_pointer_chases(const program::Batch& batch, const PlannedLaunch& launch, const Variant& kernel);
+  Expected<void> lay_constant_chase(const program::Walk& walk, const Variant& kernel);
+  Expected<std::vector<kernels::Task>> make_tasks(const program::Batch& batch, const PlannedLaunch& launch,
+                                                  std::vector<std::size_t>& result_of, CUtexObject& texture);
+  Expected<void> set_up(kernels::Task& task, const program::Program& program, const program::Walk& walk,
+                        CUtexObject& texture);
+  Expected<void> submit(const PlannedLaunch& launch, const std::vector<kernels::Task>& tasks, const Variant& kernel,
+                        CUtexObject texture, std::uint64_t shared_bytes, std::size_t results, std::uint32_t sms_used);
+  Expected<void> check(CUresult code, const char* what) const;
+
+  const Driver& driver_;
+  const DeviceInfo& info_;
+  CUstream stream_ = nullptr;
+  Variant plain_;
+  Variant executing_;
+  CUfunction fill_ = nullptr;
+  std::unique_ptr<Buffers> buffers_;
+  Allocation control_;
+  Allocation results_;
+  HostAllocation staging_;
+  HostAllocation results_host_;
+};
+
+}  // namespace gputopo::device::cuda

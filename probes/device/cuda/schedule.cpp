@@ -1,0 +1,128 @@
+#include "device/cuda/schedule.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace gputopo::device::cuda {
+namespace {
+
+using program::Batch;
+using program::Execute;
+using program::Phase;
+using program::Program;
+using program::Record;
+using program::Walk;
+
+// More than this and a launch's results no longer fit the staging buffer comfortably.
+constexpr std::size_t phases_per_launch = 2048;
+
+std::uint32_t agent_of(const Phase& phase) {
+  return std::visit([](const auto& p) { return p.agent; }, phase);
+}
+
+const Walk* pointer_chase(const Phase& phase) {
+  const auto* walk = std::get_if<Walk>(&phase);
+  return walk != nullptr && walk->record == Record::lap_time && walk->path != program::Path::shared ? walk : nullptr;
+}
+
+// Two pointer chases can lie in memory together if they are the same or share no byte.
+bool clash(const Walk& a, const Walk& b) {
+  if (a.buffer != b.buffer) return false;
+  const bool apart =
+      a.first_byte + a.footprint_bytes <= b.first_byte || b.first_byte + b.footprint_bytes <= a.first_byte;
+  const bool same = a.first_byte == b.first_byte && a.footprint_bytes == b.footprint_bytes &&
+                    a.stride_bytes == b.stride_bytes && a.order == b.order && a.order_seed == b.order_seed &&
+                    a.loads_per_lap == b.loads_per_lap;
+  return !apart && !same;
+}
+
+bool executes(const Program& p) {
+  return std::any_of(p.phases.begin(), p.phases.end(),
+                     [](const Phase& x) { return std::holds_alternative<Execute>(x); });
+}
+
+// Programs use one texture at most; a second one would need a launch of its own.
+std::optional<std::uint32_t> texture_slot(const Program& p) {
+  for (const Phase& phase : p.phases)
+    if (const auto* walk = std::get_if<Walk>(&phase); walk != nullptr && walk->path == program::Path::texture)
+      return walk->buffer;
+  return std::nullopt;
+}
+
+bool is_private(const Program& p) {
+  if (p.isolation != Scope::sm) return false;
+  return std::all_of(p.agents.begin(), p.agents.end(), [&](const auto& a) { return a.sm == p.agents.front().sm; });
+}
+
+struct Draft {
+  PlannedLaunch launch;
+  bool is_private = true;
+  std::vector<const Walk*> chases;
+  std::uint32_t turn = 0;
+};
+
+bool fits(const Draft& draft, const Program& p, bool isolated) {
+  if (draft.launch.carve_out_percent != p.carve_out_percent || draft.is_private != isolated ||
+      draft.launch.executes != executes(p) || draft.launch.phases.size() + p.phases.size() > phases_per_launch)
+    return false;
+  const auto slot = texture_slot(p);
+  if (slot && draft.launch.texture_slot && slot != draft.launch.texture_slot) return false;
+  for (const Phase& phase : p.phases)
+    if (const Walk* walk = pointer_chase(phase))
+      for (const Walk* other : draft.chases)
+        if (clash(*walk, *other)) return false;
+  return true;
+}
+
+void append(Draft& draft, std::size_t index, const Program& p, std::uint32_t home_sm) {
+  PlannedLaunch& launch = draft.launch;
+  launch.programs.push_back(index);
+  if (const auto slot = texture_slot(p)) launch.texture_slot = slot;
+  for (std::size_t i = 0; i < p.phases.size(); ++i) {
+    PlannedPhase planned{index, i, p.agents[agent_of(p.phases[i])].sm.value_or(home_sm), 0, 0};
+    if (!draft.is_private && !launch.phases.empty() && launch.phases.back().sm != planned.sm) {
+      // The turn passes to another SM: the one before announces it, this one waits for it.
+      launch.phases.back().post_value = ++draft.turn;
+      planned.wait_value = draft.turn;
+      launch.crosses_sms = true;
+    }
+    launch.phases.push_back(planned);
+    if (const Walk* walk = pointer_chase(p.phases[i])) draft.chases.push_back(walk);
+  }
+}
+
+}  // namespace
+
+Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_count, std::uint32_t warps) {
+  std::vector<Draft> drafts;
+  std::uint32_t next_sm = 0;
+  for (std::size_t index = 0; index < batch.size(); ++index) {
+    const Program& p = batch[index];
+    if (auto ok = program::validate(p); !ok) return tl::unexpected<Error>(ok.error());
+    for (const auto& agent : p.agents)
+      if (agent.sm.value_or(0) >= sm_count || agent.warp >= warps)
+        return fail(Error::Kind::bad_input,
+                    fmt::format("program '{}' names SM {} warp {}, the GPU has {} SMs and {} warps a block", p.label,
+                                agent.sm.value_or(0), agent.warp, sm_count, warps));
+    const bool isolated = is_private(p);
+    const std::uint32_t home = isolated ? p.agents.front().sm.value_or(next_sm) : 0;
+    if (isolated && !p.agents.front().sm) next_sm = (next_sm + 1) % sm_count;
+    auto draft = std::find_if(drafts.begin(), drafts.end(), [&](const Draft& d) { return fits(d, p, isolated); });
+    if (draft == drafts.end()) {
+      drafts.emplace_back();
+      draft = std::prev(drafts.end());
+      draft->is_private = isolated;
+      draft->launch.carve_out_percent = p.carve_out_percent;
+      draft->launch.executes = executes(p);
+    }
+    append(*draft, index, p, home);
+  }
+  std::vector<PlannedLaunch> launches;
+  launches.reserve(drafts.size());
+  for (Draft& draft : drafts) launches.push_back(std::move(draft.launch));
+  return launches;
+}
+
+}  // namespace gputopo::device::cuda

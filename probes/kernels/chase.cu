@@ -1,0 +1,173 @@
+// The interpreter of chase programs: one thread block an SM works through that SM's queue of phases.
+//
+// Built twice: without straight-line code, and with it (GPUTOPO_KERNEL_EXECUTE), so that the everyday kernel stays
+// small in the instruction caches that constants share.
+#include "kernels/straight_line.cuh"
+#include "kernels/turns.cuh"
+#include "kernels/walk.cuh"
+
+namespace gputopo::kernels {
+namespace {
+
+template <std::uint32_t path>
+__device__ __forceinline__ void run_walk(const Task& task, std::uint64_t texture, std::uint32_t zero, bool leads,
+                                         std::uint32_t lane, Recorder& recorder, std::uint64_t& cycles) {
+  if (task.record == record_nothing) {
+    if (task.lanes > 1 ? lane < task.lanes : leads) walk_untimed<path>(task, texture, lane);
+  } else if (leads) {
+    if (task.record == record_lap_time) {
+      cycles = walk_lap_time<path>(task, texture);
+    } else {
+      walk_recorded<path>(task, texture, zero, recorder);
+    }
+  }
+}
+
+// Shared memory can't be filled from the host: each walk that chases pointers there lays them out itself.
+__device__ void fill_shared(const Task& task, std::uint32_t* words) {
+  for (std::uint32_t k = 0; k < task.loads; ++k) {
+    const std::uint64_t here = (task.first_position + std::uint64_t{k} * task.step) % task.positions;
+    const std::uint64_t next =
+        (task.first_position + std::uint64_t{k + 1 == task.loads ? 0 : k + 1} * task.step) % task.positions;
+    words[(task.first_byte / 4) + here * task.stride_words] =
+        static_cast<std::uint32_t>(task.first_byte / 4 + next * task.stride_words);
+  }
+}
+
+// A chain of comparisons: the jump table of a switch would lie in the constant memory that some walks measure.
+__device__ __forceinline__ void run_task(Task task, std::uint64_t texture, std::uint32_t* shared_buffers,
+                                         std::uint32_t zero, Recorder& recorder, std::uint64_t& cycles) {
+  const bool leads = threadIdx.x == task.warp * warp_threads;
+  const std::uint32_t lane = threadIdx.x;
+  if (task.path == path_shared) {
+    std::uint32_t* words = shared_buffers + task.buffer / 4;
+    if (task.record == record_lap_time && leads) fill_shared(task, words);
+    task.buffer = static_cast<std::uint32_t>(__cvta_generic_to_shared(words));
+    run_walk<path_shared>(task, texture, zero, leads, lane, recorder, cycles);
+  }
+  if (task.path == path_global_cached) run_walk<path_global_cached>(task, texture, zero, leads, lane, recorder, cycles);
+  if (task.path == path_global_l2_only)
+    run_walk<path_global_l2_only>(task, texture, zero, leads, lane, recorder, cycles);
+  if (task.path == path_global_no_allocate)
+    run_walk<path_global_no_allocate>(task, texture, zero, leads, lane, recorder, cycles);
+  if (task.path == path_read_only) run_walk<path_read_only>(task, texture, zero, leads, lane, recorder, cycles);
+  if (task.path == path_texture) run_walk<path_texture>(task, texture, zero, leads, lane, recorder, cycles);
+  if (task.path == path_constant) run_walk<path_constant>(task, texture, zero, leads, lane, recorder, cycles);
+}
+
+// The threads of a block that take part in copying and clearing: all, or each warp's first.
+struct Crew {
+  std::uint32_t index;
+  std::uint32_t size;
+};
+
+__device__ void write_result(const Task& task, const Recorder& recorder, std::uint64_t cycles, std::uint32_t sm,
+                             Crew crew) {
+  auto* result = reinterpret_cast<Result*>(task.result);
+  if (threadIdx.x == task.warp * warp_threads) {
+    __stcg(&result->cycles, static_cast<unsigned long long>(cycles));
+    __stcg(&result->loads, task.loads * task.laps);
+    __stcg(&result->sm, sm);
+    __stcg(&result->overflow_count, recorder.overflow_count);
+    __stcg(&result->done, 1U);
+    for (std::uint32_t k = 0; k < min(recorder.overflow_count, overflow_entries); ++k)
+      __stcg(&result->overflow[k], recorder.overflow[k]);
+  }
+  if (task.record < record_histogram) return;
+  const auto* from = reinterpret_cast<const uint4*>(recorder.bins);
+  auto* to = reinterpret_cast<uint4*>(result->data);
+  for (std::uint32_t k = crew.index; k < histogram_bins / 4; k += crew.size) __stcg(to + k, from[k]);
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(block_threads, 1)
+#ifdef GPUTOPO_KERNEL_EXECUTE
+    chase_execute(const LaunchArguments arguments)
+#else
+    chase(const LaunchArguments arguments)
+#endif
+{
+  extern __shared__ std::uint32_t shared_memory[];
+  __shared__ std::uint32_t go;
+  std::uint32_t* const task_memory = shared_memory + recorder_words;
+  std::uint32_t* const shared_buffers = task_memory + task_slots * task_words;
+  // Threads that wait at a barrier cost the measuring thread a cycle here and there, and a yield in every loop of
+  // strong loads: where no phase needs them, they leave.
+  const std::uint32_t lone = arguments.lone_warps;
+  if (lone != 0 && (threadIdx.x % warp_threads != 0 || threadIdx.x / warp_threads >= lone)) return;
+  const Crew crew = lone != 0 ? Crew{threadIdx.x / warp_threads, lone} : Crew{threadIdx.x, block_threads};
+  // Copied once: a later read of a kernel parameter would touch the constant caches that a walk may be measuring.
+  const Task* tasks = arguments.tasks;
+  LaunchState* state = arguments.state;
+  const std::uint32_t sm = read_sm();
+  if (sm >= arguments.queue_count) return;
+  const Queue* queue = arguments.queues + sm;
+  const std::uint32_t first = control_word(&queue->first);
+  const std::uint32_t end = first + control_word(&queue->count);
+  if (end == first) return;
+  if (threadIdx.x == 0) {
+    go = atomicExch(&arguments.claims[sm], 1U) == 0 ? 1U : 0U;
+    if (go != 0 && arguments.rendezvous != 0) {
+      atomicAdd(&state->arrived, 1U);
+      if (!wait_for(&state->arrived, arguments.rendezvous, state)) go = 0;
+    }
+  }
+  __syncthreads();
+  if (go == 0) return;
+  std::uint32_t zero;
+  asm volatile("mov.u32 %0, 0;" : "=r"(zero));
+  std::uint32_t loaded = first;
+  std::uint32_t slot = 0;
+  for (std::uint32_t i = first; i < end; ++i, ++slot) {
+    if (i == loaded) {
+      const std::uint32_t group = min(max(control_word(&tasks[i].group), 1U), task_slots);
+      __syncthreads();
+      const auto* words = reinterpret_cast<const std::uint32_t*>(tasks + i);
+      for (std::uint32_t k = crew.index; k < group * task_words; k += crew.size)
+        task_memory[k] = control_word(words + k);
+      loaded += group;
+      slot = 0;
+    }
+    auto* bins = reinterpret_cast<uint4*>(shared_memory);
+    for (std::uint32_t k = crew.index; k < histogram_bins / 4; k += crew.size) bins[k] = uint4{0, 0, 0, 0};
+    __syncthreads();
+    const Task task = *reinterpret_cast<const Task*>(task_memory + slot * task_words);
+    if (task.wait_value != 0) {
+      if (threadIdx.x == 0)
+        go = wait_for(reinterpret_cast<const std::uint32_t*>(task.counter), task.wait_value, state) ? 1U : 0U;
+      __syncthreads();
+      if (go == 0) return;
+    }
+    Recorder recorder{shared_memory, shared_memory + histogram_bins, 0};
+    std::uint64_t cycles = 0;
+    if (task.kind == task_walk) {
+      run_task(task, arguments.texture, shared_buffers, zero, recorder, cycles);
+    } else if (threadIdx.x == task.warp * warp_threads) {
+      cycles = run_straight_line(task, sm, shared_memory);
+    }
+    __syncthreads();
+    if (task.result != 0) write_result(task, recorder, cycles, sm, crew);
+    if (task.post_value != 0) {
+      __threadfence();
+      __syncthreads();
+      if (threadIdx.x == 0) atomicExch(reinterpret_cast<unsigned int*>(task.counter), task.post_value);
+    }
+    __syncthreads();
+  }
+}
+
+#ifndef GPUTOPO_KERNEL_EXECUTE
+/// Lays a pointer chase into global memory: each visited word gets the index of the next, counted from `buffer`.
+extern "C" __global__ void fill(std::uint32_t* buffer, std::uint32_t first_word, std::uint32_t positions,
+                                std::uint32_t stride_words, std::uint32_t first, std::uint32_t step,
+                                std::uint32_t loads) {
+  for (std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x; k < loads; k += gridDim.x * blockDim.x) {
+    const std::uint64_t here = (first + std::uint64_t{k} * step) % positions;
+    const std::uint64_t next = (first + std::uint64_t{k + 1 == loads ? 0 : k + 1} * step) % positions;
+    buffer[first_word + here * stride_words] = static_cast<std::uint32_t>(first_word + next * stride_words);
+  }
+}
+#endif
+
+}  // namespace gputopo::kernels

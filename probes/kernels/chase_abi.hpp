@@ -1,0 +1,93 @@
+// What the host and the chase kernel agree on. Plain data, included by both compilers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gputopo::kernels {
+
+inline constexpr std::uint32_t block_threads = 1024;
+inline constexpr std::uint32_t warp_threads = 32;
+
+// The recorder lives in shared memory: recording into global memory could change the cache that is being measured.
+// Together with the 1 KiB that the system keeps in each block this stays below 8 KiB, the smallest carve-out that
+// unified-L1 GPUs give any kernel, so recording costs no L1.
+inline constexpr std::uint32_t histogram_bins = 1408;                 ///< latencies 0 to 1407 cycles, one bin each
+inline constexpr std::uint32_t latency_entries = 2 * histogram_bins;  ///< 16-bit latencies in the same space
+inline constexpr std::uint32_t overflow_entries = 64;                 ///< latencies beyond the bins, one by one
+
+// A unit of straight-line code of an Execute phase: instructions, and their size from Volta on.
+inline constexpr std::uint32_t code_unit_instructions = 512;
+inline constexpr std::uint32_t code_instruction_bytes = 16;
+inline constexpr std::uint32_t code_units = 32;
+
+enum TaskKind : std::uint32_t { task_walk = 0, task_execute = 1 };
+
+/// One phase as one thread block sees it.
+struct Task {
+  std::uint64_t buffer;      ///< global: address of the buffer; shared: its offset in bytes; else 0
+  std::uint64_t result;      ///< address of this task's Result, 0 for none
+  std::uint64_t counter;     ///< address of the chain's turn counter, 0 where the chain stays on one SM
+  std::uint32_t wait_value;  ///< wait until the counter reaches this; 0 for no wait
+  std::uint32_t post_value;  ///< store this into the counter afterwards; 0 for none
+  std::uint32_t kind;
+  std::uint32_t path;
+  std::uint32_t record;
+  std::uint32_t lanes;
+  std::uint32_t warp;
+  std::uint32_t laps;
+  std::uint32_t loads;
+  std::uint32_t positions;
+  std::uint32_t stride_words;
+  std::uint32_t first_position;
+  std::uint32_t step;
+  std::uint32_t units;       ///< code units of an Execute phase
+  std::uint32_t group;       ///< first phase of a program: its phases that follow here, this one included; else 0
+  std::uint64_t first_byte;  ///< of the walk, within the buffer
+};
+
+/// Tasks are copied into shared memory a program at a time, since reading them between phases would disturb L1.
+inline constexpr std::uint32_t task_slots = 8;
+inline constexpr std::uint32_t task_words = sizeof(Task) / 4;
+static_assert(sizeof(Task) % 8 == 0, "tasks are copied in words");
+inline constexpr std::uint32_t recorder_words = histogram_bins + overflow_entries;
+inline constexpr std::uint32_t reserved_shared_bytes = 4 * (recorder_words + task_slots * task_words);
+
+struct Result {
+  std::uint64_t cycles;
+  std::uint32_t loads;
+  std::uint32_t sm;
+  std::uint32_t done;
+  std::uint32_t overflow_count;
+  std::uint32_t pad[2];  ///< data is written 16 bytes at a time
+  std::uint32_t overflow[overflow_entries];
+  std::uint32_t data[histogram_bins];
+};
+static_assert(sizeof(Result) % 16 == 0 && offsetof(Result, data) % 16 == 0, "records are written 16 bytes at a time");
+
+/// Tasks of one SM: tasks[first .. first + count).
+struct Queue {
+  std::uint32_t first;
+  std::uint32_t count;
+};
+
+struct LaunchState {
+  std::uint32_t arrived;  ///< blocks that hold a queue and are running
+  std::uint32_t failed;   ///< some block gave up waiting
+};
+
+/// The texture is an argument, not part of a task: from anywhere but the kernel's parameters its handle would have to
+/// be moved into a uniform register before every fetch, which adds to the latency.
+struct LaunchArguments {
+  const Task* tasks;
+  const Queue* queues;    ///< one an SM
+  std::uint32_t* claims;  ///< one an SM, zero before the launch
+  LaunchState* state;
+  std::uint64_t texture;  ///< for Path::texture; 0 where the launch has none
+  std::uint32_t queue_count;
+  std::uint32_t rendezvous;  ///< blocks to wait for before starting; 0 where no chain crosses SMs
+  /// Where no phase has several lanes: warps that keep their first thread, all others leave. 0: every thread stays.
+  std::uint32_t lone_warps;
+};
+
+}  // namespace gputopo::kernels

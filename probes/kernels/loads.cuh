@@ -1,0 +1,119 @@
+// One dependent load through each path. Every result is consumed by a conditional trap: without a use that the
+// assembler can't remove, warm-up loads vanish from the machine code and every timed load then misses.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/chase_abi.hpp"
+
+namespace gputopo::kernels {
+
+// Same order as program::Path; the host checks that.
+enum PathCode : std::uint32_t {
+  path_global_cached = 0,
+  path_global_l2_only = 1,
+  path_global_no_allocate = 2,
+  path_read_only = 3,
+  path_texture = 4,
+  path_constant = 5,
+  path_shared = 6,
+};
+
+enum RecordCode : std::uint32_t { record_nothing = 0, record_lap_time = 1, record_histogram = 2, record_latencies = 3 };
+
+__constant__ std::uint32_t bank[16384];
+
+// From Volta on plain loads are cached in L1 like .ca ones, and they are weak: in loops of strong loads the assembler
+// puts a YIELD, which costs the chase more than a hit's latency.
+#if __CUDA_ARCH__ >= 700
+#define GPUTOPO_LOAD_CACHED "ld.global.u32"
+#else
+#define GPUTOPO_LOAD_CACHED "ld.global.ca.u32"
+#endif
+
+__device__ __forceinline__ std::uint32_t read_clock() {
+  std::uint32_t cycles;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
+  return cycles;
+}
+
+__device__ __forceinline__ std::uint32_t read_sm() {
+  std::uint32_t sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  return sm;
+}
+
+// No buffer ever holds all ones, so the trap never fires.
+__device__ __forceinline__ void consume(std::uint32_t value) {
+  asm volatile("{ .reg .pred p; setp.eq.u32 p, %0, 0xffffffff; @p trap; }" ::"r"(value) : "memory");
+}
+
+// A zero that the compiler can't know, made of `value`: orders a load after whatever made `value`.
+__device__ __forceinline__ std::uint32_t opaque_zero(std::uint32_t value, std::uint32_t zero) {
+  return value & zero;
+}
+
+/// Where a load goes: a global or shared address, or an element of the texture or of the constant bank.
+struct Place {
+  std::uint64_t address;
+  std::uint64_t texture;
+};
+
+template <std::uint32_t path>
+__device__ __forceinline__ std::uint32_t load(const Place& place) {
+  std::uint32_t value = 0;
+  if constexpr (path == path_global_cached) {
+    asm volatile(GPUTOPO_LOAD_CACHED " %0, [%1];" : "=r"(value) : "l"(place.address) : "memory");
+  } else if constexpr (path == path_global_l2_only) {
+    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(place.address) : "memory");
+  } else if constexpr (path == path_global_no_allocate) {
+#if __CUDA_ARCH__ >= 700
+    asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(value) : "l"(place.address) : "memory");
+#endif
+  } else if constexpr (path == path_read_only) {
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(value) : "l"(place.address) : "memory");
+  } else if constexpr (path == path_texture) {
+    const std::uint32_t element = static_cast<std::uint32_t>(place.address);
+    asm volatile("{ .reg .u32 a, b, c; tex.1d.v4.u32.s32 {%0, a, b, c}, [%1, {%2}]; }"
+                 : "=r"(value)
+                 : "l"(place.texture), "r"(element)
+                 : "memory");
+  } else if constexpr (path == path_constant) {
+    // An array index, not a pointer: through a pointer the compiler emits a global load from sm_90 on.
+    value = bank[static_cast<std::uint32_t>(place.address)];
+  } else {
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(static_cast<std::uint32_t>(place.address)) : "memory");
+  }
+  return value;
+}
+
+/// The place of byte `offset` of a buffer that starts at `buffer`.
+template <std::uint32_t path>
+__device__ __forceinline__ Place place_of(std::uint64_t buffer, std::uint64_t texture, std::uint64_t offset) {
+  if constexpr (path == path_texture || path == path_constant) return {offset >> 2, texture};
+  return {buffer + offset, texture};
+}
+
+/// One step of a pointer chase: `index` counts 4-byte words from the buffer's start. At most one instruction (the
+/// address) besides the load is on the chain.
+template <std::uint32_t path>
+__device__ __forceinline__ std::uint32_t chase_step(std::uint64_t buffer, std::uint64_t texture, std::uint32_t index) {
+  std::uint32_t next = 0;
+  if constexpr (path == path_texture || path == path_constant) {
+    next = load<path>({index, texture});
+  } else if constexpr (path == path_shared) {
+    next = load<path>({buffer + index * 4, 0});
+  } else {
+    next = load<path>({reinterpret_cast<std::uint64_t>(reinterpret_cast<const std::uint32_t*>(buffer) + index), 0});
+  }
+  return next;
+}
+
+// Control data comes straight from L2, so that reading it leaves L1 alone.
+__device__ __forceinline__ std::uint32_t control_word(const void* address) {
+  std::uint32_t value;
+  asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+}  // namespace gputopo::kernels
