@@ -10,10 +10,6 @@
 namespace gputopo::hwloc_export {
 namespace {
 
-std::string label_of(Status status) {
-  return std::string(to_string(status));
-}
-
 // A bound has its own name, so that nobody reads it as the value.
 void add_value(std::vector<Info>& infos, const std::string& prefix, const std::string& attribute, const Estimate& e) {
   if (!e.value) return;
@@ -25,20 +21,40 @@ void add_value(std::vector<Info>& infos, const std::string& prefix, const std::s
     infos.emplace_back(prefix + info_name(attribute + "_at_most", e.unit), number_text(*e.value));
 }
 
+void add_statement(std::vector<Info>& infos, const std::string& prefix, const Estimate& e) {
+  infos.emplace_back(prefix + "Status", to_string(e.status));
+  if (!e.method.empty()) infos.emplace_back(prefix + "Method", e.method);
+  if (e.confidence) infos.emplace_back(prefix + "Confidence", number_text(*e.confidence));
+}
+
+bool same_statement(const Estimate& a, const Estimate& b) {
+  return a.status == b.status && a.method == b.method && a.confidence == b.confidence;
+}
+
 void add_estimate(std::vector<Info>& infos, const std::string& prefix, const std::string& attribute, const Estimate& e,
                   const Gpu& gpu) {
   add_value(infos, prefix, attribute, e);
   if (e.unit == "cycles" && is_usable(e))
     if (const auto ns = cycles_to_ns(*e.value, gpu))
       infos.emplace_back(prefix + info_name(attribute, "ns"), fmt::format("{:.2f}", *ns));
-  // The size's statement stands for the object: its attributes have the plain names.
-  const std::string of = attribute == "size" ? "" : info_name(attribute, "");
-  infos.emplace_back(prefix + of + "Status", label_of(e.status));
-  if (!e.method.empty()) infos.emplace_back(prefix + of + "Method", e.method);
-  if (e.confidence) infos.emplace_back(prefix + of + "Confidence", number_text(*e.confidence));
   if (e.interval)
     infos.emplace_back(prefix + info_name(attribute + "_interval", e.unit),
                        fmt::format("{} {}", number_text(e.interval->low), number_text(e.interval->high)));
+}
+
+// The size first: its statement (status, method, confidence) has the plain names, the others' only where it differs.
+void add_estimates(std::vector<Info>& infos, const std::string& prefix, const Memory& memory, const Gpu& gpu) {
+  const Estimate* size = memory.find("size");
+  if (size != nullptr) {
+    add_estimate(infos, prefix, "size", *size, gpu);
+    add_statement(infos, prefix, *size);
+  }
+  for (const auto& [attribute, estimate] : memory.attributes) {
+    if (attribute == "size") continue;
+    add_estimate(infos, prefix, attribute, estimate, gpu);
+    if (size == nullptr || !same_statement(*size, estimate))
+      add_statement(infos, prefix + info_name(attribute, ""), estimate);
+  }
 }
 
 // How many SMs share one instance: "16", or "16-18" where the groups differ. Empty where nobody knows.
@@ -81,9 +97,9 @@ std::vector<Info> memory_infos(const Topology& topology, const std::vector<const
   if (const std::string sms = shared_by_sms(main, topology.gpu); !sms.empty()) infos.emplace_back("SharedBySMs", sms);
   for (const Memory* m : members) {
     const std::string prefix = m == &main ? "" : m->id + ".";
-    for (const auto& [attribute, estimate] : m->attributes)
-      add_estimate(infos, prefix, attribute, estimate, topology.gpu);
-    if (const std::string table = carve_out_text(*m); !table.empty())
+    add_estimates(infos, prefix, *m, topology.gpu);
+    const std::string table = carve_out_text(*m);
+    if (!table.empty() && (m == &main || table != carve_out_text(main)))
       infos.emplace_back(prefix + "UsableBytesByCarveOut", table);
   }
   return infos;

@@ -1,0 +1,148 @@
+#include "hwloc_export/tree.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sample.hpp"
+#include "topology/check.hpp"
+
+namespace gputopo::hwloc_export {
+namespace {
+
+const Identity identity{"cuda0", "0000:3b:00.0", "GPU-01234567-89ab-cdef-0123-456789abcdef"};
+
+void draw(const std::vector<Node>& nodes, const std::string& indent, std::string& text) {
+  for (const Node& node : nodes) {
+    text += indent + node.subtype + ": " + node.name + "\n";
+    draw(node.children, indent + "  ", text);
+  }
+}
+
+std::string drawn(const Topology& topology) {
+  std::string text;
+  draw(build_tree(topology, identity), "", text);
+  return text;
+}
+
+TEST(BuildTree, NestsByScope) {
+  EXPECT_EQ(drawn(sample()),
+            "GPUMemory: HBM (139GB)\n"
+            "  GPUCache: L2 (60MB)\n"
+            "    GPUGPC: GPC x8\n"
+            "      GPUCache: ConstL1.5 (128KB)\n"
+            "      GPUSM: SM x132\n"
+            "        GPUCache: L1d/Tex/RO (240KB)\n"
+            "        GPUCache: ConstL1 (2KB)\n"
+            "        GPUScratchpad: Shared (228KB)\n");
+}
+
+TEST(BuildTree, TheOrderOfTheMemoriesOnlyOrdersSiblings) {
+  Topology t = sample();
+  std::reverse(t.memories.begin(), t.memories.end());
+  EXPECT_EQ(drawn(t),
+            "GPUMemory: HBM (139GB)\n"
+            "  GPUCache: L2 (60MB)\n"
+            "    GPUGPC: GPC x8\n"
+            "      GPUCache: ConstL1.5 (128KB)\n"
+            "      GPUSM: SM x132\n"
+            "        GPUScratchpad: Shared (228KB)\n"
+            "        GPUCache: ConstL1 (2KB)\n"
+            "        GPUCache: L1d/RO/Tex (240KB)\n");
+}
+
+TEST(BuildTree, SeparateCachesAreSeparateBoxesWithTheirCount) {
+  // Kepler: L1 alone, four texture caches in an SM, L1.5 in each SM.
+  Topology t = sample();
+  t.gpu.sm_count = 13;
+  t.gpu.memory_bus_bits = 320;
+  for (Memory& m : t.memories) m.physical_cache = m.id;
+  t.find("read_only")->physical_cache = "texture";
+  t.find("texture")->instances_per_scope = 4;
+  t.find("constant_l1_5")->scope = Scope::sm;
+  t.find("constant_l1_5")->sm_groups.clear();
+  EXPECT_EQ(drawn(t),
+            "GPUMemory: Memory (139GB)\n"
+            "  GPUCache: L2 (60MB)\n"
+            "    GPUSM: SM x13\n"
+            "      GPUCache: Tex/RO (240KB) x4\n"
+            "      GPUCache: L1d (240KB)\n"
+            "      GPUCache: ConstL1.5 (128KB)\n"
+            "        GPUCache: ConstL1 (2KB)\n"
+            "      GPUScratchpad: Shared (228KB)\n");
+}
+
+TEST(BuildTree, WhatTheGpuLacksIsNotShown) {
+  Topology t = sample();
+  t.find("l1")->attributes["size"].status = Status::not_supported;
+  t.find("l1")->attributes["size"].value.reset();
+  EXPECT_THAT(drawn(t), testing::HasSubstr("GPUCache: Tex/RO (240KB)"));
+  EXPECT_THAT(drawn(t), testing::Not(testing::HasSubstr("L1d")));
+}
+
+TEST(BuildTree, AnUnknownSizeLeavesTheNameAlone) {
+  Topology t = sample();
+  t.find("l2")->attributes["size"].status = Status::inconclusive;
+  EXPECT_THAT(drawn(t), testing::HasSubstr("GPUCache: L2\n"));
+}
+
+TEST(BuildTree, PartsOfUnknownNumberHaveNone) {
+  Topology t = sample();
+  t.gpu.sm_count = 0;
+  t.find("constant_l1_5")->sm_groups.clear();
+  EXPECT_THAT(drawn(t), testing::HasSubstr("GPUGPC: GPC\n"));
+  EXPECT_THAT(drawn(t), testing::HasSubstr("GPUSM: SM\n"));
+}
+
+TEST(BuildTree, CountsPartsByTheMapOfTheChip) {
+  Topology t = sample();
+  t.find("constant_l1_5")->sm_groups.clear();
+  t.find("constant_l1_5")->scope = Scope::cpc;
+  for (std::uint32_t sm = 0; sm < 132; ++sm) {
+    SmPlace& place = t.sm_places.emplace_back();
+    place.sm = sm;
+    place.cpc = sm % 24;
+  }
+  EXPECT_THAT(drawn(t), testing::HasSubstr("GPUCPC: CPC x24\n"));
+}
+
+TEST(BuildTree, APartialResultStandsWithoutWhatWasNotMeasured) {
+  Topology t = sample();
+  std::erase_if(t.memories, [](const Memory& m) { return m.id != "l1" && m.id != "constant_l1"; });
+  EXPECT_EQ(drawn(t),
+            "GPUSM: SM x132\n"
+            "  GPUCache: L1d (240KB)\n"
+            "  GPUCache: ConstL1 (2KB)\n");
+  t.memories.clear();
+  EXPECT_EQ(drawn(t), "");
+}
+
+TEST(BuildTree, SimulatedIsWrittenOnTheOutermostBox) {
+  Topology t = sample();
+  t.provenance.simulated = true;
+  EXPECT_THAT(drawn(t), testing::StartsWith("GPUMemory: HBM (139GB), simulated\n"));
+}
+
+TEST(BuildTree, EveryMemoryAppearsOnceWhateverTheParentsSay) {
+  // All assignments of parents and physical caches among four memories, circles and nonsense included.
+  const std::string ids[] = {"l1", "texture", "l2", "device_memory", "absent"};
+  for (std::size_t code = 0; code < 5UL * 5 * 5 * 5 * 4 * 4; ++code) {
+    Topology t = sample();
+    std::erase_if(t.memories, [](const Memory& m) {
+      return m.id != "l1" && m.id != "texture" && m.id != "l2" && m.id != "device_memory";
+    });
+    std::size_t rest = code;
+    for (int i = 0; i < 4; ++i, rest /= 5) t.find(ids[i])->parent = ids[rest % 5];
+    t.find("l1")->physical_cache = ids[rest % 4];
+    t.find("texture")->physical_cache = ids[rest / 4];
+    if (!check(t)) continue;
+    const std::string text = drawn(t);
+    for (const char* name : {"L1d", "Tex", "L2", "HBM"}) {
+      const std::size_t first = text.find(name);
+      ASSERT_NE(first, text.npos) << code << "\n" << text;
+      ASSERT_EQ(text.find(name, first + 1), text.npos) << code << "\n" << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gputopo::hwloc_export
