@@ -35,7 +35,7 @@ RowRange likelihood_ratio_set(const OnsetProfile& profile, double scale) {
 }
 
 Resampled bootstrap(std::span<const Observation> rows, const OnsetProfile& profile, const LevelModel& model,
-                    std::uint64_t seed) {
+                    const CapacityLaw& law, std::uint64_t seed) {
   const std::size_t tau = profile.last_before;
   const std::size_t first = tau > rows_before ? tau - rows_before : 0;
   const std::size_t last = std::min(rows.size() - 1, tau + rows_after);
@@ -53,6 +53,7 @@ Resampled bootstrap(std::span<const Observation> rows, const OnsetProfile& profi
     }
   }
   const double base = base_sum / base_weight;
+  const double capacity = law.just_below(rows[std::min(tau + 1, rows.size() - 1)].control);
   if (first > 0) {
     expected.push_back({far_before.control, far_before.weight, base});
   }
@@ -70,8 +71,12 @@ Resampled bootstrap(std::span<const Observation> rows, const OnsetProfile& profi
   for (std::size_t replicate = 0; replicate < replicates; ++replicate) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       drawn[i] = {expected[i].control, expected[i].weight, draw(random, model, expected[i].weight, expected[i].sum)};
+      if (law.whole_laps && expected[i].control > capacity) {
+        const double demanded = law.saturation * expected[i].weight * (1 - capacity / expected[i].control);
+        drawn[i].sum = std::max(drawn[i].sum, std::floor(demanded - law.missing_loads));
+      }
     }
-    const OnsetProfile again = onset_profile(drawn, model);
+    const OnsetProfile again = onset_profile(drawn, model, law);
     if (again.highest > OnsetProfile::impossible) {
       estimates.push_back(std::min(again.last_before + offset, last));
     }

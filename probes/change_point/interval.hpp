@@ -24,9 +24,10 @@ struct Resampled {
 };
 
 /// Parametric bootstrap (Efron & Tibshirani, An Introduction to the Bootstrap, 1993): redraws every row near the
-/// estimate from the fitted levels and estimates again. Rows far before count as one block, rows far after keep their
+/// estimate from the fitted levels (never below what the law demands) and estimates
+/// again. Rows far before count as one block, rows far after keep their
 /// levels, so the cost doesn't grow with the sweep.
 Resampled bootstrap(std::span<const Observation> rows, const OnsetProfile& profile, const LevelModel& model,
-                    std::uint64_t seed);
+                    const CapacityLaw& law, std::uint64_t seed);
 
 }  // namespace gputopo::change_point

@@ -6,6 +6,11 @@
 namespace gputopo::change_point {
 namespace {
 
+// The base may itself rise once, from 'nothing' to a few fixed misses, at the price of two parameters and a choice.
+constexpr double loss_of_fixed_step = 3;
+constexpr double largest_fixed_share = 0.05;
+constexpr std::size_t most_steps = 8;
+
 double x_log_y(double x, double y) {
   return x > 0 ? x * std::log(y) : 0.0;
 }
@@ -14,6 +19,7 @@ double x_log_y(double x, double y) {
 struct Block {
   double weight = 0;
   double sum = 0;
+  double unclear = 0;
   double weight_by_control = 0;  ///< sum of weight / control, for the mean of the lower bound 1 - C/s
   std::size_t rows = 0;
   double below = 0;  ///< log-likelihood of all blocks under this one on the stack, this one included
@@ -22,6 +28,7 @@ struct Block {
   void merge(const Block& other) {
     weight += other.weight;
     sum += other.sum;
+    unclear += other.unclear;
     weight_by_control += other.weight_by_control;
     rows += other.rows;
   }
@@ -33,7 +40,7 @@ class BlockStack {
   explicit BlockStack(const LevelModel& model) : model_(model) {}
 
   void push_front(const Observation& row) {
-    Block block{row.weight, row.sum, row.weight / row.control, 1, 0};
+    Block block{row.weight, row.sum, row.unclear, row.weight / row.control, 1, 0};
     while (!blocks_.empty() && blocks_.back().level() <= block.level()) {
       block.merge(blocks_.back());
       blocks_.pop_back();
@@ -50,8 +57,10 @@ class BlockStack {
 };
 
 // What the blocks lose by having to lie above base + (top - base) * (1 - capacity / size).
-double loss_by_lower_bound(const LevelModel& model, const BlockStack& stack, double capacity, double last_control,
-                           double base, double top) {
+double loss_by_lower_bound(const LevelModel& model, const CapacityLaw& law, const BlockStack& stack, double capacity,
+                           double last_control, double base, double top) {
+  // A miss that the law demands and that isn't there has probability 0 on whole laps, but for a mistaken boundary.
+  constexpr double loss_a_missing_miss = 10;
   const double highest_bound = base + (top - base) * (1 - capacity / last_control);
   double loss = 0;
   for (std::size_t i = stack.blocks().size(); i-- > 0;) {
@@ -64,6 +73,12 @@ double loss_by_lower_bound(const LevelModel& model, const BlockStack& stack, dou
     if (level < bound) {
       loss += block_log_likelihood(model, block.weight, block.sum) -
               level_log_likelihood(model, block.weight, block.sum, bound);
+      if (law.whole_laps) {
+        const double demanded = law.saturation * (block.weight - capacity * block.weight_by_control);
+        const double missing =
+            demanded - block.sum - block.unclear - law.missing_loads * static_cast<double>(block.rows);
+        loss += loss_a_missing_miss * std::max(0.0, missing - 0.5);
+      }
     }
   }
   return loss;
@@ -89,7 +104,7 @@ double OnsetProfile::statistic() const {
   return std::max(0.0, 2 * (highest - null_log_likelihood));
 }
 
-OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& model) {
+OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& model, const CapacityLaw& law) {
   OnsetProfile profile;
   const std::size_t count = rows.size();
   profile.log_likelihood.assign(count, OnsetProfile::impossible);
@@ -110,11 +125,31 @@ OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& 
   profile.isotonic_log_likelihood = whole.log_likelihood();
   profile.top_level = whole.blocks().front().level();
   std::size_t next = 0;
+  std::vector<std::size_t> steps;  // last rows before the isotonic fit rises for the first few times
   for (std::size_t i = whole.blocks().size(); i-- > 0;) {
     const Block& block = whole.blocks()[i];
     std::fill_n(profile.fitted.begin() + static_cast<std::ptrdiff_t>(next), block.rows, block.level());
     next += block.rows;
+    if (model.kind == LevelModel::Kind::binomial && steps.size() < most_steps) {
+      steps.push_back(next - 1);
+    }
   }
+
+  const auto base_log_likelihood = [&](std::size_t tau) {
+    double best = block_log_likelihood(model, weights[tau + 1], sums[tau + 1]);
+    for (const std::size_t step : steps) {
+      if (step >= tau) {
+        break;
+      }
+      const double weight = weights[tau + 1] - weights[step + 1];
+      const double sum = sums[tau + 1] - sums[step + 1];
+      if (sum <= largest_fixed_share * weight) {
+        best = std::max(best, block_log_likelihood(model, weights[step + 1], sums[step + 1]) +
+                                  block_log_likelihood(model, weight, sum) - loss_of_fixed_step);
+      }
+    }
+    return best;
+  };
 
   BlockStack after(model);
   for (std::size_t tau = count - 1; tau-- > 0;) {
@@ -123,10 +158,10 @@ OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& 
     if (after.blocks().back().level() <= base) {
       continue;  // the level would not rise here
     }
-    profile.log_likelihood[tau] = block_log_likelihood(model, weights[tau + 1], sums[tau + 1]) +
-                                  after.log_likelihood() -
-                                  loss_by_lower_bound(model, after, rows[tau].control, rows.back().control, base,
-                                                      std::max(profile.top_level, base));
+    const double top = std::max(law.saturation < 0 ? profile.top_level : law.saturation, base);
+    profile.log_likelihood[tau] =
+        base_log_likelihood(tau) + after.log_likelihood() -
+        loss_by_lower_bound(model, law, after, law.just_below(rows[tau + 1].control), rows.back().control, base, top);
     profile.highest = std::max(profile.highest, profile.log_likelihood[tau]);
   }
   for (std::size_t tau = 0; tau + 1 < count; ++tau) {

@@ -21,6 +21,8 @@ struct Observation {
   double control = 0;  ///< footprint in bytes, positive, ascending over the rows
   double weight = 0;
   double sum = 0;
+  double unclear =
+      0;  ///< loads that may or may not be misses, not in `sum`; the law of whole laps counts them as misses
 };
 
 /// Which likelihood scores a block of rows.
@@ -28,6 +30,21 @@ struct LevelModel {
   enum class Kind { binomial, gaussian };
   Kind kind = Kind::binomial;
   double variance = 1;  ///< of one value, cycles^2; Gaussian only
+};
+
+/// What a lap of a footprint that is too large must miss: at least `saturation` (1 - C/s) of its loads.
+struct CapacityLaw {
+  /// Share of loads that miss where nothing fits: 1 where every load goes to a line (or sector) of its own. Negative:
+  /// unknown, the level that the rise ends at serves instead.
+  double saturation = -1;
+  /// The rows are whole laps, every line (or sector) as often as any other. Then the law holds for every row's count,
+  /// not just for its mean, up to `missing_loads` a row.
+  bool whole_laps = false;
+  double missing_loads = 0;
+  double bytes_a_load = 0;  ///< footprint over loads, whole laps only: a line at most
+
+  /// The largest capacity that a footprint of `control` bytes overflows.
+  double just_below(double control) const { return control - bytes_a_load; }
 };
 
 struct OnsetProfile {
@@ -50,7 +67,7 @@ struct OnsetProfile {
 inline constexpr double slack = 1.0;
 
 /// Needs at least two observations; time is linear in their number but for blocks that violate the lower bound.
-OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& model);
+OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& model, const CapacityLaw& law = {});
 
 /// The log-likelihood of a constant level over `weight` and `sum`, up to terms that don't depend on the level.
 double block_log_likelihood(const LevelModel& model, double weight, double sum);

@@ -6,6 +6,9 @@
 #include <numeric>
 #include <span>
 
+#include "change_point/capacity_law.hpp"
+#include "change_point/significance.hpp"
+
 namespace gputopo::change_point {
 namespace {
 
@@ -29,15 +32,18 @@ bool is_material(const Boundary& boundary, double quantum, std::size_t loads) {
          boundary.upper_share * static_cast<double>(loads) >= 1.5;
 }
 
-std::vector<Observation> count_misses(const Trace& trace, double threshold_cycles) {
+std::vector<Observation> count_misses(const Trace& trace, double threshold_cycles, double outlier_cycles = HUGE_VAL) {
   std::vector<Observation> rows;
   rows.reserve(trace.rows.size());
   for (const auto& row : trace.rows) {
     std::size_t misses = 0;
+    std::size_t outliers = 0;
     for (const double value : row.values) {
       misses += static_cast<std::size_t>(value >= threshold_cycles);
+      outliers += static_cast<std::size_t>(value >= outlier_cycles);
     }
-    rows.push_back({row.control, static_cast<double>(row.values.size()), static_cast<double>(misses)});
+    rows.push_back({row.control, static_cast<double>(row.values.size()), static_cast<double>(misses - outliers),
+                    static_cast<double>(outliers)});
   }
   return rows;
 }
@@ -55,6 +61,12 @@ void flatten_spikes(std::vector<Observation>& rows) {
   }
 }
 
+// By the likelihood ratio, with Bonferroni's correction for the rows and boundaries it was chosen from.
+bool changes_with_size(const Separation& candidate, std::size_t candidates, double level) {
+  const double tail = chi_squared_tail(candidate.profile.statistic());
+  return tail * static_cast<double>(candidate.rows.size() * candidates) < level;
+}
+
 }  // namespace
 
 std::vector<Separation> separations(const Trace& trace) {
@@ -70,9 +82,10 @@ std::vector<Separation> separations(const Trace& trace) {
     if (!is_material(boundary, quantum, loads)) {
       continue;
     }
-    Separation separation{boundary, count_misses(trace, boundary.threshold_cycles), {}};
+    Separation separation{boundary, count_misses(trace, boundary.threshold_cycles), {}, {}};
     flatten_spikes(separation.rows);
-    separation.profile = onset_profile(separation.rows, {});
+    separation.law = capacity_law(trace, separation.rows, boundary.threshold_cycles);
+    separation.profile = onset_profile(separation.rows, {}, separation.law);
     result.push_back(std::move(separation));
   }
   return result;
@@ -81,9 +94,7 @@ std::vector<Separation> separations(const Trace& trace) {
 std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, double level) {
   std::optional<std::size_t> best;
   const auto is_significant = [&](const Separation& candidate) {
-    // P(chi^2_1 > x) = erfc(sqrt(x / 2))
-    const double tail = std::erfc(std::sqrt(0.5 * candidate.profile.statistic()));
-    return tail * static_cast<double>(candidate.rows.size() * candidates.size()) < level;
+    return changes_with_size(candidate, candidates.size(), level);
   };
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (is_significant(candidates[i]) &&
@@ -94,14 +105,48 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
   if (!best) {
     return best;
   }
+  // Boundaries that explain about as much differ in a few loads between two levels: the sharper change decides.
+  const double as_much = 0.9 * candidates[*best].boundary.between_variance;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (is_significant(candidates[i]) && candidates[i].boundary.between_variance >= as_much &&
+        candidates[i].profile.statistic() > candidates[*best].profile.statistic()) {
+      best = i;
+    }
+  }
+  // Loads between two boundaries are a level of their own only if their number changes with size as well.
+  const auto changes_between = [&](const Separation& lower, const Separation& higher) {
+    std::vector<Observation> between = lower.rows;
+    for (std::size_t row = 0; row < between.size(); ++row) {
+      between[row].sum = std::max(0.0, between[row].sum - higher.rows[row].sum);
+    }
+    const double tail = chi_squared_tail(onset_profile(between, {}).statistic());
+    return tail * static_cast<double>(between.size() * candidates.size()) < level;
+  };
   const double enough = 0.1 * candidates[*best].boundary.between_variance;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (is_significant(candidates[i]) && candidates[i].boundary.between_variance >= enough &&
-        candidates[i].profile.last_before < candidates[*best].profile.last_before) {
+        candidates[i].profile.last_before < candidates[*best].profile.last_before &&
+        (i > *best || changes_between(candidates[i], candidates[*best]))) {
       best = i;
     }
   }
   return best;
+}
+
+Separation without_outliers(const Trace& trace, const std::vector<Separation>& candidates, std::size_t chosen,
+                            double level) {
+  constexpr double most_outliers = 0.005;
+  Separation result = candidates[chosen];
+  for (std::size_t i = chosen + 1; i < candidates.size(); ++i) {
+    const bool rare = candidates[i].boundary.upper_share <= most_outliers;
+    if (rare && !changes_with_size(candidates[i], candidates.size(), level)) {
+      result.rows = count_misses(trace, result.boundary.threshold_cycles, candidates[i].boundary.threshold_cycles);
+      flatten_spikes(result.rows);
+      result.profile = onset_profile(result.rows, {}, result.law);
+      break;
+    }
+  }
+  return result;
 }
 
 }  // namespace gputopo::change_point

@@ -14,6 +14,7 @@ namespace gputopo::change_point {
 struct Separation {
   Boundary boundary;
   std::vector<Observation> rows;
+  CapacityLaw law;
   OnsetProfile profile;
 };
 
@@ -27,9 +28,14 @@ struct Separation {
 std::vector<Separation> separations(const Trace& trace);
 
 /// The separation that capacity misses show in: among those that the sweep changes significantly (by the likelihood
-/// ratio, with Bonferroni's correction for rows and boundaries), the one that explains most variance of the latencies,
-/// or one with an earlier onset that explains at least a tenth of that. Nothing where no boundary is crossed
-/// significantly.
+/// ratio, with Bonferroni's correction for rows and boundaries), the one that explains most variance of the latencies
+/// (of those within 10 % of that, the one with the sharpest change); or a lower one with an earlier onset that explains
+/// at least a tenth as much and whose own loads change with size. Nothing where no boundary is crossed significantly.
 std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, double level);
+
+/// The chosen separation without isolated slow loads: those above a higher boundary that few loads cross (at most one
+/// in 200) and that no size changes. They stay loads, but aren't taken for misses.
+Separation without_outliers(const Trace& trace, const std::vector<Separation>& candidates, std::size_t chosen,
+                            double level);
 
 }  // namespace gputopo::change_point

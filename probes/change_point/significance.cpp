@@ -66,7 +66,8 @@ double onset_p_value(std::span<const Candidate> candidates, std::uint64_t seed) 
   double observed = 0;
   double smallest_bound = 1;
   for (const Candidate& candidate : candidates) {
-    observed = std::max(observed, candidate.profile->statistic());
+    // Reordered rows obey no law of whole laps, so the statistic that is compared knows none either.
+    observed = std::max(observed, onset_profile(candidate.rows, candidate.model).statistic());
     const auto& fitted = candidate.profile->fitted;
     const double scale = dispersion(candidate.rows, fitted, candidate.model, level_count(fitted));
     const double bound = chi_squared_tail(candidate.profile->statistic() / scale) *

@@ -17,6 +17,7 @@ struct Evidence {
   std::span<const Observation> rows;
   const OnsetProfile& profile;
   LevelModel model;
+  CapacityLaw law;
 };
 
 double base_level(const Evidence& evidence) {
@@ -74,7 +75,7 @@ Finding located(const Evidence& evidence, const Options& options, double p_value
   const std::vector<double> base(base_rows.size(), base_level(evidence));
   const double scale = std::min(dispersion(base_rows, base, evidence.model, 1), 10.0);
   const RowRange likely = likelihood_ratio_set(profile, scale);
-  const Resampled resampled = bootstrap(evidence.rows, profile, evidence.model, options.seed);
+  const Resampled resampled = bootstrap(evidence.rows, profile, evidence.model, evidence.law, options.seed);
   Finding finding;
   finding.verdict = Verdict::value;
   finding.value = evidence.rows[profile.last_before].control;
@@ -101,7 +102,7 @@ Finding find_size_standard(const Trace& trace, const Options& options) {
   const std::vector<Separation> candidates = separations(trace);
   if (candidates.empty()) {
     const MeanCurve curve = mean_curve(trace);
-    const Evidence evidence{curve.rows, curve.profile, curve.model};
+    const Evidence evidence{curve.rows, curve.profile, curve.model, {}};
     const Candidate candidate{curve.rows, &curve.profile, curve.model};
     const double p_value = onset_p_value(std::span(&candidate, 1), options.seed);
     const double base = base_level(evidence);
@@ -125,8 +126,8 @@ Finding find_size_standard(const Trace& trace, const Options& options) {
   if (!chosen || p_value > options.level) {
     return finish(no_change(trace, strongest, p_value));
   }
-  const Separation& separation = candidates[*chosen];
-  const Evidence evidence{separation.rows, separation.profile, {}};
+  const Separation separation = without_outliers(trace, candidates, *chosen, options.level);
+  const Evidence evidence{separation.rows, separation.profile, {}, separation.law};
   if (misses_from_the_start(evidence)) {
     if (is_contradicted_later(evidence)) {
       return finish(first_large_rise(trace, options));
