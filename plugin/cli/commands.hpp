@@ -11,6 +11,7 @@ void add_discover_command(CLI::App& app, Context& context);
 void add_show_command(CLI::App& app, Context& context);
 void add_devices_command(CLI::App& app, Context& context);
 void add_models_command(CLI::App& app, Context& context);
+void add_export_command(CLI::App& app, Context& context);
 void add_doctor_command(CLI::App& app, Context& context);
 
 }  // namespace gputopo::cli

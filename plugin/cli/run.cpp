@@ -45,6 +45,7 @@ void add_commands(CLI::App& app, Context& context) {
   add_show_command(app, context);
   add_devices_command(app, context);
   add_models_command(app, context);
+  add_export_command(app, context);
   add_doctor_command(app, context);
 }
 

@@ -10,7 +10,7 @@
 
 #ifdef GPUTOPO_STATIC_RUNTIME
 namespace __gnu_cxx {
-void __freeres();
+void __freeres();  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
 }
 #endif
 
