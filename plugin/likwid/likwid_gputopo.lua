@@ -23,6 +23,7 @@ local max_memories = 64
 local max_attributes = 64
 local max_sms = 4096
 local picture_columns = 100
+local max_boxes = 4             -- of one cache, side by side
 
 -- JSON ----------------------------------------------------------------------------------------------------------------
 
@@ -428,6 +429,14 @@ local function instances_per_sm(memory)
     return memory.instances > 0 and tostring(memory.instances) or "?"
 end
 
+-- Number and size of the partitions of a cache that has several, a size that depends on who asks.
+local function partitions_of(memory)
+    local count = memory.attributes.partitions
+    count = count and count.value and math.tointeger(count.value)
+    if not count or count < 2 or count > max_sms then return nil end
+    return count, memory.attributes.partition_size
+end
+
 local function range(low, high)
     if not low then return nil end
     return low == high and tostring(low) or low .. "-" .. high
@@ -476,6 +485,7 @@ local function csv_cells(memory, topology)
     local line, line_status = both("line_size")
     local latency, latency_status = both("latency")
     local bandwidth = memory.attributes.read_bandwidth or {}
+    local partitions, partition = partitions_of(memory)
     local low, high, total = sharing(memory, topology)
     return {
         memory.id, memory.label ~= "" and memory.label or memory.id, memory.kind, memory.scope, size, size_status, line,
@@ -483,13 +493,14 @@ local function csv_cells(memory, topology)
         csv_number(bandwidth.value), bandwidth.value and bandwidth.unit or "-", bandwidth.status or "-", range(low, high) or "-",
         instances_per_sm(memory), total and tostring(total) or "-",
         memory.physical ~= "" and memory.physical or "-", memory.parent ~= "" and memory.parent or "-",
+        partitions and tostring(partitions) or "-", csv_number(partition and partition.value),
     }
 end
 
 local csv_header = {
     "Memory", "Label", "Kind", "Scope", "Size [B]", "Size status", "Line [B]", "Line status", "Latency [cycles]",
     "Latency [ns]", "Latency status", "Read bandwidth", "Bandwidth unit", "Bandwidth status", "Shared by SMs",
-    "Instances per SM", "Instances", "Physical cache", "Parent",
+    "Instances per SM", "Instances", "Physical cache", "Parent", "Partitions", "Partition size [B]",
 }
 
 local function text_cells(memory, topology)
@@ -503,6 +514,16 @@ local function text_cells(memory, topology)
         ns and plain(ns, 1) .. " ns" or "-", in_words(attributes.read_bandwidth), sms_in_words(low, high),
         instances_per_sm(memory), total and tostring(total) or "?",
         main and main.status:gsub("_", " ") or "-",
+    }
+end
+
+-- A row below that of a cache in partitions: one partition, and the way to a far one.
+local function partition_cells(memory, topology, partitions, size)
+    local far = memory.attributes.far_latency
+    local ns = nanoseconds(far, topology)
+    return {
+        "  partition", in_words(size), "-", far and in_words(far) or "-", ns and plain(ns, 1) .. " ns far" or "-", "-", "-", "-",
+        tostring(partitions), size and size.status:gsub("_", " ") or "-",
     }
 end
 
@@ -589,8 +610,12 @@ local function add_gpu(lines, topology, options)
     if not options.csv then table.insert(lines, options.rule) end
 
     local cells = {}
-    for index, memory in ipairs(topology.memories) do
-        cells[index] = (options.csv and csv_cells or text_cells)(memory, topology)
+    for _, memory in ipairs(topology.memories) do
+        cells[#cells + 1] = (options.csv and csv_cells or text_cells)(memory, topology)
+        local partitions, size = partitions_of(memory)
+        if partitions and not options.csv then
+            cells[#cells + 1] = partition_cells(memory, topology, partitions, size)
+        end
     end
     local header = options.csv and csv_header or text_header
     if not options.csv then header, cells = without_empty_columns(header, cells) end
@@ -652,26 +677,38 @@ local function depth_of(memory, topology)
     return depth
 end
 
--- Rows of labels from the SM outwards; the first belongs inside the SM's box.
-local function rows_of(topology)
-    local inside, rows = {}, {}
+-- `count` boxes of one label, or one box that says how many.
+local function repeated(label, count)
+    if count > max_boxes then return {count .. " x " .. label} end
+    local labels = {}
+    for index = 1, math.max(count, 1) do labels[index] = label end
+    return labels
+end
+
+-- What is drawn below each other, from the SM outwards: {labels=} is a row of boxes, with a `title` around them a box
+-- of its own. A cache in partitions is such a box.
+local function blocks_of(topology)
+    local sm = {title = string.format("%d x SM", topology.sms), labels = {}}
     local rank = {tpc = 1, cpc = 2, gpc = 3, partition = 4, gpu = 4}
     local levels = {}
     for order, cell in ipairs(cells_of(topology)) do
         local memory, label = cell.memory, label_of(cell, topology)
         if memory.scope == "sm" then
             -- the scratchpad first, as the thread reaches it without a cache
-            table.insert(inside, memory.kind == "scratchpad" and 1 or #inside + 1, label)
+            table.insert(sm.labels, memory.kind == "scratchpad" and 1 or #sm.labels + 1, label)
         else
-            local depth = rank[memory.scope] == 4 and depth_of(memory, topology) or 0
-            local level = {rank = memory.kind == "memory" and 5 or rank[memory.scope], depth = depth, order = order, labels = {}}
-            local _, _, total = sharing(memory, topology)
-            if rank[memory.scope] < 4 or not total or total < 1 then
-                level.labels[1] = label
-            elseif total > 4 then
-                level.labels[1] = total .. " x " .. label
-            else
-                for instance = 1, total do level.labels[instance] = label end
+            local level = {rank = rank[memory.scope], depth = 0, order = order, labels = {label}}
+            if memory.kind == "memory" then level.rank = 5 end
+            if rank[memory.scope] == 4 then
+                local _, _, total = sharing(memory, topology)
+                local count, size = partitions_of(memory)
+                level.depth = depth_of(memory, topology)
+                if count then
+                    level.title = (total or 1) > 1 and total .. " x " .. label or label
+                    level.labels = repeated("partition " .. in_words(size), count)
+                else
+                    level.labels = repeated(label, total or 1)
+                end
             end
             levels[#levels + 1] = level
         end
@@ -681,8 +718,8 @@ local function rows_of(topology)
         if a.depth ~= b.depth then return a.depth > b.depth end
         return a.order < b.order
     end)
-    for index, level in ipairs(levels) do rows[index] = level.labels end
-    return inside, rows
+    table.insert(levels, 1, sm)
+    return levels
 end
 
 local function row_width(labels)
@@ -706,41 +743,45 @@ local function wrapped(labels, width)
     return rows
 end
 
+local function centred(text, width)
+    local before = (width - #text + 1) // 2
+    return string.rep(" ", before) .. text .. string.rep(" ", width - #text - before)
+end
+
 -- One row of boxes, exactly `width` wide: the spare columns are spread over the boxes.
 local function add_boxes(lines, labels, width, left, right)
     local spare, edge, middle = width - row_width(labels), {}, {}
     for index, label in ipairs(labels) do
         local share = (spare * index) // #labels - (spare * (index - 1)) // #labels
         local inner = #label + 2 + share
-        local before = (inner - #label + 1) // 2
         edge[index] = "+" .. string.rep("-", inner) .. "+"
-        middle[index] = "|" .. string.rep(" ", before) .. label .. string.rep(" ", inner - #label - before) .. "|"
+        middle[index] = "|" .. centred(label, inner) .. "|"
     end
     for _, part in ipairs({edge, middle, edge}) do table.insert(lines, left .. table.concat(part, " ") .. right) end
 end
 
 local function drawing_of(topology)
-    local inside, rows = rows_of(topology)
-    local widest = picture_columns - 4
-    local title = string.format("%d x SM", topology.sms)
-    local inside_rows = #inside > 0 and wrapped(inside, widest - 4) or {}
-    local outside_rows, width = {}, #title + 4
-    for _, labels in ipairs(inside_rows) do width = math.max(width, row_width(labels) + 4) end
-    for _, labels in ipairs(rows) do
-        for _, part in ipairs(wrapped(labels, widest)) do
-            outside_rows[#outside_rows + 1] = part
-            width = math.max(width, row_width(part))
-        end
+    local blocks, widest, width = blocks_of(topology), picture_columns - 4, 0
+    for _, block in ipairs(blocks) do
+        local border = block.title and 4 or 0
+        block.title = block.title and block.title:sub(1, widest - 4)
+        block.rows = #block.labels > 0 and wrapped(block.labels, widest - border) or {}
+        width = math.max(width, block.title and #block.title + 4 or 0)
+        for _, labels in ipairs(block.rows) do width = math.max(width, row_width(labels) + border) end
     end
 
     local lines = {"+" .. string.rep("-", width + 2) .. "+"}
-    local edge = "| +" .. string.rep("-", width - 2) .. "+ |"
-    local before = (width - 2 - #title + 1) // 2
-    table.insert(lines, edge)
-    table.insert(lines, "| |" .. string.rep(" ", before) .. title .. string.rep(" ", width - 2 - #title - before) .. "| |")
-    for _, labels in ipairs(inside_rows) do add_boxes(lines, labels, width - 4, "| | ", " | |") end
-    table.insert(lines, edge)
-    for _, labels in ipairs(outside_rows) do add_boxes(lines, labels, width, "| ", " |") end
+    for _, block in ipairs(blocks) do
+        if block.title then
+            local edge = "| +" .. string.rep("-", width - 2) .. "+ |"
+            table.insert(lines, edge)
+            table.insert(lines, "| |" .. centred(block.title, width - 2) .. "| |")
+            for _, labels in ipairs(block.rows) do add_boxes(lines, labels, width - 4, "| | ", " | |") end
+            table.insert(lines, edge)
+        else
+            for _, labels in ipairs(block.rows) do add_boxes(lines, labels, width, "| ", " |") end
+        end
+    end
     table.insert(lines, lines[1])
     return lines
 end

@@ -58,14 +58,15 @@ check.run("a measured H200", function()
     has(picture, "GPU 0: NVIDIA H200\n+--")
     has(picture, " L1/Texture/Read-only 240.88 kB ", "one physical cache is one box")
     has(picture, " Const L1.5 >= 128 kB (8 GPCs of 16-18 SMs) ")
-    check.equal(select(2, picture:gsub("L2 partition 30 MB", "")), 2, "a box for each L2 partition")
+    has(picture, " L2 60 MB ")
+    check.equal(select(2, picture:gsub("| +partition 30 MB +|", "")), 2, "a box for each L2 partition")
     has(picture, " Device memory 140.4 GB (api) ")
 end)
 
 check.run("boxes from the SM outwards", function()
     local _, picture = render(h200)
     local at = 0
-    for _, label in ipairs({"132 x SM", "Shared memory", "L1/Texture", "Const L1 2 kB", "Const L1.5", "L2 partition", "Device memory"}) do
+    for _, label in ipairs({"132 x SM", "Shared memory", "L1/Texture", "Const L1 2 kB", "Const L1.5", "L2 60 MB", "partition", "Device memory"}) do
         local position = picture:find(label, 1, true) or 0
         check.that(position > at, label .. " is out of order")
         at = position
@@ -181,6 +182,8 @@ check.run("sharing by scope, groups and places", function()
     has(picture, "c 1 kB (2 GPCs of 1-3 SMs)")
     has(picture, "d 1 kB (per CPC)")
     has(picture, "8 x f 1 kB")
+    _, picture = render(topology({{id = "l2", scope = "partition", groups = "[[0, 1], [2, 3]]"}}))
+    check.equal(select(2, picture:gsub("| +L2 partition 1 kB +|", "")), 2, "a box for each partition")
 end)
 
 check.run("outer caches in the order of the chain", function()
@@ -191,13 +194,32 @@ check.run("outer caches in the order of the chain", function()
     check.that(picture:find("L2 .*L3 .*Device memory"), picture)
 end)
 
+check.run("a cache in partitions", function()
+    local function partitioned(count, instances)
+        local more = ', "partitions": ' .. estimate(count, "", "measured") .. ', "partition_size": ' .. estimate(512, "B", "lower_bound") ..
+                         ', "far_latency": ' .. estimate(500, "cycles", "measured")
+        return render(topology({{id = "l2", scope = "gpu", more = more, instances = instances}}))
+    end
+    local section, picture = partitioned(2)
+    check.that(section:find("\nL2 +1 kB +%- +%- +4 SMs +1 +measured\n  partition +>= 512 B +500 cycles +500 ns far +%- +2 +lower bound\n"), section)
+    check.that(picture:find(" L2 1 kB .*| partition >= 512 B | +| +partition >= 512 B +| +| +|"), picture)
+    section, picture = partitioned(1)
+    lacks(section .. picture, "partition")
+    _, picture = partitioned(8)
+    has(picture, "8 x partition >= 512 B")
+    _, picture = partitioned(2, 2)
+    has(picture, "2 x L2 1 kB")
+    lacks((partitioned("null")), "  partition")
+    lacks((partitioned("2.5")), "  partition")
+end)
+
 check.run("units", function()
     local more = ', "latency": ' .. estimate(100.5, "cycles", "measured") .. ', "line_size": ' .. estimate(96, "B", "measured") ..
                      ', "read_bandwidth": ' .. estimate(3.9e12, "B/s", "measured")
     local section = render(topology({{id = "l1", size = estimate(1023, "B", "measured"), more = more}}, {clock = "2000000"}))
     check.that(section:find("1023 B +96 B +100.5 cycles +50.2 ns +3900 GB/s"), section)
     local csv = render(topology({{id = "l1", size = estimate(1023, "B", "measured"), more = more}}, {clock = "2000000"}), {csv = true})
-    has(csv, "l1,l1,cache,sm,1023,measured,96,measured,100.5,50.25,measured,3900000000000,B/s,measured,1,1,4,-,-")
+    has(csv, "l1,l1,cache,sm,1023,measured,96,measured,100.5,50.25,measured,3900000000000,B/s,measured,1,1,4,-,-,-,-")
     section = render(topology({{id = "l1", more = more}}, {clock = "0"}))
     lacks(section, " ns")
 end)
