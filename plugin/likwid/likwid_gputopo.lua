@@ -14,6 +14,7 @@ local M = {}
 
 local schema = "gputopo-topology/1"
 local show_seconds = 1          -- what likwid-topology may lose to a gputopo that hangs
+local devices_seconds = 10
 local discover_seconds = 120
 local max_bytes = 2 * 1024 * 1024
 local max_depth = 16
@@ -318,16 +319,14 @@ end
 local function number_gpus(topologies, likwid)
     local known, largest = {}, -1
     for _, get in ipairs({"getCudaTopology", "getGpuTopology"}) do
-        local fine, list = pcall(function() return likwid[get]() end)
-        if fine and type(list) == "table" and type(list.devices) == "table" then
-            for _, gpu in pairs(list.devices) do
-                if math.type(gpu.pciBus) == "integer" and math.type(gpu.id) == "integer" then
-                    local address = string.format("%04x:%02x:%02x.%x", gpu.pciDom or 0, gpu.pciBus, gpu.pciDev or 0,
-                                                  gpu.pciFunc or 0)
-                    known[address] = gpu.id
-                    largest = math.max(largest, gpu.id)
-                end
+        local got = pcall(function()
+            for _, gpu in pairs(likwid[get]().devices) do
+                local address = string.format("%04x:%02x:%02x.%x", gpu.pciDom, gpu.pciBus, gpu.pciDev, gpu.pciFunc or 0)
+                known[address] = gpu.id
+                largest = math.max(largest, gpu.id)
             end
+        end)
+        if got then
             pcall(function() likwid[(get:gsub("^get", "put"))]() end)
             break
         end
@@ -350,11 +349,24 @@ local function number_gpus(topologies, likwid)
     return topologies
 end
 
+-- Measures every real GPU and stores the result. A machine without one isn't made to simulate any.
+local function discover_all()
+    local text, ended = ask("devices --format json", devices_seconds)
+    local fine, devices = pcall(decode, ended and text or "")
+    if not fine or type(devices) ~= "table" then return end
+    for index = 1, math.min(#devices, max_gpus) do
+        local name = type(devices[index]) == "table" and devices[index].device
+        if type(name) == "string" and name:find("^cuda:%d+$") then
+            ask("discover --device " .. name .. " --save --quiet >/dev/null", discover_seconds)
+        end
+    end
+end
+
 local function load_topologies(likwid)
     local text, ended = ask("show --format json", show_seconds)
     local topologies = ended and topologies_of(text) or {}
     if #topologies == 0 and text and os.getenv("GPUTOPO_DISCOVER") == "1" then
-        ask("discover --save --quiet >/dev/null", discover_seconds)
+        discover_all()
         text, ended = ask("show --format json", show_seconds)
         topologies = ended and topologies_of(text) or {}
     end

@@ -83,7 +83,8 @@ check.run("measures only when asked", function()
     end
     local output, calls = asked("1")
     check.that(output:find("GPU 0: NVIDIA H200", 1, true), output)
-    check.equal(calls, "show --format json\ndiscover --save --quiet\nshow --format json\n")
+    check.equal(calls, "show --format json\ndevices --format json\ndiscover --device cuda:0 --save --quiet\n" ..
+                           "discover --device cuda:1 --save --quiet\nshow --format json\n")
 end)
 
 check.run("never measures what is stored already, nor behind a gputopo that hangs", function()

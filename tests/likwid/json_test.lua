@@ -57,7 +57,7 @@ check.run("every cut of a real file", function()
     local text = check.read(ROOT .. "/tests/likwid/fixtures/h200.json")
     check.equal(read(text).schema, "gputopo-topology/1")
     local whole = #text:gsub("%s+$", "")
-    for length = 0, whole - 1, 7 do refuses(text:sub(1, length), "cut at " .. length) end
+    for length = 0, whole - 1, 97 do refuses(text:sub(1, length), "cut at " .. length) end
 end)
 
 check.run("bounded", function()
