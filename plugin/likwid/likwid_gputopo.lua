@@ -304,7 +304,8 @@ local function ask(arguments, seconds)
     local command = os.getenv("GPUTOPO_COMMAND")
     command = (command and command ~= "") and quoted(command) or "gputopo"
     local inner = string.format("{ %s %s; printf '\\nexit %%d\\n' $?; } | head -c %d", command, arguments, max_bytes)
-    local outer = string.format("exec 2>/dev/null </dev/null; PATH=\"$PATH\":%s; export PATH; timeout -s KILL %d sh -c %s",
+    -- an empty PATH must not become one that starts with the current folder
+    local outer = string.format("exec 2>/dev/null </dev/null; PATH=\"${PATH:+$PATH:}\"%s; export PATH; timeout -s KILL %d sh -c %s",
                                 quoted(own_folder()), seconds, quoted(inner))
     local pipe = io.popen(outer, "r")
     if not pipe then return nil end

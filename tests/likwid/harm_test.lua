@@ -49,6 +49,18 @@ check.run("found on PATH", function()
     check.that(runs(environment):find("GPU 0: NVIDIA H200", 1, true), "gputopo on PATH wasn't asked")
 end)
 
+check.run("never found in the current folder", function()
+    local folder = WORK .. "/current"
+    os.execute(string.format("mkdir -p '%s' && ln -sf '%s' '%s/gputopo' && ln -sf $(command -v timeout) $(command -v head) $(command -v cat) '%s' && ln -sf /bin/sh '%s'",
+                             folder, fake, folder, folder, folder))
+    local command = string.format("cd '%s' && unset PATH && FAKE_GPUTOPO_OUTPUT='%s' FAKE_GPUTOPO_LOG=log '%s' 2>&1", folder, fixture, PATCHED)
+    local pipe = assert(io.popen(command))
+    local output = pipe:read("a")
+    pipe:close()
+    check.that(output:find("Cache Topology", 1, true), "likwid-topology itself didn't run: " .. output)
+    check.that(not io.open(folder .. "/log"), "ran ./gputopo")
+end)
+
 check.run("found beside the script", function()
     local folder = WORK .. "/moved prefix"
     os.execute(string.format("mkdir -p '%s/bin' '%s/share/lua' && cp '%s' '%s/bin/' && cp '%s/plugin/likwid/likwid_gputopo.lua' '%s/share/lua/' && ln -sf '%s' '%s/bin/gputopo'",

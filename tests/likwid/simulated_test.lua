@@ -62,6 +62,16 @@ for _, device in ipairs(json.decode((host.run(GPUTOPO, "devices --format json"))
 end
 check.that(models > 0, "no modelled GPUs")
 
+check.run("the documentation shows what is printed", function()
+    local text = host.run(PATCHED, "-g", {path, "GPUTOPO_SIMULATE=h200"})
+    local document = check.read(ROOT .. "/docs/likwid.md")
+    local picture = text:match("\n(GPU 0: .*)\n$")
+    check.that(document:find("```\n" .. picture .. "\n```", 1, true), "docs/likwid.md has another picture than\n" .. picture)
+    for line in text:match("\nMemory  .-\n%-%-%-"):gmatch("[^\n]+") do
+        check.that(document:find("\n" .. line, 1, true), "docs/likwid.md doesn't have: " .. line)
+    end
+end)
+
 check.run("an unknown model", function()
     local environment = {path, "GPUTOPO_SIMULATE=nosuchgpu"}
     local patched, status = host.run(PATCHED, "-g", environment)
