@@ -1,0 +1,121 @@
+#include "experiments/constant_l1_5.hpp"
+
+#include <algorithm>
+
+#include "experiments/estimates.hpp"
+#include "experiments/fetch_granularity.hpp"
+#include "experiments/line_size.hpp"
+#include "experiments/modes.hpp"
+#include "experiments/size_search.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using program::Record;
+using program::Walk;
+
+constexpr CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
+
+struct Level {
+  Mode timed;  // loads that miss L1 and hit here, the clock pair included
+  double latency_cycles = 0;
+  double threshold_cycles = 0;  // a timed load at or above it went further
+};
+
+std::uint64_t line_of(const Memory& memory, std::uint64_t otherwise) {
+  const Estimate* line = memory.find("line_size");
+  return line != nullptr && line->has_value() ? static_cast<std::uint64_t>(*line->value) : otherwise;
+}
+
+Memory absent(Memory memory, std::string_view why) {
+  for (const char* name : {"size", "line_size", "sector_size"}) memory.attributes[name] = not_supported("B", why);
+  for (const char* name : {"latency", "miss_penalty"}) memory.attributes[name] = not_supported("cycles", why);
+  return memory;
+}
+
+// Three times the L1 in a circle: (almost) no load hits L1, and few caches behind it are as small.
+Expected<Level> measure_level(Session& session, const SmCache& l1, std::uint64_t stride) {
+  program::Program p = make_program("constant_l1_5 latency", session.info(), slot_constant);
+  p.isolation = Scope::gpu;
+  const std::uint64_t bytes = std::min(session.info().constant_bytes_per_module, 3 * l1.capacity_bytes);
+  const Walk warm = make_walk(path, bytes, stride, 3);
+  p.phases = {warm, recorded(warm, Record::histogram, 8)};
+  auto traces = session.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  Level level;
+  const Histogram beyond = between(traces->front().phases.back().histogram, l1.threshold_cycles, 1e9);
+  level.timed = lowest_mode(beyond);
+  level.latency_cycles = level.timed.median - l1.hit.overhead_cycles;
+  const double spread = level.timed.high_quartile - level.timed.low_quartile;
+  level.threshold_cycles = level.timed.median + std::max({10.0, 0.3 * level.latency_cycles, 4 * spread});
+  return level;
+}
+
+// Constants that lie in no cache: behind a long stretch of code where that evicts them, else behind the bank's far
+// half.
+Expected<Estimate> measure_cold(Session& session, std::uint64_t stride, double threshold_cycles) {
+  const std::uint64_t bank = session.info().constant_bytes_per_module;
+  program::Program p = make_program("constant_l1_5 cold", session.info(), slot_constant);
+  p.isolation = Scope::gpu;
+  if (session.info().has_execute) {
+    program::Execute code;
+    code.code_bytes = session.info().execute_limit_bytes;
+    code.laps = 2;
+    p.phases.emplace_back(code);
+  } else {
+    Walk evict = make_walk(path, bank * 3 / 4, stride, 4);
+    evict.first_byte = bank / 4;
+    p.phases.emplace_back(evict);
+  }
+  p.phases.emplace_back(recorded(make_walk(path, bank / 4, stride, 1), Record::latencies, 1));
+  auto traces = session.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  return fetch_granularity_of(traces->front().phases.back().latencies, stride, threshold_cycles);
+}
+
+}  // namespace
+
+Expected<Memory> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles) {
+  Memory memory;
+  memory.id = path.id;
+  memory.label = path.label;
+  memory.physical_cache = path.id;
+  memory.scope = Scope::gpc;
+  auto& attributes = memory.attributes;
+  const std::uint64_t bank = session.info().constant_bytes_per_module;
+  if (l1.capacity_bytes == 0 || 3 * l1.capacity_bytes > bank) {
+    attributes["size"] = inconclusive("B", "doubling", "needs the size of the constant L1");
+    return memory;
+  }
+  const std::uint64_t stride = line_of(l1.memory, 64);
+  auto level = measure_level(session, l1, stride);
+  if (!level) return tl::unexpected<Error>(level.error());
+  if (level->timed.share == 0) return absent(memory, "no constant load misses the L1");
+  if (l2_latency_cycles > 0 && level->latency_cycles > 0.9 * l2_latency_cycles)
+    return absent(memory, "constants that miss L1 are as slow as L2: there is no level between");
+  attributes["latency"] = measured(level->latency_cycles, "cycles", "timed_hits", 8 * 3 * l1.capacity_bytes / stride);
+  attributes["latency"].interval =
+      Interval{level->timed.low_quartile - l1.hit.overhead_cycles, level->timed.high_quartile - l1.hit.overhead_cycles};
+  auto sector = measure_cold(session, stride, level->threshold_cycles);
+  if (!sector) return tl::unexpected<Error>(sector.error());
+  attributes["sector_size"] = *sector;
+
+  const std::uint64_t step = sector->has_value() ? static_cast<std::uint64_t>(*sector->value) : stride;
+  SearchSpec spec{path, stride, 2 * l1.capacity_bytes, bank, level->threshold_cycles, Scope::gpu};
+  auto bracket = search_by_doubling(session, spec);
+  if (!bracket) return tl::unexpected<Error>(bracket.error());
+  auto found = narrow(session, spec, *bracket, step);
+  if (!found) return tl::unexpected<Error>(found.error());
+  attributes["size"] = to_estimate(*found, "B");
+  const bool known = found->verdict == change_point::Verdict::value;
+  const auto capacity = known ? static_cast<std::uint64_t>(found->value) : 0;
+  attributes["line_size"] = *sector;  // what one miss brings in is a whole line, as far as can be seen
+  if (known && capacity * 3 / 2 <= bank) {
+    auto line = measure_line_size(session, path, capacity, step, level->threshold_cycles);
+    if (!line) return tl::unexpected<Error>(line.error());
+    if (line->has_value()) attributes["line_size"] = *line;
+  }
+  return memory;
+}
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,15 @@
+// The second level behind the constant L1, which some call L1.5: between the L1 and the L2 in latency, shared by a
+// group of SMs, serving instructions too on many GPUs.
+#pragma once
+
+#include "experiments/session.hpp"
+#include "experiments/sm_cache.hpp"
+#include "topology/topology.hpp"
+
+namespace gputopo::experiments {
+
+/// `l1` is the constant L1 as measured; `l2_latency_cycles` is 0 where the GPU has no L2. One module's constants reach
+/// 64 KiB: where all of them fit, the size is a lower bound.
+Expected<Memory> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles);
+
+}  // namespace gputopo::experiments

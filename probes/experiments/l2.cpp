@@ -1,0 +1,229 @@
+#include "experiments/l2.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "experiments/device_memory.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/fetch_granularity.hpp"
+#include "experiments/hit_latency.hpp"
+#include "experiments/l2_search.hpp"
+#include "experiments/line_size.hpp"
+#include "experiments/modes.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using program::Record;
+using program::Walk;
+
+constexpr std::uint64_t mebi = 1 << 20;
+constexpr std::uint64_t small_bytes = 64 << 10;  // fits into every L2 there has been
+constexpr std::uint64_t stride_bytes = 128;
+constexpr double no_limit = 1e9;
+
+struct Search {
+  HitLatency hit;
+  std::vector<Mode> hit_modes;  // near, and far where lines have one home only
+  double threshold_cycles = 0;  // a timed load at or above it is slower than every small-footprint hit
+};
+
+void set_absent(Memory& memory, std::string_view why) {
+  for (const char* name : {"size", "line_size", "sector_size"}) memory.attributes[name] = not_supported("B", why);
+  for (const char* name : {"latency", "miss_penalty"}) memory.attributes[name] = not_supported("cycles", why);
+}
+
+// What has to be walked to push everything else out, as far as the driver's word goes.
+std::uint64_t flush_bytes(const Session& session) {
+  return std::max(4 * session.info().l2_bytes, 32 * mebi);
+}
+
+// Cold loads after a flush, word by word: their misses tell the sector, their latency whether there is a cache at all.
+Expected<std::vector<std::uint32_t>> cold_latencies(Session& session) {
+  constexpr std::uint64_t cold_bytes = 8192;
+  program::Program p = make_program("l2 cold", session.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  const std::uint64_t flush = flush_bytes(session);
+  p.buffers[slot_flush].size_bytes = flush + mebi;
+  Walk cold = recorded(make_walk(l2_path, cold_bytes, 4, 1), Record::latencies, 1);
+  cold.first_byte = flush + mebi / 2;
+  p.phases = {flush_walk(session, flush), cold};
+  auto traces = session.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  return traces->front().phases.back().latencies;
+}
+
+Expected<Search> measure_hits(Session& session) {
+  Search search;
+  auto hit = measure_hit_latency(session, l2_path, small_bytes, stride_bytes);
+  if (!hit) return tl::unexpected<Error>(hit.error());
+  search.hit = *hit;
+  auto rows = l2_curve(session, {small_bytes, 2 * small_bytes}, stride_bytes);
+  if (!rows) return tl::unexpected<Error>(rows.error());
+  const Histogram timed = merged(rows->front().timed, rows->back().timed);
+  search.hit_modes = modes_of(timed, 0.1);
+  const double slowest = quantile(timed, 0.99).value_or(0);
+  search.threshold_cycles = slowest + std::max(12.0, 0.1 * search.hit_modes.back().median);
+  return search;
+}
+
+Expected<Estimate> measure_line(Session& session, std::uint64_t capacity_bytes, std::uint64_t sector_bytes,
+                                double threshold_cycles) {
+  const auto strides = line_size_strides(sector_bytes, std::min<std::uint64_t>(capacity_bytes, 8192));
+  program::Batch batch;
+  for (const std::uint64_t stride : strides) {
+    program::Program p = make_program(fmt::format("l2 line size, stride {}", stride), session.info(), slot_flush);
+    p.isolation = Scope::gpu;
+    p.buffers[slot_flush].size_bytes = std::max(2 * capacity_bytes, slot_bytes);
+    p.phases = shifted_pattern(l2_path, capacity_bytes, stride, 2,
+                               std::max<std::uint32_t>(1, session.info().warps_per_block * 32));
+    Walk sample = recorded(std::get<Walk>(p.phases.front()), Record::histogram, 1);
+    sample.order = program::Order::shuffled;
+    sample.loads_per_lap = std::min<std::uint64_t>(1024, program::positions(sample));
+    p.phases.emplace_back(sample);
+    batch.push_back(std::move(p));
+  }
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::vector<ShiftedMisses> misses;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    const L2Row row{0, (*traces)[i].phases.back().histogram};
+    misses.push_back({strides[i], share_between(row, threshold_cycles, no_limit), total(row.timed)});
+  }
+  return line_size_of(misses, sector_bytes);
+}
+
+// The first footprint whose loads leave the near level, by doubling and two sweeps.
+Expected<change_point::Finding> find_onset(Session& session, double threshold_cycles, std::uint64_t stride) {
+  const std::uint64_t api = session.info().l2_bytes;
+  const std::uint64_t limit = std::min(session.info().largest_buffer_bytes / 2, std::max(4 * api, 256 * mebi));
+  std::uint64_t fits = 0;
+  std::uint64_t overflows = 0;
+  for (std::uint64_t bytes = 2 * small_bytes; bytes <= limit && overflows == 0; bytes *= 2) {
+    auto rows = l2_curve(session, {bytes}, stride);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    (share_between(rows->front(), threshold_cycles, no_limit) > 0.02 ? overflows : fits) = bytes;
+  }
+  change_point::Finding finding;
+  if (overflows == 0) {
+    finding.verdict = change_point::Verdict::lower_bound;
+    finding.value = static_cast<double>(fits);
+    finding.reason = "the largest footprint tried still fits";
+    return finding;
+  }
+  std::uint64_t low = std::max(small_bytes, fits * 3 / 4);
+  std::uint64_t high = overflows;
+  for (int stage = 0; stage < 2; ++stage) {
+    const auto footprints = spaced(low, high, 33);
+    auto rows = l2_curve(session, footprints, stride);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    finding = change_point::find_size(classified(*rows, threshold_cycles, no_limit), session.change_point_options());
+    if (finding.verdict != change_point::Verdict::value) return finding;
+    const auto found = static_cast<std::uint64_t>(finding.value);
+    const std::uint64_t step = (high - low) / 32;
+    low = found > 3 * step ? found - 3 * step : small_bytes;
+    high = found + 3 * step;
+  }
+  return finding;
+}
+
+// Past one side's capacity: the far hits' latency, and from where on even far lines come from memory.
+Expected<void> measure_partitions(Session& session, L2& l2, const Search& search, const Estimate& onset,
+                                  std::uint64_t line_bytes) {
+  auto& attributes = l2.memory.attributes;
+  const std::uint64_t api = session.info().l2_bytes;
+  const double overhead = search.hit.overhead_cycles;
+  const auto near_bytes = static_cast<std::uint64_t>(*onset.value);
+  attributes["partition_size"] = onset;
+  auto rows = l2_curve(session, spaced(near_bytes * 5 / 4, api * 7 / 4, 25), line_bytes);
+  if (!rows) return tl::unexpected<Error>(rows.error());
+  const auto beyond_small = modes_of(between(rows->front().timed, search.threshold_cycles, no_limit), 0.15);
+  const auto beyond_large = modes_of(between(rows->back().timed, search.threshold_cycles, no_limit), 0.08);
+  if (beyond_small.empty() || beyond_large.empty()) return {};
+  attributes["far_latency"] =
+      measured(beyond_small.front().median - overhead, "cycles", "timed_hits", total(rows->front().timed));
+  attributes["partitions"] =
+      measured(std::round(static_cast<double>(api) / *onset.value), "", "size ratio", onset.samples);
+  if (beyond_large.size() < 2) return {};
+  // The slowest level is memory behind the far side; longer outliers (refresh) belong to every level.
+  const Mode& slowest = beyond_large.back();
+  const Mode& next = beyond_large[beyond_large.size() - 2];
+  const double from = (slowest.median + next.median) / 2;
+  const double to = slowest.median + (slowest.median - from);
+  const auto whole = change_point::find_size(classified(*rows, from, to), session.change_point_options());
+  attributes["measured_size"] = to_estimate(whole, "B");
+  return {};
+}
+
+}  // namespace
+
+Expected<L2> measure_l2(Session& session) {
+  L2 l2;
+  Memory& memory = l2.memory;
+  memory.id = l2_path.id;
+  memory.label = l2_path.label;
+  memory.scope = Scope::gpu;
+  memory.parent = "device_memory";
+  memory.physical_cache = memory.id;
+  auto& attributes = memory.attributes;
+  auto search = measure_hits(session);
+  if (!search) return tl::unexpected<Error>(search.error());
+  auto cold = cold_latencies(session);
+  if (!cold) return tl::unexpected<Error>(cold.error());
+  if (static_cast<double>(cold->front()) < search->threshold_cycles && search->hit_modes.size() == 1) {
+    set_absent(memory,
+               "loads that were never made before are as fast as repeated ones: global loads have no cache behind L1");
+    return l2;
+  }
+  l2.latency_cycles = search->hit_modes.front().median - search->hit.overhead_cycles;
+  attributes["latency"] = search->hit.estimate;
+  if (search->hit_modes.size() > 1) {
+    attributes["latency"] = measured(l2.latency_cycles, "cycles", "timed_hits", search->hit.estimate.samples);
+    attributes["far_latency"] = measured(search->hit_modes.back().median - search->hit.overhead_cycles, "cycles",
+                                         "timed_hits", search->hit.estimate.samples);
+  } else {
+    l2.latency_cycles = *search->hit.estimate.value;
+  }
+  attributes["sector_size"] = fetch_granularity_of(*cold, 4, search->threshold_cycles);
+  const Estimate& sector = attributes["sector_size"];
+  const std::uint64_t sector_bytes = sector.has_value() ? static_cast<std::uint64_t>(*sector.value) : 32;
+
+  auto found = find_onset(session, search->threshold_cycles, stride_bytes);
+  if (!found) return tl::unexpected<Error>(found.error());
+  Estimate onset = to_estimate(*found, "B");
+  const auto api = static_cast<double>(session.info().l2_bytes);
+  std::uint64_t line_bytes = stride_bytes;
+  if (onset.status == Status::measured) {
+    auto line = measure_line(session, static_cast<std::uint64_t>(*onset.value), sector_bytes, search->threshold_cycles);
+    if (!line) return tl::unexpected<Error>(line.error());
+    attributes["line_size"] = *line;
+    if (line->has_value()) line_bytes = static_cast<std::uint64_t>(*line->value);
+  } else {
+    attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
+  }
+  if (api == 0) {
+    attributes["size"] = onset;
+    l2.capacity_bytes = onset.has_value() ? static_cast<std::uint64_t>(*onset.value) : 0;
+    return l2;
+  }
+  l2.capacity_bytes = session.info().l2_bytes;
+  Estimate size = from_api(api, "B");
+  if (onset.status == Status::measured && *onset.value < 0.75 * api) {
+    if (auto ok = measure_partitions(session, l2, *search, onset, line_bytes); !ok)
+      return tl::unexpected<Error>(ok.error());
+  } else {
+    attributes["measured_size"] = onset;
+  }
+  if (const Estimate* whole = memory.find("measured_size"); whole != nullptr && whole->status == Status::measured) {
+    size.interval = whole->interval;
+    const double difference = std::fabs(*whole->value - api) / api;
+    size.note = fmt::format("{} by measurement: {:.1f} MiB", difference < 0.1 ? "confirmed" : "contradicted",
+                            *whole->value / mebi);
+  }
+  attributes["size"] = size;
+  return l2;
+}
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,70 @@
+#include "experiments/l2_search.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace gputopo::experiments {
+namespace {
+
+constexpr std::uint64_t sampled_loads = 2048;
+constexpr std::uint32_t warm_laps = 2;
+constexpr std::uint64_t unit_bytes = 4096;
+
+}  // namespace
+
+Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
+                                      std::uint64_t stride_bytes) {
+  program::Batch batch;
+  const std::uint64_t largest = *std::max_element(footprints_bytes.begin(), footprints_bytes.end());
+  for (const std::uint64_t bytes : footprints_bytes) {
+    program::Program p = make_program(fmt::format("l2 {} B", bytes), session.info(), slot_flush);
+    p.isolation = Scope::gpu;
+    p.buffers[slot_flush].size_bytes = std::max(largest, slot_bytes);
+    program::Walk warm = make_walk(l2_path, bytes, stride_bytes, warm_laps);
+    program::Walk sample = recorded(warm, program::Record::histogram, 1);
+    sample.order = program::Order::shuffled;
+    sample.order_seed = session.options().seed;
+    sample.loads_per_lap = std::min(sampled_loads, program::positions(sample));
+    warm.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
+    p.phases = {warm, sample};
+    batch.push_back(std::move(p));
+  }
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::vector<L2Row> rows;
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    rows.push_back({footprints_bytes[i], (*traces)[i].phases.back().histogram});
+  return rows;
+}
+
+change_point::Trace classified(const std::vector<L2Row>& rows, double low_cycles, double high_cycles) {
+  // Two levels far apart: which side a load is on is decided here, not by the engine's mixture.
+  constexpr double hit = 100;
+  constexpr double miss = 1000;
+  change_point::Trace trace;
+  for (const L2Row& row : rows) {
+    const std::uint64_t misses = total(between(row.timed, low_cycles, high_cycles));
+    std::vector<double> values(total(row.timed), hit);
+    std::fill_n(values.begin(), misses, miss);
+    trace.rows.push_back({static_cast<double>(row.bytes), std::move(values)});
+  }
+  return trace;
+}
+
+double share_between(const L2Row& row, double low_cycles, double high_cycles) {
+  const auto n = static_cast<double>(std::max<std::uint64_t>(1, total(row.timed)));
+  return static_cast<double>(total(between(row.timed, low_cycles, high_cycles))) / n;
+}
+
+std::vector<std::uint64_t> spaced(std::uint64_t low_bytes, std::uint64_t high_bytes, std::size_t count) {
+  std::vector<std::uint64_t> footprints;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t at = low_bytes + (high_bytes - low_bytes) * i / std::max<std::size_t>(1, count - 1);
+    const std::uint64_t rounded = std::max(unit_bytes, at / unit_bytes * unit_bytes);
+    if (footprints.empty() || rounded > footprints.back()) footprints.push_back(rounded);
+  }
+  return footprints;
+}
+
+}  // namespace gputopo::experiments

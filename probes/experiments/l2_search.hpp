@@ -1,0 +1,32 @@
+// Footprints in the L2: too large to time every load, so all lanes warm and one thread samples.
+#pragma once
+
+#include <vector>
+
+#include "change_point/finding.hpp"
+#include "experiments/samples.hpp"
+#include "experiments/session.hpp"
+
+namespace gputopo::experiments {
+
+inline constexpr CachePath l2_path{"l2", "L2 cache", program::Path::global_l2_only, slot_flush};
+
+struct L2Row {
+  std::uint64_t bytes = 0;
+  Histogram timed;  ///< of a sample spread over the footprint, after warm laps
+};
+
+/// One row a footprint, in order.
+Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
+                                      std::uint64_t stride_bytes);
+
+/// A trace for the change-point engine in which loads within [low, high) cycles count as misses and all others as hits.
+change_point::Trace classified(const std::vector<L2Row>& rows, double low_cycles, double high_cycles);
+
+/// The share of a row's loads within [low, high) cycles.
+double share_between(const L2Row& row, double low_cycles, double high_cycles);
+
+/// Footprints evenly spaced from `low` to `high`, whole multiples of 4 KiB.
+std::vector<std::uint64_t> spaced(std::uint64_t low_bytes, std::uint64_t high_bytes, std::size_t count);
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,35 @@
+// Line size: how many bytes one tag covers. Two regions of 0.7 of the capacity each, walked at stride X, the second
+// shifted by X/2: together they need 1.4 times the capacity as long as X/2 lies within a line, and no more than 0.7
+// from the first X on whose halves are lines of their own. Works for modulo and hashed sets and any replacement.
+#pragma once
+
+#include <functional>
+
+#include "experiments/session.hpp"
+#include "topology/estimate.hpp"
+
+namespace gputopo::experiments {
+
+/// The share of loads that miss (0 to 1) in the shifted pattern, for each stride.
+struct ShiftedMisses {
+  std::uint64_t stride_bytes = 0;
+  double miss_share = 0;
+  std::uint64_t samples = 0;
+};
+
+/// The last stride that thrashes before the pattern fits. `sector_bytes` is the smallest line there can be.
+Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t sector_bytes);
+
+/// Phases of the pattern: two warm laps over both regions; the caller appends what it records over the first region.
+/// `lanes` threads walk together.
+std::vector<program::Phase> shifted_pattern(const CachePath& path, std::uint64_t capacity_bytes,
+                                            std::uint64_t stride_bytes, std::uint32_t laps, std::uint32_t lanes);
+
+/// The strides to try: from twice the sector on.
+std::vector<std::uint64_t> line_size_strides(std::uint64_t sector_bytes, std::uint64_t capacity_bytes);
+
+/// For a cache of about `capacity_bytes` (within a tenth) private to an SM.
+Expected<Estimate> measure_line_size(Session& session, const CachePath& path, std::uint64_t capacity_bytes,
+                                     std::uint64_t sector_bytes, double threshold_cycles);
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,26 @@
+// Latency levels in one histogram: near and far hits, near and far memory.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "experiments/samples.hpp"
+
+namespace gputopo::experiments {
+
+/// One level of latency, in cycles.
+struct Mode {
+  double median = 0;
+  double low_quartile = 0;
+  double high_quartile = 0;
+  double share = 0;  ///< of all loads of the histogram
+};
+
+/// Splits a histogram where Otsu's criterion (1979) separates two levels best, again and again, as long as the two
+/// sides lie further apart than four of their spreads and each holds a share of `least_share`. Ascending.
+std::vector<Mode> modes_of(std::span<const program::LatencyCount> histogram, double least_share = 0.05);
+
+/// The fastest level; a zero Mode for an empty histogram.
+Mode lowest_mode(std::span<const program::LatencyCount> histogram);
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,18 @@
+// Exact capacity by counting: walk far more than fits, then look at every sector with loads that don't allocate. What
+// is resident after an overflow is the whole usable cache, whatever its replacement policy.
+#pragma once
+
+#include <optional>
+
+#include "experiments/session.hpp"
+#include "topology/estimate.hpp"
+
+namespace gputopo::experiments {
+
+/// `path` warms (global cached or read-only loads); `capacity_bytes` is a first idea of the size. Nothing where the
+/// probes see no line (another physical cache) or their count follows the footprint.
+Expected<std::optional<Estimate>> measure_residency(Session& session, const CachePath& path,
+                                                    std::uint64_t capacity_bytes, std::uint64_t sector_bytes,
+                                                    double threshold_cycles, std::uint32_t carve_out_percent);
+
+}  // namespace gputopo::experiments

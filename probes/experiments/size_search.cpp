@@ -1,0 +1,122 @@
+#include "experiments/size_search.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "experiments/samples.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using change_point::Finding;
+using change_point::Trace;
+using change_point::Verdict;
+using program::Record;
+
+constexpr std::uint32_t warm_laps = 3;  // the last of them finds the steady state of LRU and of random replacement
+constexpr std::uint64_t coarse_rows = 48;
+constexpr std::uint64_t loads_wanted = 1024;  // a row, so that small caches give as much evidence as large ones
+
+program::Program footprint_program(const Session& session, const SearchSpec& spec, std::uint64_t bytes) {
+  program::Program p = make_program(fmt::format("{} {} B", spec.path.id, bytes), session.info(), spec.path.slot);
+  p.isolation = spec.isolation;
+  const program::Walk warm = make_walk(spec.path, bytes, spec.stride_bytes, warm_laps);
+  const auto laps = std::clamp<std::uint64_t>(loads_wanted / program::lap_loads(warm), 2, 16);
+  p.phases = {warm, recorded(warm, Record::histogram, static_cast<std::uint32_t>(laps))};
+  return p;
+}
+
+bool overflows(const SearchSpec& spec, const program::ProgramTrace& trace) {
+  const auto& histogram = trace.phases.back().histogram;
+  const std::uint64_t misses = count_from(histogram, spec.threshold_cycles);
+  return misses > 2 && misses * 50 > total(histogram);
+}
+
+std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) {
+  return std::max(unit, value / unit * unit);
+}
+
+}  // namespace
+
+Expected<Bracket> search_by_doubling(Session& session, const SearchSpec& spec) {
+  Bracket bracket;
+  // Few footprints a launch: a launch takes as long as its largest one.
+  constexpr std::size_t at_once = 4;
+  std::uint64_t bytes = spec.first_bytes;
+  while (bytes <= spec.limit_bytes) {
+    program::Batch batch;
+    std::vector<std::uint64_t> sizes;
+    for (; bytes <= spec.limit_bytes && sizes.size() < at_once; bytes *= 2) {
+      sizes.push_back(bytes);
+      batch.push_back(footprint_program(session, spec, bytes));
+    }
+    auto traces = session.run(batch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (overflows(spec, (*traces)[i])) {
+        bracket.overflows_bytes = sizes[i];
+        return bracket;
+      }
+      bracket.fits_bytes = sizes[i];
+    }
+  }
+  return bracket;
+}
+
+Expected<Trace> sweep(Session& session, const SearchSpec& spec, std::uint64_t low_bytes, std::uint64_t high_bytes,
+                      std::uint64_t step_bytes) {
+  program::Batch batch;
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t bytes = low_bytes; bytes <= high_bytes; bytes += step_bytes) {
+    sizes.push_back(bytes);
+    batch.push_back(footprint_program(session, spec, bytes));
+  }
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  Trace trace;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    trace.rows.push_back({static_cast<double>(sizes[i]), values((*traces)[i].phases.back().histogram)});
+  return trace;
+}
+
+Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket& bracket,
+                         std::uint64_t resolution_bytes) {
+  const std::uint64_t unit = resolution_bytes;
+  const std::uint64_t floor = round_down(spec.first_bytes, unit);
+  // A footprint a little too large can miss so rarely that doubling took it for one that fits.
+  std::uint64_t low = std::max(floor, round_down(bracket.fits_bytes * 4 / 5, unit));
+  std::uint64_t high = round_down(bracket.overflows_bytes != 0 ? bracket.overflows_bytes : spec.limit_bytes, unit);
+  Finding finding;
+  constexpr int stages_at_most = 8;
+  for (int stage = 0; stage < stages_at_most; ++stage) {
+    const std::uint64_t step = round_down((high - low) / coarse_rows, unit);
+    auto trace = sweep(session, spec, low, high, step);
+    if (!trace) return tl::unexpected<Error>(trace.error());
+    finding = change_point::find_size(*trace, session.change_point_options());
+    const std::uint64_t last = low + (high - low) / step * step;
+    if (finding.verdict == Verdict::inconclusive) return finding;
+    if (finding.verdict == Verdict::upper_bound) {
+      if (low == floor) return finding;
+      const std::uint64_t span = last - low;
+      high = low + 2 * step;
+      low = low > floor + span ? low - span : floor;
+      continue;
+    }
+    if (finding.verdict == Verdict::lower_bound) {
+      const std::uint64_t limit = round_down(spec.limit_bytes, unit);
+      if (last >= limit) return finding;
+      const std::uint64_t span = last - low;
+      low = last - std::min(span / 2, 2 * step);
+      high = std::min(limit, last + std::max(span, 8 * unit));
+      continue;
+    }
+    if (step == unit) return finding;
+    const auto found = static_cast<std::uint64_t>(finding.value);
+    low = found > floor + 2 * step ? found - 2 * step : floor;
+    high = std::min(round_down(spec.limit_bytes, unit), found + 3 * step);
+  }
+  return finding;
+}
+
+}  // namespace gputopo::experiments

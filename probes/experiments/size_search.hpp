@@ -1,0 +1,37 @@
+// Where does a cache overflow? The efficient search of the thesis (doubling, then narrowing; Größler 2022,
+// section 3.2), with both speed-ups it sketches: one load a line (4.7.1) and one footprint an SM, all in one launch
+// (4.7.2).
+#pragma once
+
+#include "change_point/finding.hpp"
+#include "experiments/session.hpp"
+
+namespace gputopo::experiments {
+
+struct SearchSpec {
+  CachePath path;
+  std::uint64_t stride_bytes = 32;      ///< at most a line, so that every line of a footprint is loaded
+  std::uint64_t first_bytes = 512;      ///< the smallest footprint tried
+  std::uint64_t limit_bytes = 1 << 20;  ///< the largest
+  double threshold_cycles = 0;          ///< a load that takes this long missed
+  Scope isolation = Scope::sm;
+};
+
+/// Powers of two between which the cache overflows. `overflows_bytes` is 0 where even the limit fits.
+struct Bracket {
+  std::uint64_t fits_bytes = 0;  ///< 0 where even the first footprint misses
+  std::uint64_t overflows_bytes = 0;
+};
+
+/// Doubles the footprint until it misses.
+Expected<Bracket> search_by_doubling(Session& session, const SearchSpec& spec);
+
+/// Warm laps and one recorded histogram for every footprint from `low` to `high`, a row each.
+Expected<change_point::Trace> sweep(Session& session, const SearchSpec& spec, std::uint64_t low_bytes,
+                                    std::uint64_t high_bytes, std::uint64_t step_bytes);
+
+/// Narrows a bracket down to steps of `resolution_bytes` by sweeps that the change-point engine reads.
+Expected<change_point::Finding> narrow(Session& session, const SearchSpec& spec, const Bracket& bracket,
+                                       std::uint64_t resolution_bytes);
+
+}  // namespace gputopo::experiments

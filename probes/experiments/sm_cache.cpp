@@ -1,0 +1,156 @@
+#include "experiments/sm_cache.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "experiments/estimates.hpp"
+#include "experiments/fetch_granularity.hpp"
+#include "experiments/line_size.hpp"
+#include "experiments/modes.hpp"
+#include "experiments/residency.hpp"
+#include "experiments/size_search.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using program::Path;
+using program::Record;
+
+constexpr std::uint64_t tiny_bytes = 512;  // fits into every first-level cache there has been
+constexpr std::uint64_t tiny_stride = 32;
+
+void set_absent(Memory& memory, std::string_view why) {
+  for (const char* name : {"size", "line_size", "sector_size"}) memory.attributes[name] = not_supported("B", why);
+  for (const char* name : {"latency", "miss_penalty"}) memory.attributes[name] = not_supported("cycles", why);
+}
+
+// Median of the loads that miss when twice the capacity is walked, less the median of hits.
+Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path, const SmCache& cache,
+                                        std::uint64_t line_bytes) {
+  const std::uint64_t limit = path.slot == slot_constant ? session.info().constant_bytes_per_module : sweep_limit_bytes;
+  const std::uint64_t bytes = std::min(limit, 2 * cache.capacity_bytes);
+  program::Program p = make_program(fmt::format("{} miss penalty", path.id), session.info(), path.slot);
+  const program::Walk warm = make_walk(path, bytes, line_bytes, 2);
+  p.phases = {warm, recorded(warm, Record::histogram, 1)};
+  auto traces = session.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  const Histogram misses = between(traces->front().phases.back().histogram, cache.threshold_cycles, 1e9);
+  const std::uint64_t n = total(misses);
+  if (n < 8) return inconclusive("cycles", "miss_latency", "too few loads miss when twice the capacity is walked");
+  const Mode nearest = lowest_mode(misses);
+  Estimate e = measured(nearest.median - cache.hit.timed_cycles, "cycles", "miss_latency", n);
+  e.interval = Interval{nearest.low_quartile - cache.hit.timed_cycles, nearest.high_quartile - cache.hit.timed_cycles};
+  return e;
+}
+
+// Both answers where both exist: residency counts, the change point must not contradict it.
+Estimate combine(const Estimate& by_change_point, const std::optional<Estimate>& by_residency, double line_bytes) {
+  if (!by_residency) return by_change_point;
+  Estimate e = *by_residency;
+  if (by_change_point.status != Status::measured) return e;
+  e.samples += by_change_point.samples;
+  if (std::fabs(*by_change_point.value - *e.value) <= line_bytes) {
+    e.note = "";
+    return e;
+  }
+  e.confidence = 0.9;
+  e.note = fmt::format("the change point of the miss curve says {:.0f} B", *by_change_point.value);
+  return e;
+}
+
+Expected<void> measure_size(Session& session, const CachePath& path, SmCache& cache, std::uint64_t sector_bytes) {
+  SearchSpec spec{path, sector_bytes, tiny_bytes, sweep_limit_bytes / 4, cache.threshold_cycles, Scope::sm};
+  if (path.slot == slot_constant) spec.limit_bytes = session.info().constant_bytes_per_module;
+  auto& attributes = cache.memory.attributes;
+  auto bracket = search_by_doubling(session, spec);
+  if (!bracket) return tl::unexpected<Error>(bracket.error());
+  if (bracket->overflows_bytes == 0) {
+    Estimate bound = measured(static_cast<double>(bracket->fits_bytes), "B", "doubling", 0);
+    bound.status = Status::lower_bound;
+    bound.note = "the largest footprint tried still fits";
+    attributes["size"] = bound;
+    attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
+    return {};
+  }
+  // A first idea of the capacity is enough for the line; with the line the sweep loads each line once.
+  auto rough = narrow(session, spec, *bracket, std::max(sector_bytes, bracket->overflows_bytes / 64));
+  if (!rough) return tl::unexpected<Error>(rough.error());
+  const bool found = rough->verdict == change_point::Verdict::value;
+  cache.capacity_bytes = found ? static_cast<std::uint64_t>(rough->value) : bracket->fits_bytes;
+  auto line = measure_line_size(session, path, cache.capacity_bytes, sector_bytes, cache.threshold_cycles);
+  if (!line) return tl::unexpected<Error>(line.error());
+  attributes["line_size"] = *line;
+  const std::uint64_t line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : sector_bytes;
+  spec.stride_bytes = line_bytes;
+  Bracket near{std::max(tiny_bytes, cache.capacity_bytes * 15 / 16), 0};
+  near.overflows_bytes = std::min(spec.limit_bytes, cache.capacity_bytes * 9 / 8 + 4 * line_bytes);
+  auto exact = narrow(session, spec, found ? near : *bracket, line_bytes);
+  if (!exact) return tl::unexpected<Error>(exact.error());
+  const Estimate by_change_point = to_estimate(*exact, "B");
+  if (by_change_point.status == Status::measured)
+    cache.capacity_bytes = static_cast<std::uint64_t>(*by_change_point.value);
+  std::optional<Estimate> by_residency;
+  const bool probes = session.info().has_no_allocate && session.options().method == Method::standard &&
+                      (path.path == Path::global_cached || path.path == Path::read_only);
+  if (probes) {
+    auto counted = measure_residency(session, path, cache.capacity_bytes, sector_bytes, cache.threshold_cycles, 0);
+    if (!counted) return tl::unexpected<Error>(counted.error());
+    by_residency = *counted;
+  }
+  attributes["size"] = combine(by_change_point, by_residency, static_cast<double>(line_bytes));
+  if (is_usable(attributes["size"])) cache.capacity_bytes = static_cast<std::uint64_t>(*attributes["size"].value);
+  return {};
+}
+
+}  // namespace
+
+Expected<bool> bypasses_l1(Session& session, const CachePath& path, const HitLatency& hit) {
+  CachePath past_l1 = path;
+  past_l1.path = Path::global_l2_only;
+  past_l1.slot = slot_global;
+  auto slow = measure_hit_latency(session, past_l1, tiny_bytes, tiny_stride);
+  if (!slow) return tl::unexpected<Error>(slow.error());
+  const double difference = *slow->estimate.value - *hit.estimate.value;
+  return difference < 0.1 * *slow->estimate.value;
+}
+
+Expected<SmCache> measure_sm_cache(Session& session, const CachePath& path) {
+  SmCache cache;
+  cache.memory.id = path.id;
+  cache.memory.label = path.label;
+  cache.memory.physical_cache = path.id;
+  auto& attributes = cache.memory.attributes;
+  auto hit = measure_hit_latency(session, path, tiny_bytes, tiny_stride);
+  if (!hit) return tl::unexpected<Error>(hit.error());
+  cache.hit = *hit;
+  if (path.slot != slot_constant) {
+    auto bypassed = bypasses_l1(session, path, *hit);
+    if (!bypassed) return tl::unexpected<Error>(bypassed.error());
+    if (*bypassed) {
+      set_absent(cache.memory, "these loads are as slow as loads that go past L1: this GPU doesn't cache them there");
+      return cache;
+    }
+  }
+  cache.present = true;
+  attributes["latency"] = hit->estimate;
+  cache.threshold_cycles = miss_threshold(*hit);
+  auto sector = measure_fetch_granularity(session, path, cache.threshold_cycles);
+  if (!sector) return tl::unexpected<Error>(sector.error());
+  attributes["sector_size"] = *sector;
+  const std::uint64_t sector_bytes = sector->has_value() ? static_cast<std::uint64_t>(*sector->value) : tiny_stride;
+  if (auto ok = measure_size(session, path, cache, sector_bytes); !ok) return tl::unexpected<Error>(ok.error());
+  if (cache.capacity_bytes == 0) {
+    attributes["miss_penalty"] = inconclusive("cycles", "miss_latency", "no footprint misses");
+    return cache;
+  }
+  const Estimate& line = attributes["line_size"];
+  auto penalty = measure_miss_penalty(session, path, cache,
+                                      line.has_value() ? static_cast<std::uint64_t>(*line.value) : sector_bytes);
+  if (!penalty) return tl::unexpected<Error>(penalty.error());
+  attributes["miss_penalty"] = *penalty;
+  return cache;
+}
+
+}  // namespace gputopo::experiments
