@@ -23,7 +23,7 @@ std::string escaped(const std::string& text) {
 
 std::string row_text(const std::vector<Cell>& row) {
   std::string text = "|";
-  for (const Cell& cell : row) text += " " + escaped(cell.text) + cell.mark + " |";
+  for (const Cell& cell : row) text += fmt::format(" {}{} |", escaped(cell.text), cell.mark);
   return text + "\n";
 }
 
@@ -31,7 +31,7 @@ std::string table_text(const MainTable& table) {
   std::string titles = "|";
   std::string rule = "|";
   for (const Column& column : table.columns) {
-    titles += " " + column.title + " |";
+    titles += fmt::format(" {} |", column.title);
     rule += column.align == Align::right ? " ---: |" : " --- |";
   }
   std::string text = titles + "\n" + rule + "\n";
@@ -66,7 +66,10 @@ std::string one(const Topology& topology, const Options& options) {
 
 std::string render_markdown(std::span<const Topology> topologies, const Options& options) {
   std::string text;
-  for (const Topology& topology : topologies) text += (text.empty() ? "" : "\n") + one(topology, options);
+  for (const Topology& topology : topologies) {
+    if (!text.empty()) text += '\n';
+    text += one(topology, options);
+  }
   return text;
 }
 

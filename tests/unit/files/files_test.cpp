@@ -1,0 +1,115 @@
+#include "files/files.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+namespace gputopo::files {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class Files : public ::testing::Test {
+ protected:
+  Files() : folder_(fs::temp_directory_path() / ("gputopo_files_" + std::to_string(::getpid()))) {
+    fs::create_directory(folder_);
+  }
+  ~Files() override { fs::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  static std::string contents(const std::string& path) { return read_file(path, 1 << 20).value_or("unreadable"); }
+  std::size_t file_count() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Files, WritesAndReplaces) {
+  ASSERT_TRUE(write_atomically(path("a"), "one"));
+  ASSERT_TRUE(write_atomically(path("a"), std::string(200000, 'x')));
+  EXPECT_EQ(contents(path("a")), std::string(200000, 'x'));
+  EXPECT_EQ(file_count(), 1U);
+}
+
+TEST_F(Files, KeepsTheModeOfAnExistingFile) {
+  std::ofstream(path("a")) << "old";
+  fs::permissions(path("a"), fs::perms::owner_read | fs::perms::owner_write);
+  ASSERT_TRUE(write_atomically(path("a"), "new"));
+  EXPECT_EQ(fs::status(path("a")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(Files, FollowsASymbolicLink) {
+  std::ofstream(path("target")) << "old";
+  fs::create_symlink(path("target"), path("link"));
+  ASSERT_TRUE(write_atomically(path("link"), "new"));
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(contents(path("target")), "new");
+}
+
+TEST_F(Files, AMissingFolderIsNamedAndNothingIsLeft) {
+  for (const auto& result : {write_atomically(path("no/a"), "x"), check_writable(path("no/a"))}) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind, Error::Kind::io);
+    EXPECT_THAT(result.error().message, HasSubstr("no/a': No such file or directory; create the folder"));
+  }
+  EXPECT_EQ(file_count(), 0U);
+}
+
+TEST_F(Files, AFolderCannotBeWritten) {
+  EXPECT_THAT(write_atomically(folder_.string(), "x").error().message, HasSubstr("Is a directory"));
+  EXPECT_THAT(check_writable(folder_.string()).error().message, HasSubstr("Is a directory"));
+}
+
+TEST_F(Files, AFullDeviceIsReportedAndStaysADevice) {
+  const auto result = write_atomically("/dev/full", "x");
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("No space left on device; free some space"));
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST_F(Files, SpecialFilesAreWrittenDirectly) {
+  ASSERT_TRUE(write_atomically("/dev/null", "x"));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+// A file size limit makes write() fail half way, as a disk that fills up does.
+TEST_F(Files, AWriteThatFailsHalfWayLeavesTheOldFile) {
+  ASSERT_TRUE(write_atomically(path("a"), "old"));
+  EXPECT_EXIT(
+      {
+        std::signal(SIGXFSZ, SIG_IGN);
+        rlimit limit{};
+        limit.rlim_cur = 4096;
+        limit.rlim_max = 4096;
+        setrlimit(RLIMIT_FSIZE, &limit);
+        const auto result = write_atomically(path("a"), std::string(100000, 'x'));
+        const bool kept = contents(path("a")) == "old" && file_count() == 1;
+        std::_Exit(!result && result.error().message.find("File too large") != std::string::npos && kept ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Files, ReadingStopsAtTheLimit) {
+  std::ofstream(path("a")) << std::string(1000, 'x');
+  EXPECT_TRUE(read_file(path("a"), 1000));
+  const auto result = read_file(path("a"), 999);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, Error::Kind::bad_input);
+  EXPECT_FALSE(read_file("/dev/zero", 1 << 20)) << "an endless file";
+}
+
+TEST_F(Files, ReadingWhatIsNotAFileFails) {
+  EXPECT_THAT(read_file(path("none"), 10).error().message, HasSubstr("No such file"));
+  EXPECT_THAT(read_file(folder_.string(), 10).error().message, HasSubstr("Is a directory"));
+}
+
+}  // namespace
+}  // namespace gputopo::files

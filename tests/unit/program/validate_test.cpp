@@ -1,0 +1,89 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "program/program.hpp"
+
+namespace gputopo::program {
+namespace {
+
+using ::testing::HasSubstr;
+
+Program one_walk(const Walk& walk) {
+  Program p;
+  p.label = "probe";
+  p.buffers = {{Space::global, 4096, 0}, {Space::constant, 4096, 0}, {Space::shared, 4096, 0}};
+  p.phases = {walk};
+  return p;
+}
+
+Walk good() {
+  Walk w;
+  w.footprint_bytes = 4096;
+  w.stride_bytes = 128;
+  w.record = Record::latencies;
+  return w;
+}
+
+std::string refusal(const Program& p) {
+  const auto ok = validate(p);
+  return ok ? "accepted" : ok.error().message;
+}
+
+TEST(Validate, AcceptsAWalkThatStaysInItsBuffer) {
+  EXPECT_TRUE(validate(one_walk(good())));
+}
+
+TEST(Validate, NamesTheProgramAndThePhase) {
+  Program p = one_walk(good());
+  std::get<Walk>(p.phases[0]).agent = 9;
+  EXPECT_THAT(refusal(p), HasSubstr("program 'probe', phase 0"));
+}
+
+TEST(Validate, RefusesWhatIsOutOfRange) {
+  const auto refused = [](auto change, const char* why) {
+    Walk w = good();
+    change(w);
+    EXPECT_THAT(refusal(one_walk(w)), HasSubstr(why));
+  };
+  refused([](Walk& w) { w.agent = 1; }, "an agent that isn't there");
+  refused([](Walk& w) { w.buffer = 3; }, "a buffer that isn't there");
+  refused([](Walk& w) { w.buffer = 1; }, "path doesn't fit");
+  refused([](Walk& w) { w.path = Path::shared; }, "path doesn't fit");
+  refused([](Walk& w) { w.stride_bytes = 0; }, "multiple of 4");
+  refused([](Walk& w) { w.stride_bytes = 6; }, "multiple of 4");
+  refused([](Walk& w) { w.first_byte = 2; }, "aligned");
+  refused([](Walk& w) { w.footprint_bytes = 4100; }, "outside its buffer");
+  refused([](Walk& w) { w.first_byte = 4; }, "outside its buffer");
+  refused([](Walk& w) { w.first_byte = ~std::uint64_t{3}; }, "outside its buffer");
+  refused([](Walk& w) { w.footprint_bytes = 0; }, "outside its buffer");
+  refused([](Walk& w) { w.laps = 0; }, "no laps");
+  refused([](Walk& w) { w.lanes = 0; }, "no lanes");
+  refused([](Walk& w) { w.lanes = 32; }, "several lanes");
+  refused([](Walk& w) { w.loads_per_lap = 33; }, "more loads than it has positions");
+}
+
+TEST(Validate, RefusesEmptyCodeMissingAgentsAndImpossibleCarveOuts) {
+  Program p = one_walk(good());
+  p.phases.push_back(Execute{0, 0, 1, false});
+  EXPECT_THAT(refusal(p), HasSubstr("phase 1: executes nothing"));
+  p = one_walk(good());
+  p.agents.clear();
+  EXPECT_THAT(refusal(p), HasSubstr("has no agent"));
+  p = one_walk(good());
+  p.carve_out_percent = 101;
+  EXPECT_THAT(refusal(p), HasSubstr("above 100 percent"));
+}
+
+TEST(Validate, PositionsCountWholeStrides) {
+  Walk w = good();
+  EXPECT_EQ(positions(w), 32U);
+  EXPECT_EQ(lap_loads(w), 32U);
+  w.footprint_bytes = 100;
+  EXPECT_EQ(positions(w), 1U);
+  w.footprint_bytes = 4096;
+  w.loads_per_lap = 5;
+  EXPECT_EQ(lap_loads(w), 5U);
+}
+
+}  // namespace
+}  // namespace gputopo::program

@@ -1,0 +1,116 @@
+#include "device/replay/recording.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gputopo::replay {
+namespace {
+
+using ::testing::HasSubstr;
+
+Recording example() {
+  Recording r;
+  r.info.gpu = {"NVIDIA Test \"1\"", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 3201000, 6144};
+  r.info.kind = "cuda";
+  r.info.driver_version = "580.1";
+  r.info.memory_bytes = 150754820096;
+  r.info.l2_bytes = 1;
+  r.info.shared_bytes_per_sm = 2;
+  r.info.shared_bytes_per_block = 3;
+  r.info.shared_reserved_per_block = 4;
+  r.info.constant_bytes_per_module = 5;
+  r.info.constant_modules = 6;
+  r.info.texture_elements = 7;
+  r.info.largest_buffer_bytes = 8;
+  r.info.largest_recording = 9;
+  r.info.warps_per_block = 10;
+  r.info.has_no_allocate = true;
+  r.info.has_execute = true;
+  r.info.execute_unit_bytes = 11;
+  r.info.execute_limit_bytes = 12;
+  r.runs = {{0x0123456789abcdefULL, "l1 size, 4096 B", {{{32, 0, {}, {}}, {32, 0, {38, 39, 400}, {}}}, {7}}},
+            {0xfedcba9876543210ULL, "", {{{5, 6, {}, {{38, 4}, {90, 1}}}}, {0, 131}}},
+            {0, "none", {}}};
+  return r;
+}
+
+std::string refusal(const std::string& text) {
+  const auto parsed = parse_recording(text);
+  if (parsed) return "accepted";
+  EXPECT_EQ(parsed.error().message.find('\n'), std::string::npos);
+  return parsed.error().message;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Recording, ComesBackBitForBit) {
+  const Recording before = example();
+  const auto after = parse_recording(to_text(before));
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(after->runs, before.runs);
+  EXPECT_EQ(to_text(*after), to_text(before));  // the device's fields too
+  EXPECT_EQ(after->info.gpu, before.info.gpu);
+  EXPECT_EQ(after->info.execute_limit_bytes, 12U);
+  EXPECT_TRUE(after->info.has_no_allocate);
+  EXPECT_FALSE(after->info.has_read_only);
+}
+
+TEST(Recording, HasOneLineARun) {
+  const std::string text = to_text(example());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3 + 3 + 2);  // schema, device, runs [, each run, ], checksum
+}
+
+TEST(Recording, NamesThatAreNotUtf8AreKeptReadable) {
+  Recording r = example();
+  r.runs[0].label = "l1 \xff";
+  r.info.gpu.name = "GPU \xc3";
+  EXPECT_TRUE(parse_recording(to_text(r)));
+}
+
+TEST(Recording, EveryTruncationIsRefused) {
+  const std::string text = to_text(example());
+  for (std::size_t length = 0; length + 2 < text.size(); ++length)
+    ASSERT_NE(refusal(text.substr(0, length)), "accepted") << length;
+}
+
+TEST(Recording, EveryAlteredDigitIsRefused) {
+  const std::string text = to_text(example());
+  const auto from = text.find("\"device\"");
+  for (std::size_t at = from; at < text.size(); ++at) {
+    if (std::isdigit(static_cast<unsigned char>(text[at])) == 0) continue;
+    std::string altered = text;
+    altered[at] = altered[at] == '5' ? '6' : '5';
+    ASSERT_NE(refusal(altered), "accepted") << at << ": " << text.substr(at, 20);
+  }
+}
+
+TEST(Recording, RefusalsSayWhy) {
+  const std::string text = to_text(example());
+  EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("cut short or damaged"));
+  EXPECT_THAT(refusal(replaced(text, "recording/1", "recording/2")), HasSubstr("schema isn't 'gputopo-recording/1'"));
+  EXPECT_THAT(refusal(replaced(text, "\"sm_count\":132", "\"sm_count\":133")), HasSubstr("checksum"));
+  EXPECT_THAT(refusal(replaced(text, "\"sm_count\":132", "\"sm_count\":-1")),
+              HasSubstr("'sm_count' has the wrong type"));
+  EXPECT_THAT(refusal(replaced(text, "\"sm_count\":132", "\"sm_count\":4294967296")),
+              HasSubstr("'sm_count' has the wrong"));
+  EXPECT_THAT(refusal(replaced(text, "\"sm_count\":132,", "")), HasSubstr("lacks 'sm_count'"));
+  EXPECT_THAT(refusal(replaced(text, "l1 size, 4096 B", "L1 size, 4096 B")), HasSubstr("checksum"));
+  EXPECT_THAT(refusal(replaced(text, "0123456789abcdef", "0123456789abcdeg")), HasSubstr("no hash"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("lacks 'schema'"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("lacks 'schema'"));
+  EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("nested too deeply"));
+}
+
+TEST(Recording, AFileThatIsNotThereIsNamed) {
+  const auto loaded = load_recording("/nowhere/recording.json");
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().kind, Error::Kind::io);
+  EXPECT_THAT(loaded.error().message, HasSubstr("/nowhere/recording.json"));
+}
+
+}  // namespace
+}  // namespace gputopo::replay

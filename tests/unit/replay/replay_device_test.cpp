@@ -1,0 +1,131 @@
+#include "device/replay/replay_device.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/replay/recording_device.hpp"
+#include "device/sim/sim_device.hpp"
+
+namespace gputopo::replay {
+namespace {
+
+using program::Batch;
+using program::Program;
+using ::testing::HasSubstr;
+
+Program walk(std::uint64_t footprint, program::Record record) {
+  program::Walk w;
+  w.footprint_bytes = footprint;
+  w.stride_bytes = 128;
+  w.path = program::Path::global_cached;
+  program::Walk timed = w;
+  timed.record = record;
+  Program p;
+  p.label = "walk";
+  p.buffers = {{program::Space::global, 1U << 20, 0}};
+  p.phases = {w, timed};
+  return p;
+}
+
+std::unique_ptr<device::Device> simulated() {
+  return sim::make_device(*sim::builtin_model("h200"));
+}
+
+// Latencies jitter, so that two runs of one program differ and their order shows.
+const Batch first{walk(65536, program::Record::latencies), walk(131072, program::Record::histogram)};
+const Batch second{walk(65536, program::Record::latencies), walk(65536, program::Record::lap_time)};
+
+TEST(ReplayDevice, AnswersWhatTheRecordedDeviceAnswered) {
+  const auto inner = simulated();
+  RecordingDevice recorder(*inner);
+  const auto a = recorder.run(first);
+  const auto b = recorder.run(second);
+  ASSERT_TRUE(a && b);
+  auto parsed = parse_recording(to_text(recorder.recording()));
+  ASSERT_TRUE(parsed);
+  ReplayDevice replayed(std::move(*parsed));
+  EXPECT_EQ(*replayed.run(first), *a);
+  EXPECT_EQ(*replayed.run(second), *b);
+}
+
+TEST(ReplayDevice, GivesTheNthRunOfAProgramToItsNthRequest) {
+  const auto inner = simulated();
+  RecordingDevice recorder(*inner);
+  const auto a = recorder.run({first[0]});
+  const auto b = recorder.run({first[1], first[0]});
+  ASSERT_TRUE(a && b);
+  ASSERT_NE(a->at(0), b->at(1)) << "the simulator's noise should tell the runs apart";
+  ReplayDevice replayed(recorder.recording());
+  EXPECT_EQ(replayed.run({first[0], first[0]})->at(1), b->at(1));
+  EXPECT_EQ(replayed.run({first[1]})->at(0), b->at(0));
+}
+
+TEST(ReplayDevice, SaysThatItReplays) {
+  const auto inner = simulated();
+  RecordingDevice recorder(*inner);
+  EXPECT_EQ(recorder.info().kind, "sim");
+  const ReplayDevice replayed(recorder.recording());
+  EXPECT_EQ(replayed.info().kind, "replay");
+  EXPECT_TRUE(replayed.info().simulated);
+  EXPECT_EQ(replayed.info().gpu, inner->info().gpu);
+}
+
+TEST(ReplayDevice, RefusesAProgramThatIsNotInTheRecording) {
+  const auto inner = simulated();
+  RecordingDevice recorder(*inner);
+  ASSERT_TRUE(recorder.run({first[0]}));
+  ReplayDevice replayed(recorder.recording());
+  const auto unknown = replayed.run({first[1]});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().kind, Error::Kind::bad_input);
+  EXPECT_THAT(unknown.error().message, HasSubstr("doesn't hold the program 'walk'"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("record again with --record"));
+  ASSERT_TRUE(replayed.run({first[0]}));
+  EXPECT_FALSE(replayed.run({first[0]})) << "recorded once, asked for twice";
+}
+
+TEST(ReplayDevice, RefusesARunOfAnotherShape) {
+  Recording recording;
+  recording.runs = {{program::hash(first[0]), "walk", {{{32, 0, {}, {}}}, {0}}}};
+  ReplayDevice replayed(recording);
+  const auto answer = replayed.run({first[0]});
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().message, HasSubstr("another shape"));
+}
+
+TEST(ReplayDevice, RefusesAnInvalidProgramAsAnyDeviceDoes) {
+  Program bad = first[0];
+  bad.buffers.clear();
+  ReplayDevice replayed{Recording{}};
+  EXPECT_THAT(replayed.run({bad}).error().message, HasSubstr("a buffer that isn't there"));
+}
+
+TEST(RecordingDevice, KeepsNothingOfABatchThatFailed) {
+  const auto inner = simulated();
+  RecordingDevice recorder(*inner);
+  Program bad = first[0];
+  bad.buffers.clear();
+  EXPECT_FALSE(recorder.run({first[0], bad}));
+  EXPECT_TRUE(recorder.recording().runs.empty());
+}
+
+TEST(RecordingDevice, SavesAFileThatOpens) {
+  const auto folder = std::filesystem::temp_directory_path() / ("gputopo_replay_" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  const std::string path = (folder / "r.json").string();
+  const auto inner = simulated();
+  RecordingDevice recorder(*inner);
+  const auto traces = recorder.run(first);
+  ASSERT_TRUE(recorder.save(path));
+  auto opened = open_replay(path);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(*(*opened)->run(first), *traces);
+  EXPECT_FALSE(recorder.save((folder / "missing" / "r.json").string()));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace gputopo::replay

@@ -1,0 +1,131 @@
+#include "topology/json.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace gputopo {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+Topology example() {
+  Topology t;
+  t.provenance = {"gputopo",
+                  "0.1.0",
+                  "2026-01-02T03:04:05Z",
+                  "cuda",
+                  false,
+                  "580.1",
+                  7,
+                  "default",
+                  0.875,
+                  {{"context", 0.34}, {"l1", 0.05}},
+                  {"the clock was throttled"}};
+  t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 3201000, 6144};
+  Memory l1;
+  l1.id = "l1";
+  l1.label = "L1 data cache";
+  l1.parent = "l2";
+  l1.physical_cache = "l1";
+  l1.attributes["size"] = {246656, "B", Status::measured, "residency", Interval{246528, 246784}, 0.99, 7708, {}};
+  l1.attributes["latency"] = {37.625, "cycles", Status::measured, "lap", Interval{37.5, 37.75}, 1.0, 4096, {}};
+  l1.attributes["read_bandwidth"] = {std::nullopt, "B/s", Status::not_supported, {}, std::nullopt, std::nullopt, 0, {}};
+  l1.carve_outs = {{25, l1.attributes["size"], l1.attributes["size"], l1.attributes["read_bandwidth"]}};
+  Memory memory;
+  memory.id = "device_memory";
+  memory.kind = Kind::memory;
+  memory.scope = Scope::gpu;
+  memory.instances_per_scope = 2;
+  memory.sm_groups = {{0, 1}, {2, 131}};
+  memory.attributes["size"] = {150754820096.0, "B", Status::api, "driver", std::nullopt, std::nullopt, 0, "a \"note\""};
+  t.memories = {l1, memory};
+  t.crosscheck = {{"l1", "l1tex__t_sectors", 262144, 16384, 15984, 15984, "equal"}};
+  t.sm_places = {{0, 0, 1, 2, 3}, {1, 0, std::nullopt, 2, std::nullopt}};
+  return t;
+}
+
+// The example's text with one member replaced (or removed, by a discarded value).
+std::string with(const std::string& pointer, const Json& value) {
+  Json j = to_json(example());
+  const Json::json_pointer at(pointer);
+  if (value.is_discarded())
+    j.at(at.parent_pointer()).erase(at.back());
+  else
+    j.at(at.parent_pointer())[at.back()] = value;
+  return j.dump();
+}
+
+std::string refusal(const std::string& text) {
+  const auto parsed = parse_topology(text);
+  if (parsed) return "accepted";
+  EXPECT_EQ(parsed.error().kind, Error::Kind::bad_input);
+  EXPECT_EQ(parsed.error().message.find('\n'), std::string::npos);
+  return parsed.error().message;
+}
+
+TEST(TopologyJson, ComesBackAsItWas) {
+  const auto parsed = parse_topology(to_json_text(example()));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, example());
+}
+
+TEST(TopologyJson, TextIsTheSameAfterARoundTrip) {
+  const std::string text = to_json_text(example());
+  EXPECT_EQ(to_json_text(*parse_topology(text)), text);
+}
+
+TEST(TopologyJson, WholeNumbersHaveNoFraction) {
+  const Json j = to_json(example());
+  EXPECT_TRUE(j["memories"][0]["attributes"]["size"]["value"].is_number_integer());
+  EXPECT_THAT(to_json_text(example()), HasSubstr("\"value\": 150754820096,"));
+}
+
+TEST(TopologyJson, LatenciesAreGivenInNanosecondsToo) {
+  EXPECT_DOUBLE_EQ(to_json(example())["memories"][0]["attributes"]["latency"]["value_ns"], 19.0);  // 37.625 / 1.98
+  Topology unclocked = example();
+  unclocked.gpu.clock_khz = 0;
+  EXPECT_FALSE(to_json(unclocked)["memories"][0]["attributes"]["latency"].contains("value_ns"));
+}
+
+TEST(TopologyJson, UnknownKeysAreIgnored) {
+  EXPECT_EQ(refusal(with("/gpu/colour", "green")), "accepted");
+}
+
+TEST(TopologyJson, WhatIsMissingIsNamed) {
+  const Json gone(Json::value_t::discarded);
+  EXPECT_THAT(refusal(with("/schema", gone)), HasSubstr("lacks 'schema'"));
+  EXPECT_THAT(refusal(with("/gpu", gone)), HasSubstr("lacks 'gpu'"));
+  EXPECT_THAT(refusal(with("/memories/0/attributes", gone)), HasSubstr("/memories/0: lacks 'attributes'"));
+  EXPECT_THAT(refusal(with("/memories/1/attributes/size/unit", gone)),
+              HasSubstr("/memories/1/attributes/size: lacks 'unit'"));
+}
+
+TEST(TopologyJson, WhatIsWrongIsNamedWithItsPath) {
+  EXPECT_THAT(refusal(with("/schema", "gputopo-topology/2")), HasSubstr("/schema: must be 'gputopo-topology/1'"));
+  EXPECT_THAT(refusal(with("/memories", 3)), HasSubstr("/memories: must be an array"));
+  EXPECT_THAT(refusal(with("/memories/0", 3)), HasSubstr("/memories/0: must be an object"));
+  EXPECT_THAT(refusal(with("/memories/0/scope", "galaxy")), HasSubstr("/memories/0/scope: unknown name 'galaxy'"));
+  EXPECT_THAT(refusal(with("/memories/0/attributes/size/status", "guess")), HasSubstr("unknown name 'guess'"));
+  EXPECT_THAT(refusal(with("/memories/0/attributes/size/value", "big")), HasSubstr("size/value: must be a number"));
+  EXPECT_THAT(refusal(with("/memories/0/attributes/size/value", -1)), HasSubstr("size/value: must not be negative"));
+  EXPECT_THAT(refusal(with("/memories/0/attributes/size/confidence", 1.5)), HasSubstr("between 0 and 1"));
+  EXPECT_THAT(refusal(with("/memories/0/attributes/size/interval", Json::array({3, 1}))), HasSubstr("wrong way round"));
+  EXPECT_THAT(refusal(with("/memories/0/attributes/size/interval", Json::array({3}))), HasSubstr("two numbers"));
+  EXPECT_THAT(refusal(with("/memories/0/attributes/size/samples", -1)), HasSubstr("not negative"));
+  EXPECT_THAT(refusal(with("/gpu/sm_count", 4294967296ULL)), HasSubstr("/gpu/sm_count: is too large"));
+  EXPECT_THAT(refusal(with("/memories/1/sm_groups", Json::array({Json::array({0, -1})}))), HasSubstr("sm_groups"));
+}
+
+TEST(TopologyJson, HostileTextsAreRefused) {
+  EXPECT_THAT(refusal(""), HasSubstr("not valid JSON"));
+  EXPECT_THAT(refusal(std::string(1000000, '[')), HasSubstr("nested too deeply"));
+  EXPECT_THAT(refusal("{\"schema\": 1e999}"), HasSubstr("JSON"));
+  const std::string text = to_json_text(example());
+  for (std::size_t length = 0; length + 2 < text.size(); length += 7)
+    ASSERT_NE(refusal(text.substr(0, length)), "accepted");
+}
+
+}  // namespace
+}  // namespace gputopo
