@@ -19,8 +19,8 @@ std::string value_text(double value, const Estimate& e, const CellStyle& style) 
 }
 
 std::string bound_sign(Status status, bool unicode) {
-  if (status == Status::lower_bound) return unicode ? "≥ " : ">= ";
-  if (status == Status::upper_bound) return unicode ? "≤ " : "<= ";
+  if (status == Status::lower_bound) return unicode ? "≥" : ">=";
+  if (status == Status::upper_bound) return unicode ? "≤" : "<=";
   return {};
 }
 

@@ -9,13 +9,14 @@ namespace {
 
 constexpr std::size_t gap = 2;
 
-void append_cell(std::string& line, const Cell& cell, Align align, std::size_t text_width, std::size_t mark_width) {
-  const std::size_t padding = text_width - std::min(text_width, display_width(cell.text));
-  if (align == Align::right) line.append(padding, ' ');
-  line += cell.text;
-  line += cell.mark;
-  if (align == Align::left) line.append(padding, ' ');
-  line.append(mark_width - std::min(mark_width, display_width(cell.mark)) + gap, ' ');
+// Right-aligned texts end at the same column and their marks hang over; left-aligned ones are followed by their marks.
+void append_cell(std::string& line, const Cell& cell, Align align, std::size_t width, std::size_t mark_width) {
+  const std::string shown = cell.text + cell.mark;
+  const std::size_t hang = mark_width - std::min(mark_width, display_width(cell.mark));
+  const std::size_t used = std::min(width, display_width(shown) + (align == Align::right ? hang : 0));
+  if (align == Align::right) line.append(width - used, ' ');
+  line += shown;
+  line.append((align == Align::right ? hang : width - used) + gap, ' ');
 }
 
 void end_line(std::string& text, std::string line) {
@@ -27,19 +28,25 @@ void end_line(std::string& text, std::string line) {
 
 std::vector<Grid::Width> Grid::widths() const {
   std::vector<Width> widths(columns_.size());
-  for (const auto& row : rows_)
-    for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
-      widths[i].text = std::max(widths[i].text, display_width(row[i].text));
-      widths[i].mark = std::max(widths[i].mark, display_width(row[i].mark));
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    Width& width = widths[i];
+    std::size_t text = 0;
+    std::size_t both = 0;
+    for (const auto& row : rows_) {
+      if (i >= row.size()) continue;
+      text = std::max(text, display_width(row[i].text));
+      width.mark = std::max(width.mark, display_width(row[i].mark));
+      both = std::max(both, display_width(row[i].text) + display_width(row[i].mark));
     }
-  for (std::size_t i = 0; i < widths.size(); ++i)
-    widths[i].text = std::max(widths[i].text, display_width(columns_[i].title));
+    if (columns_[i].align == Align::left) width.mark = 0;
+    width.all = std::max(columns_[i].align == Align::left ? both : text + width.mark, display_width(columns_[i].title));
+  }
   return widths;
 }
 
 std::size_t Grid::width() const {
   std::size_t total = 0;
-  for (const Width& width : widths()) total += width.text + width.mark + gap;
+  for (const Width& width : widths()) total += width.all + gap;
   return total - std::min(total, gap);
 }
 
@@ -49,8 +56,8 @@ std::string Grid::text(const char* rule) const {
   std::string titles;
   std::string rules;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    append_cell(titles, {columns_[i].title, {}}, columns_[i].align, width[i].text, width[i].mark);
-    for (std::size_t k = 0; k < width[i].text + width[i].mark; ++k) rules += rule;
+    append_cell(titles, {columns_[i].title, {}}, columns_[i].align, width[i].all, 0);
+    for (std::size_t k = 0; k < width[i].all; ++k) rules += rule;
     rules.append(gap, ' ');
   }
   end_line(text, titles);
@@ -58,7 +65,7 @@ std::string Grid::text(const char* rule) const {
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size() && i < columns_.size(); ++i)
-      append_cell(line, row[i], columns_[i].align, width[i].text, width[i].mark);
+      append_cell(line, row[i], columns_[i].align, width[i].all, width[i].mark);
     end_line(text, line);
   }
   return text;

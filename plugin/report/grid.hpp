@@ -32,8 +32,8 @@ class Grid {
 
  private:
   struct Width {
-    std::size_t text = 0;
-    std::size_t mark = 0;
+    std::size_t all = 0;
+    std::size_t mark = 0;  // of right-aligned columns: room for the longest
   };
   std::vector<Width> widths() const;
 

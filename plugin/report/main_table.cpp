@@ -72,7 +72,7 @@ MainTable main_table(const Topology& topology, const Detail& detail, bool unicod
                    {"Sector", Align::right},
                    {"Latency", Align::right},
                    {"ns", Align::right},
-                   {"Miss +", Align::right},
+                   {"Miss", Align::right},
                    {"Scope"},
                    {"Same as"}};
   const CellStyle style{unicode, detail.inline_interval, detail.exact_sizes, false};

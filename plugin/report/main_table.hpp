@@ -10,7 +10,7 @@
 
 namespace gputopo::report {
 
-inline constexpr const char* latency_legend = "Latencies and what a miss adds to them are in SM cycles.";
+inline constexpr const char* latency_legend = "Latency and what a miss adds to it are in SM cycles.";
 inline constexpr const char* truth_remark = "These are the model's own specifications; nothing was measured.";
 
 /// How much room the main table may take.

@@ -61,24 +61,24 @@ std::string groups(const Memory& m) {
   return text;
 }
 
+// Metrics have long names: they stand below, as footnotes.
 std::string cross_checks(const Topology& topology, const Options& options) {
   if (topology.crosscheck.empty()) return {};
   Grid grid({{"Memory"},
              {"Size"},
              {"Loads", Align::right},
-             {"Timing", Align::right},
-             {"Counter", Align::right},
-             {"Verdict"},
-             {"Metric"}});
+             {"By timing", Align::right},
+             {"By counter", Align::right},
+             {"Verdict"}});
+  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
   for (const CrossCheck& c : topology.crosscheck)
     grid.add({{printable(c.memory, 16), {}},
               {size_text(static_cast<double>(c.size_bytes)), {}},
               {fmt::format("{}", c.loads), {}},
               {number_text(c.by_timing), {}},
-              {number_text(c.by_counter), {}},
-              {printable(c.verdict, 20), {}},
-              {printable(c.metric, 60), {}}});
-  return grid.text(options.unicode ? "─" : "-");
+              {number_text(c.by_counter), notes.mark(printable(c.metric, 90))},
+              {printable(c.verdict, 20), {}}});
+  return with_notes(grid, notes, options);
 }
 
 std::string breakdown(const Provenance& p, const Options& options) {

@@ -48,7 +48,7 @@ std::string scope_text(const Memory& memory) {
   if (memory.scope != Scope::partition)
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
   if (memory.instances_per_scope == 1) return name;
-  return fmt::format("{} per {}", memory.instances_per_scope, name);
+  return fmt::format("{}/{}", memory.instances_per_scope, name);
 }
 
 std::size_t display_width(std::string_view text) {
@@ -58,10 +58,13 @@ std::size_t display_width(std::string_view text) {
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
   std::size_t width = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (!is_continuation(c) && ++width > limit) return out + "...";
-    out += byte < 0x20 || byte == 0x7F ? '?' : c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (!is_continuation(text[i]) && ++width > limit) return out + "...";
+    // U+0080 to U+009F, in UTF-8 two bytes, steer terminals as well.
+    const bool steers = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (steers) ++i;
+    out += steers || byte < 0x20 || byte == 0x7F ? '?' : text[i];
   }
   return out;
 }

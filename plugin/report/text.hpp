@@ -20,7 +20,7 @@ std::string number_text(double value);
 /// A value with its unit: sizes as size_text, everything else as number and unit.
 std::string quantity_text(double value, std::string_view unit);
 
-/// "SM", "TPC", "GPC", "partition" or "GPU"; "2 per SM" where there are several instances.
+/// "SM", "TPC", "GPC", "partition" or "GPU"; "2/SM" where there are several instances.
 std::string scope_text(const Memory& memory);
 
 /// Columns that the text takes in a terminal: code points, for the characters used here.

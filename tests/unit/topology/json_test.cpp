@@ -53,7 +53,7 @@ std::string with(const std::string& pointer, const Json& value) {
   if (value.is_discarded())
     j.at(at.parent_pointer()).erase(at.back());
   else
-    j.at(at.parent_pointer())[at.back()] = value;
+    j[at] = value;
   return j.dump();
 }
 

@@ -1,0 +1,77 @@
+// A topology with every status, for the renderers' tests.
+#pragma once
+
+#include "topology/topology.hpp"
+
+namespace gputopo::report {
+
+inline Estimate estimate(double value, const char* unit, Status status = Status::measured) {
+  Estimate e;
+  e.value = value;
+  e.unit = unit;
+  e.status = status;
+  return e;
+}
+
+inline Memory memory(const char* id, const char* label, Scope scope, const char* physical_cache) {
+  Memory m;
+  m.id = id;
+  m.label = label;
+  m.scope = scope;
+  m.physical_cache = physical_cache;
+  return m;
+}
+
+inline Topology example() {
+  Topology t;
+  t.provenance.tool_version = "0.1.0";
+  t.provenance.created = "2026-01-02T03:04:05Z";
+  t.provenance.device = "cuda";
+  t.provenance.driver_version = "580.1";
+  t.provenance.method = "default";
+  t.provenance.seed = 1;
+  t.provenance.duration_s = 0.9;
+  t.provenance.breakdown_s = {{"context", 0.34}, {"l1", 0.0505}};
+  t.provenance.notes = {"the SM clock was throttled for 3 % of the time"};
+  t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 0, 0};
+
+  Memory l1 = memory("l1", "L1 data cache", Scope::sm, "l1");
+  l1.attributes["size"] = estimate(246656, "B");
+  l1.attributes["line_size"] = estimate(128, "B");
+  l1.attributes["sector_size"] = estimate(32, "B");
+  l1.attributes["latency"] = estimate(38, "cycles");
+  l1.attributes["latency"].interval = Interval{37.5, 38.5};
+  l1.attributes["miss_penalty"] = estimate(240, "cycles");
+  l1.carve_outs = {{0, estimate(8192, "B", Status::api), estimate(246656, "B"), estimate(7296, "B")},
+                   {100, estimate(233472, "B", Status::api), estimate(20864, "B"), estimate(7808, "B")}};
+
+  Memory texture = memory("texture", "Texture cache", Scope::sm, "l1");
+  texture.attributes["size"] = estimate(246656, "B");
+  texture.attributes["size"].interval = Interval{246528, 247680};
+  texture.attributes["line_size"] = estimate(256, "B", Status::upper_bound);
+  texture.attributes["latency"] = estimate(87.25, "cycles");
+
+  Memory constant = memory("constant_l1_5", "Constant L1.5 cache", Scope::gpc, "constant_l1_5");
+  constant.attributes["size"] = estimate(65536, "B", Status::lower_bound);
+  constant.attributes["latency"] = estimate(104, "cycles");
+  constant.sm_groups = {{0, 1, 16, 17, 2}, {3, 4}};
+
+  Memory l2 = memory("l2", "L2 cache", Scope::partition, "l2");
+  l2.instances_per_scope = 2;
+  l2.attributes["size"] = estimate(62914560, "B", Status::api);
+  l2.attributes["latency"].unit = "cycles";
+  l2.attributes["latency"].note = "another process used the GPU";
+  l2.attributes["read_bandwidth"] = estimate(5.5e12, "B/s");
+
+  Memory device = memory("device_memory", "Device memory", Scope::gpu, "device_memory");
+  device.kind = Kind::memory;
+  device.attributes["size"] = estimate(150754820096.0, "B", Status::api);
+  device.attributes["line_size"].status = Status::not_supported;
+  device.attributes["latency"] = estimate(715.25, "cycles");
+  t.memories = {l1, texture, constant, l2, device};
+  t.crosscheck = {
+      {"l1", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_miss.sum", 262144, 16384, 15984, 15984, "equal"}};
+  return t;
+}
+
+}  // namespace gputopo::report

@@ -1,0 +1,130 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "example.hpp"
+#include "report/report.hpp"
+#include "report/svg.hpp"
+#include "topology/json.hpp"
+
+namespace gputopo::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Every tag that is opened is closed, in order: enough to notice a forgotten or unescaped one.
+bool is_balanced(const std::string& html) {
+  std::vector<std::string> open;
+  for (std::size_t at = html.find("<body"); (at = html.find('<', at)) != std::string::npos; ++at) {
+    const std::size_t end = html.find('>', at);
+    if (end == std::string::npos) return false;
+    if (html[end - 1] == '/') continue;
+    const bool closes = html[at + 1] == '/';
+    const std::size_t from = at + (closes ? 2 : 1);
+    const std::string name = html.substr(from, html.find_first_of(" >", from) - from);
+    if (!closes) {
+      open.push_back(name);
+    } else if (open.empty() || open.back() != name) {
+      return name == "html" && open.empty();
+    } else {
+      open.pop_back();
+    }
+  }
+  return open.empty();
+}
+
+TEST(Formats, AreFoundByName) {
+  ASSERT_EQ(formats().size(), 5U);
+  EXPECT_EQ(formats().front().name, "table");
+  for (const Format& format : formats()) EXPECT_EQ(find_format(format.name), &format);
+  EXPECT_EQ(find_format("xml"), nullptr);
+}
+
+TEST(Formats, AllTakeNoTopologySeveralAndEmptyOnes) {
+  const std::vector<Topology> several{example(), Topology{}, example()};
+  Options all;
+  all.all = true;
+  for (const Format& format : formats()) {
+    EXPECT_FALSE(format.render(several, all).empty()) << format.name;
+    EXPECT_NO_THROW(static_cast<void>(format.render({}, {}))) << format.name;
+  }
+}
+
+TEST(Formats, JsonOfOneIsAnObjectThatReadsBack) {
+  const Topology t = example();
+  EXPECT_EQ(*parse_topology(render_json({&t, 1}, {})), t);
+}
+
+TEST(Formats, JsonOfSeveralIsAnArray) {
+  const std::vector<Topology> several{example(), example()};
+  const auto j = nlohmann::json::parse(render_json(several, {}));
+  ASSERT_TRUE(j.is_array());
+  ASSERT_EQ(j.size(), 2U);
+  EXPECT_EQ(*parse_topology(j[1].dump()), several[1]);
+}
+
+TEST(Formats, CsvQuotesWhatNeedsIt) {
+  Topology t = example();
+  t.gpu.name = "A \"B\", C\nD";
+  EXPECT_THAT(render_csv({&t, 1}, {}), HasSubstr("\n\"A \"\"B\"\", C\nD\",GPU-1,false,l1,"));
+}
+
+TEST(Formats, CsvKeepsEveryDigit) {
+  Topology t = example();
+  t.memories[0].attributes["latency"].value = 38.123456789012345;
+  EXPECT_THAT(render_csv({&t, 1}, {}), HasSubstr(",latency,38.123456789012344,cycles,"));
+}
+
+TEST(Formats, MarkdownEscapesMarkup) {
+  Topology t = example();
+  t.memories[0].label = "L1 | <b>*x*";
+  EXPECT_THAT(render_markdown({&t, 1}, {}), HasSubstr("| L1 \\| \\<b\\>\\*x\\* |"));
+}
+
+TEST(Formats, HtmlIsBalancedAndSelfContained) {
+  const Topology t = example();
+  const std::string html = render_html({&t, 1}, {});
+  EXPECT_TRUE(is_balanced(html));
+  for (const char* outside : {"http", "src=", "url(", "@import", "<script"}) EXPECT_THAT(html, Not(HasSubstr(outside)));
+}
+
+TEST(Formats, HtmlEscapesEverythingFromTheFile) {
+  Topology t = example();
+  const std::string evil = "<script>\"'&";
+  t.gpu.name = t.gpu.uuid = t.gpu.compute_capability = evil;
+  t.provenance.notes = {evil};
+  t.provenance.device = t.provenance.method = evil;
+  t.provenance.breakdown_s = {{evil, 1}};
+  for (Memory& m : t.memories) {
+    m.id = m.label = m.physical_cache = evil;
+    for (auto& [name, e] : m.attributes) {
+      e.note = evil;
+      if (e.unit != "B") e.unit = evil;
+    }
+  }
+  const std::string html = render_html({&t, 1}, {});
+  EXPECT_THAT(html, Not(HasSubstr("<script")));
+  EXPECT_TRUE(is_balanced(html));
+}
+
+TEST(Formats, PlotsTakeAbsurdValues) {
+  for (const double absurd : {0.0, -5.0, 1e-300, 1e300}) {
+    Topology t = example();
+    for (Memory& m : t.memories)
+      for (auto& [name, e] : m.attributes) e.value = absurd;
+    const std::string html = render_html({&t, 1}, {});
+    EXPECT_THAT(html, Not(HasSubstr("nan")));
+    EXPECT_THAT(html, Not(HasSubstr("inf\"")));
+  }
+}
+
+TEST(Svg, BarsAreProportional) {
+  const std::string svg =
+      bar_plot({{"a", "100", 100, 0, 0, false, "near"}, {"b", "50", 50, 0, 0, false, "near"}}, false, "t");
+  EXPECT_THAT(svg, HasSubstr("width=\"540.0\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"270.0\""));
+}
+
+}  // namespace
+}  // namespace gputopo::report

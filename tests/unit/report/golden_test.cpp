@@ -1,0 +1,74 @@
+// Whole renderings against stored ones. GPUTOPO_UPDATE_GOLDEN=1 rewrites the stored ones, for review in the diff.
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "example.hpp"
+#include "report/report.hpp"
+#include "report/text.hpp"
+
+namespace gputopo::report {
+namespace {
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/report/" + name;
+  if (std::getenv("GPUTOPO_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path) << text;
+    return;
+  }
+  std::ifstream file(path);
+  ASSERT_TRUE(file) << path;
+  std::ostringstream expected;
+  expected << file.rdbuf();
+  EXPECT_EQ(text, expected.str());
+}
+
+Options with(bool all, bool unicode) {
+  Options options;
+  options.all = all;
+  options.unicode = unicode;
+  return options;
+}
+
+std::string rendered(Renderer render, const Options& options) {
+  const Topology t = example();
+  return render({&t, 1}, options);
+}
+
+TEST(Golden, Table) {
+  expect_golden("table.txt", rendered(render_table, {}));
+}
+TEST(Golden, TableOfEverything) {
+  expect_golden("table_all.txt", rendered(render_table, with(true, false)));
+}
+TEST(Golden, TableInUnicode) {
+  expect_golden("table_unicode.txt", rendered(render_table, with(false, true)));
+}
+TEST(Golden, Csv) {
+  expect_golden("example.csv", rendered(render_csv, {}));
+}
+TEST(Golden, Markdown) {
+  expect_golden("example.md", rendered(render_markdown, with(true, false)));
+}
+TEST(Golden, Json) {
+  expect_golden("example.json", rendered(render_json, {}));
+}
+TEST(Golden, Html) {
+  expect_golden("example.html", rendered(render_html, {}));
+}
+
+TEST(Golden, TablesStayWithinAHundredColumns) {
+  for (const Options& options : {Options{}, with(true, false), with(true, true)}) {
+    std::istringstream lines(rendered(render_table, options));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 100U) << line;
+  }
+}
+
+TEST(Golden, AsciiTablesAreAscii) {
+  for (const char c : rendered(render_table, with(true, false))) ASSERT_LT(static_cast<unsigned char>(c), 128);
+}
+
+}  // namespace
+}  // namespace gputopo::report

@@ -1,0 +1,83 @@
+#include "report/text.hpp"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "example.hpp"
+#include "report/table_extras.hpp"
+
+namespace gputopo::report {
+namespace {
+
+TEST(Text, SizesAreExactWithABinaryUnitBeside) {
+  EXPECT_EQ(size_text(0), "0 B");
+  EXPECT_EQ(size_text(32), "32 B");
+  EXPECT_EQ(size_text(1023), "1023 B");
+  EXPECT_EQ(size_text(2048), "2 KiB");
+  EXPECT_EQ(size_text(246656), "240.9 KiB (246656 B)");
+  EXPECT_EQ(size_text(62914560), "60 MiB");
+  EXPECT_EQ(size_text(62914561), "60.0 MiB (62914561 B)");
+  EXPECT_EQ(size_text(1048575), "1024.0 KiB (1048575 B)");
+  EXPECT_EQ(size_text(150754820096.0), "140.4 GiB (150754820096 B)");
+}
+
+TEST(Text, NumbersHaveAtMostOneDecimal) {
+  EXPECT_EQ(number_text(38), "38");
+  EXPECT_EQ(number_text(38.04), "38");
+  EXPECT_EQ(number_text(281.46), "281.5");
+  EXPECT_EQ(number_text(-0.01), "0");
+  EXPECT_EQ(number_text(1e300), "1e+300");
+  EXPECT_EQ(number_text(std::numeric_limits<double>::quiet_NaN()), "?");
+  EXPECT_EQ(number_text(std::numeric_limits<double>::infinity()), "?");
+}
+
+TEST(Text, ScopesCountTheirInstances) {
+  Memory m = memory("l1", "L1", Scope::sm, "l1");
+  EXPECT_EQ(scope_text(m), "SM");
+  m.instances_per_scope = 2;
+  EXPECT_EQ(scope_text(m), "2/SM");
+  EXPECT_EQ(scope_text(memory("l2", "L2", Scope::partition, "l2")), "partition");
+}
+
+TEST(Text, ControlCharactersCannotReachATerminal) {
+  EXPECT_EQ(printable("a\x1b[31mb\n\x7f", 20), "a?[31mb??");
+  EXPECT_EQ(printable("a\xc2\x9b"
+                      "31mb",
+                      20),
+            "a?31mb")
+      << "the one-character form of ESC [";
+  EXPECT_EQ(printable("größer", 20), "größer");
+  EXPECT_EQ(printable("größer", 4), "größ...");
+}
+
+TEST(Text, WidthCountsCharactersNotBytes) {
+  EXPECT_EQ(display_width("≥ 64 KiB¹"), 9U);
+  EXPECT_EQ(display_width(""), 0U);
+}
+
+TEST(Text, LinesBreakAtSpacesAndAreIndented) {
+  EXPECT_EQ(wrap("one two three four", 9, 2), (std::vector<std::string>{"one two", "  three", "  four"}));
+  EXPECT_EQ(wrap("unbreakable", 3, 2), (std::vector<std::string>{"unbreakable"}));
+  EXPECT_TRUE(wrap("", 9, 2).empty());
+}
+
+TEST(Text, HeadlinesSayWhetherTheGpuIsReal) {
+  Topology t = example();
+  EXPECT_EQ(headline(t), "NVIDIA Test (real GPU)");
+  t.provenance.simulated = true;
+  t.provenance.device = "sim";
+  EXPECT_EQ(headline(t), "NVIDIA Test (simulated)");
+  t.provenance.device = "replay";
+  EXPECT_EQ(headline(t), "NVIDIA Test (replayed from a recording of a simulated GPU)");
+  EXPECT_EQ(gpu_facts(t), "compute capability 9.0, 132 SMs at 1980 MHz, driver 580.1");
+  EXPECT_EQ(gpu_facts(Topology{}), "");
+}
+
+TEST(Text, SmListsUseRanges) {
+  EXPECT_EQ(sm_list({17, 0, 1, 16, 5}), "0-1 5 16-17");
+  EXPECT_EQ(sm_list({}), "");
+}
+
+}  // namespace
+}  // namespace gputopo::report
