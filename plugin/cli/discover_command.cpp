@@ -116,7 +116,10 @@ void add_discover_command(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"default", "thesis"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Of walk orders and bootstraps")->type_name("N")->capture_default_str();
+  command->add_option("--seed", flags->seed, "Of walk orders and bootstraps")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--quiet", flags->quiet, "No progress and no remarks on stderr");
   command->callback(
       [flags, spec, &context] { context.action = [=, &context] { return discover(*flags, *spec, context); }; });

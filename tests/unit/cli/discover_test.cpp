@@ -1,0 +1,125 @@
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process_run.hpp"
+#include "topology/json.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::vector<std::string> discover(std::vector<std::string> more) {
+  more.insert(more.begin(), "discover");
+  return more;
+}
+
+TEST(Discover, MistakesAreStatusTwo) {
+  const std::vector<std::vector<std::string>> mistakes{
+      {"--device", "gpu0"}, {"--device", "cuda:x"}, {"--only", "l1,l9"}, {"--method", "guess"},
+      {"--seed", "-1"},     {"--seed", "many"},     {"--format", "yaml"}};
+  for (const auto& arguments : mistakes) {
+    const Outcome o = run_gputopo(discover(arguments));
+    EXPECT_EQ(o.exit_code, 2) << ::testing::PrintToString(arguments);
+    EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+  }
+}
+
+TEST(Discover, DevicesThatAreNotThereAreStatusOne) {
+  for (const char* device : {"sim:nosuch", "sim:/nowhere.json", "replay:/nowhere.json", "cuda:4000"}) {
+    const Outcome o = run_gputopo(discover({"--device", device}));
+    EXPECT_EQ(o.exit_code, 1) << device;
+    EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+    EXPECT_EQ(o.out, "");
+  }
+}
+
+TEST(Discover, TheFirstLineSaysWhichGpuAndThatItIsSimulated) {
+  const Outcome o = run_gputopo(discover({"--device", "sim:h200", "--only", "l1"}));
+  EXPECT_THAT(o.exit_code, ::testing::AnyOf(0, 3)) << o.err;
+  EXPECT_THAT(o.out, StartsWith("NVIDIA H200 (simulated, model h200)\n"));
+  EXPECT_THAT(o.out, HasSubstr("L1 data"));
+  EXPECT_EQ(o.err, "") << "no progress where stderr is no terminal";
+}
+
+TEST(Discover, JsonKeepsTheRemarkOnStderrUnlessQuiet) {
+  const Outcome o = run_gputopo(discover({"--device", "sim:h200", "--only", "l1", "--format", "json"}));
+  EXPECT_EQ(o.err, "NVIDIA H200 (simulated, model h200)\n");
+  EXPECT_TRUE(parse_topology(o.out));
+  EXPECT_EQ(run_gputopo(discover({"--device", "sim:h200", "--only", "l1", "--format", "json", "--quiet"})).err, "");
+}
+
+TEST(Discover, ARecordingReplaysToTheSameMemories) {
+  const Folder folder;
+  const std::vector<std::string> options{"--only", "l1,constant_l1", "--format", "json", "--quiet"};
+  auto record = discover({"--device", "sim:h200", "--record", folder / "r.json"});
+  record.insert(record.end(), options.begin(), options.end());
+  const auto measured = parse_topology(run_gputopo(record).out);
+  auto replay = discover({"--device", "replay:" + folder / "r.json"});
+  replay.insert(replay.end(), options.begin(), options.end());
+  const auto replayed = parse_topology(run_gputopo(replay).out);
+  ASSERT_TRUE(measured && replayed);
+  EXPECT_EQ(replayed->memories, measured->memories);
+  EXPECT_EQ(replayed->gpu, measured->gpu);
+  EXPECT_EQ(replayed->provenance.device, "replay");
+}
+
+TEST(Discover, ATruncatedRecordingIsOneLine) {
+  const Folder folder;
+  run_gputopo(discover({"--device", "sim:h200", "--only", "l1", "--record", folder / "r.json"}));
+  const std::string text = contents(folder / "r.json");
+  ASSERT_GT(text.size(), 100U);
+  std::ofstream(folder / "cut.json") << text.substr(0, text.size() / 2);
+  const Outcome o = run_gputopo(discover({"--device", "replay:" + folder / "cut.json", "--only", "l1"}));
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("record again with --record"));
+}
+
+TEST(Discover, ARecordingOfOtherOptionsSaysSo) {
+  const Folder folder;
+  run_gputopo(discover({"--device", "sim:h200", "--only", "l1", "--record", folder / "r.json"}));
+  const Outcome o = run_gputopo(discover({"--device", "replay:" + folder / "r.json", "--only", "l2"}));
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_THAT(o.err, HasSubstr("recorded by another version or with other options"));
+}
+
+TEST(Discover, UnwritableOutputsAreNoticedBeforeTheWork) {
+  for (const char* option : {"-o", "--record"}) {
+    const Outcome o = run_gputopo(discover({"--device", "sim:h200", option, "/nowhere/file"}));
+    EXPECT_EQ(o.exit_code, 1);
+    EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+    EXPECT_EQ(o.out, "");
+  }
+}
+
+TEST(Discover, ASimulatedGpuIsNotSaved) {
+  const Outcome o = run_gputopo(discover({"--device", "sim:h200", "--save"}));
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_THAT(o.err, HasSubstr("--save keeps real GPUs alone"));
+}
+
+TEST(Discover, AnInterruptLeavesNothingHalfWritten) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const Folder folder;
+    Launch launch;
+    launch.arguments =
+        discover({"--device", "sim:h200", "--all", "-o", folder / "t.txt", "--record", folder / "r.json"});
+    launch.signal = signal;
+    launch.signal_after_ms = 150;
+    const Outcome o = run_gputopo(launch);
+    EXPECT_EQ(o.exit_code, 130) << o.err;
+    EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+    EXPECT_EQ(o.out, "");
+    EXPECT_THAT(folder.names(), ElementsAre());
+  }
+}
+
+}  // namespace
+}  // namespace gputopo::cli

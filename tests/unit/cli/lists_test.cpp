@@ -1,0 +1,66 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "process_run.hpp"
+#include "topology/json.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Devices, ListsTheModelsAndSaysWhyThereIsNoGpu) {
+  const Outcome o = run_gputopo({"devices"});
+  EXPECT_EQ(o.exit_code, 0);
+  EXPECT_THAT(o.out, HasSubstr("sim:h200"));
+  const auto list = nlohmann::json::parse(run_gputopo({"devices", "--format", "json"}).out);
+  bool any_real = false;
+  for (const auto& device : list) any_real = any_real || !device["simulated"].get<bool>();
+  EXPECT_EQ(any_real, o.out.find("No real GPU: ") == std::string::npos);
+}
+
+TEST(Models, EveryModelHasItsTruth) {
+  const auto list = nlohmann::json::parse(run_gputopo({"models", "--format", "json"}).out);
+  ASSERT_GE(list.size(), 4U);
+  for (const auto& model : list) {
+    const auto name = model["model"].get<std::string>();
+    const Outcome o = run_gputopo({"models", "--truth", name, "--format", "json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const auto topology = parse_topology(o.out);
+    ASSERT_TRUE(topology) << topology.error().message;
+    EXPECT_EQ(topology->gpu.name, model["gpu"].get<std::string>());
+    EXPECT_FALSE(model["sources"].empty()) << name;
+  }
+}
+
+TEST(Models, AModelFileWorksAsItsNameDoes) {
+  const std::string file = std::string(GPUTOPO_SOURCE_DIR) + "/probes/models/h200.json";
+  EXPECT_EQ(run_gputopo({"models", "--truth", file}).out, run_gputopo({"models", "--truth", "h200"}).out);
+}
+
+TEST(Models, AnUnknownModelIsOneLine) {
+  for (const char* name : {"nosuch", "/nowhere/model.json"}) {
+    const Outcome o = run_gputopo({"models", "--truth", name});
+    EXPECT_EQ(o.exit_code, 1);
+    EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+    EXPECT_THAT(o.err, HasSubstr(name));
+  }
+}
+
+TEST(Doctor, EveryLineIsARemedyOrGood) {
+  const Outcome o = run_gputopo({"doctor"});
+  EXPECT_EQ(o.exit_code, o.out.find("missing ") == std::string::npos ? 0 : 1);
+  std::istringstream lines(o.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const bool known = line.starts_with("ok ") || line.starts_with("limited ") || line.starts_with("missing ");
+    EXPECT_TRUE(known) << line;
+    EXPECT_TRUE(line.starts_with("ok ") || line.find("; ") != std::string::npos) << "no remedy: " << line;
+  }
+  EXPECT_GE(count, 7);
+  EXPECT_EQ(o.err, "");
+}
+
+}  // namespace
+}  // namespace gputopo::cli

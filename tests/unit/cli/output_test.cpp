@@ -1,0 +1,92 @@
+// Where data goes, and what happens where it can't.
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process_run.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::vector<std::string> truth{"models", "--truth", "h200", "--format", "json"};
+
+std::vector<std::string> truth_into(const std::string& path) {
+  auto arguments = truth;
+  arguments.insert(arguments.end(), {"-o", path});
+  return arguments;
+}
+
+TEST(Output, AFileHoldsWhatStdoutWould) {
+  const Folder folder;
+  const Outcome o = run_gputopo(truth_into(folder / "t.json"));
+  EXPECT_EQ(o.exit_code, 0);
+  EXPECT_EQ(o.out + o.err, "");
+  EXPECT_EQ(contents(folder / "t.json"), run_gputopo(truth).out);
+  EXPECT_THAT(folder.names(), ElementsAre("t.json"));
+}
+
+TEST(Output, AMissingFolderIsOneLine) {
+  const Folder folder;
+  const Outcome o = run_gputopo(truth_into(folder / "missing/t.json"));
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("missing/t.json': No such file or directory; create the folder first"));
+  EXPECT_THAT(folder.names(), ElementsAre());
+}
+
+TEST(Output, AFullDiskIsOneLine) {
+  const Outcome o = run_gputopo(truth_into("/dev/full"));
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("No space left on device"));
+}
+
+TEST(Output, AFolderIsNoFile) {
+  const Folder folder;
+  const Outcome o = run_gputopo(truth_into(folder.path()));
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_THAT(o.err, HasSubstr("Is a directory"));
+}
+
+TEST(Output, AnUnwritableFolderIsOneLine) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write anywhere";
+  const Folder folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  const Outcome o = run_gputopo(truth_into(folder / "t.json"));
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_THAT(o.err, HasSubstr("choose a folder you may write to"));
+}
+
+TEST(Output, AFullStdoutIsNoticed) {
+  Launch launch;
+  launch.arguments = truth;
+  launch.stdout_path = "/dev/full";
+  const Outcome o = run_gputopo(launch);
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_THAT(o.err, HasSubstr("can't write standard output: No space left on device"));
+}
+
+TEST(Output, AClosedStdoutIsNoticedAndNoFileTakesItsPlace) {
+  const Folder folder;
+  std::ofstream(folder / "in.json") << run_gputopo(truth).out;
+  const std::string before = contents(folder / "in.json");
+  Launch launch;
+  launch.arguments = {"show", folder / "in.json"};
+  launch.stdout_path = "-";
+  const Outcome o = run_gputopo(launch);
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_THAT(o.err, HasSubstr("can't write standard output"));
+  EXPECT_EQ(contents(folder / "in.json"), before);
+}
+
+TEST(Output, PipesGetAsciiEvenInAUtf8Locale) {
+  for (const char c : run_gputopo({"models", "--truth", "h200"}).out) ASSERT_LT(static_cast<unsigned char>(c), 128);
+}
+
+}  // namespace
+}  // namespace gputopo::cli
