@@ -86,7 +86,8 @@ std::vector<CarveOut> carve_out_table(const Model& m, const CacheModel& c) {
 void add_partitions(Memory& memory, const CacheModel& c, const Level& level) {
   if (c.partitions.count < 2) return;
   memory.attributes["partitions"] = stated(c.partitions.count, "");
-  memory.attributes["partition_size"] = stated(static_cast<double>(usable_bytes(c, 0) / c.partitions.count), "B");
+  const std::uint64_t partition_bytes = usable_bytes(c, 0) / c.partitions.count;
+  memory.attributes["partition_size"] = stated(static_cast<double>(partition_bytes), "B");
   memory.attributes["far_latency"] = stated(level.far_latency_cycles, "cycles");
 }
 

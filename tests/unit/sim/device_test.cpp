@@ -74,18 +74,19 @@ TEST_F(PlainDevice, LatenciesAreThoseOfTheLastLap) {
 }
 
 TEST_F(PlainDevice, OneLineTooManyThrashesItsSetAlone) {
+  constexpr std::uint64_t bytes = 2176;
   // 17 lines in 4 sets of 4 ways: lines 0, 4, 8, 12, 16 fight for set 0.
-  const auto trace = run({walk(Path::global_cached, 17 * 128, 128, Record::nothing, 2),
-                          walk(Path::global_cached, 17 * 128, 128, Record::latencies)},
-                         17 * 128);
+  const auto trace = run({walk(Path::global_cached, bytes, 128, Record::nothing, 2),
+                          walk(Path::global_cached, bytes, 128, Record::latencies)},
+                         bytes);
   for (std::size_t i = 0; i < 17; ++i) EXPECT_EQ(trace.phases[1].latencies[i], i % 4 == 0 ? 205U : 35U) << i;
 }
 
 TEST_F(PlainDevice, TextureOfMeiAndChuMissesFourLinesThenHitsTwelve) {
+  constexpr std::uint64_t bytes = 12320;
   // Their stage 2-1: 3080 elements of 4 B at a stride of 8 elements, one line over 12 KiB.
-  const auto trace =
-      run({walk(Path::texture, 3080 * 4, 32, Record::nothing, 2), walk(Path::texture, 3080 * 4, 32, Record::latencies)},
-          3080 * 4);
+  const auto trace = run(
+      {walk(Path::texture, bytes, 32, Record::nothing, 2), walk(Path::texture, bytes, 32, Record::latencies)}, bytes);
   const auto& latencies = trace.phases[1].latencies;
   ASSERT_EQ(latencies.size(), 385U);
   for (std::size_t line = 0; line < latencies.size(); ++line)
@@ -172,7 +173,7 @@ TEST_F(PlainDevice, ProgramsWithoutAnSmGoRoundFromSmZero) {
 }
 
 TEST_F(PlainDevice, RefusesWhatTheGpuCannotDo) {
-  const auto error = [&](program::Program p) {
+  const auto error = [&](const program::Program& p) {
     const auto traces = device_->run({p});
     return traces ? Error{Error::Kind::bad_input, ""} : traces.error();
   };
