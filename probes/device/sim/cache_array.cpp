@@ -23,8 +23,7 @@ CacheArray::CacheArray(const Organisation& organisation, std::uint64_t lines)
   }
   if (replacement_ == Replacement::tree_plru) {
     tree_leaves_ = std::bit_ceil(index_.most_ways());
-    tree_words_ = (tree_leaves_ + 63) / 64;
-    tree_.assign(std::size_t{index_.sets()} * tree_words_, 0);
+    tree_.assign(std::size_t{index_.sets()} * tree_leaves_, 0);
   }
   if (index_.most_ways() > scan_limit) {
     const std::size_t capacity = std::bit_ceil(slots * 2 + 2);
@@ -37,7 +36,7 @@ void CacheArray::clear() {
   std::fill(keys_.begin(), keys_.end(), 0);
   std::fill(filled_.begin(), filled_.end(), 0);
   std::fill(hand_.begin(), hand_.end(), none);
-  std::fill(tree_.begin(), tree_.end(), 0);
+  std::fill(tree_.begin(), tree_.end(), std::uint8_t{0});
   std::fill(table_.begin(), table_.end(), 0);
 }
 
@@ -172,27 +171,20 @@ void CacheArray::list_touch(std::uint32_t slot, std::uint32_t set) {
   hand_[set] = slot;
 }
 
-// Node 1 is the root, node n has children 2n and 2n + 1; a set bit says that the right half was used less recently.
+// Node 1 is the root, node n has children 2n and 2n + 1; a flag says that the right half was used less recently.
 void CacheArray::tree_touch(std::uint32_t way, std::uint32_t set) {
-  std::uint64_t* bits = tree_.data() + std::size_t{set} * tree_words_;
-  for (std::uint32_t node = way + tree_leaves_; node > 1; node /= 2) {
-    const std::uint32_t parent = node / 2;
-    const std::uint64_t bit = std::uint64_t{1} << (parent % 64);
-    if (node % 2 == 0)
-      bits[parent / 64] |= bit;
-    else
-      bits[parent / 64] &= ~bit;
-  }
+  std::uint8_t* flags = tree_.data() + std::size_t{set} * tree_leaves_;
+  for (std::uint32_t node = way + tree_leaves_; node > 1; node /= 2) flags[node / 2] = node % 2 == 0 ? 1 : 0;
 }
 
 std::uint32_t CacheArray::tree_victim(std::uint32_t set) const {
-  const std::uint64_t* bits = tree_.data() + std::size_t{set} * tree_words_;
+  const std::uint8_t* flags = tree_.data() + std::size_t{set} * tree_leaves_;
   const std::uint32_t ways = index_.ways(set);
   std::uint32_t node = 1;
   std::uint32_t first = 0;
   for (std::uint32_t span = tree_leaves_ / 2; span > 0; span /= 2) {
     // Where the ways are no power of two, a half without any way in it is never chosen.
-    const bool right = (bits[node / 64] >> (node % 64) & 1) != 0 && first + span < ways;
+    const bool right = flags[node] != 0 && first + span < ways;
     node = 2 * node + (right ? 1 : 0);
     if (right) first += span;
   }

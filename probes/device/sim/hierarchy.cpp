@@ -88,18 +88,21 @@ Route Hierarchy::route(const PathModel& path, std::uint32_t sm, std::uint32_t wa
     if (level.cache) s.unit = &unit(*level.cache, sm, warp);
     for (const std::size_t t : level.tlbs)
       s.tlbs.push_back({&tlb(t, sm), static_cast<std::uint32_t>(std::countr_zero(model_->tlbs[t].page_bytes)),
-                        model_->tlbs[t].miss_cycles});
+                        model_->tlbs[t].miss_cycles, ~std::uint64_t{0}});
     route.stations.push_back(std::move(s));
   }
   return route;
 }
 
-double Hierarchy::load(const Route& route, std::uint64_t address, Random& random) {
+double Hierarchy::load(Route& route, std::uint64_t address, Random& random) {
   double extra_cycles = 0;
   bool far_memory = false;
-  for (const Route::Station& s : route.stations) {
-    for (const Route::Tlb& t : s.tlbs) {
-      if (t.array->access(address >> t.page_shift, 0, 1, random)) break;
+  for (Route::Station& s : route.stations) {
+    for (Route::Tlb& t : s.tlbs) {
+      const std::uint64_t page = address >> t.page_shift;
+      if (page == t.latest_page) break;
+      t.latest_page = page;
+      if (t.array->access(page, 0, 1, random)) break;
       extra_cycles += t.miss_cycles;
     }
     bool far = far_memory;

@@ -51,6 +51,7 @@ struct Route {
     CacheArray* array;
     std::uint32_t page_shift;
     double miss_cycles;
+    std::uint64_t latest_page;  ///< of this route's last load: asking for it again would change nothing
   };
   struct Station {
     CacheUnit* unit;  ///< null: device memory
@@ -73,7 +74,7 @@ class Hierarchy {
   /// `path` must end at device memory. `probe_private`: caches narrower than the GPU are looked into, never changed.
   Route route(const PathModel& path, std::uint32_t sm, std::uint32_t warp, bool probe_private);
   /// Sends a load along a route. Gives its latency without any noise.
-  double load(const Route& route, std::uint64_t address, Random& random);
+  double load(Route& route, std::uint64_t address, Random& random);
   /// A background load: up to the first cache that has the line, and in those before as what is next to go.
   void pass(const Route& route, std::uint64_t address, Random& random);
   /// Shares the array of the cache that shared memory lies in anew; a change empties the cache. Routes made before for

@@ -118,6 +118,13 @@ void read_instances(Fields& fields, CacheModel& c) {
   }
 }
 
+void check_extent(const std::string& path, std::uint64_t lines, std::uint64_t instances) {
+  const double in_all = static_cast<double>(lines) * static_cast<double>(instances);
+  if (static_cast<double>(lines) > most_cache_lines || in_all > most_lines_in_all)
+    refuse(path, fmt::format("{} instances of {} lines or entries are too many to simulate", instances, lines),
+           "make it smaller");
+}
+
 CacheModel read_cache(const std::string& name, const Json& j, const std::string& path, const Model& model) {
   Fields fields(j, path);
   CacheModel c;
@@ -140,8 +147,7 @@ CacheModel read_cache(const std::string& name, const Json& j, const std::string&
     refuse(fields.at("size"), fmt::format("{} B don't divide into lines of {} B", c.size_bytes, c.line_bytes),
            "write a multiple of the line (times the partitions)");
   const std::uint64_t lines = c.size_bytes / c.line_bytes / c.partitions.count;
-  if (static_cast<double>(lines) > most_cache_lines)
-    refuse(fields.at("size"), fmt::format("{} lines are too many to simulate", lines), "make it smaller");
+  check_extent(fields.at("size"), c.size_bytes / c.line_bytes, c.instances * sm_groups(model, c.scope).size());
   c.organisation = read_organisation(fields, lines, "lines");
   c.reserved_bytes = fields.bytes("reserved", {0, static_cast<double>(c.size_bytes) - 1}, 0);
   if (c.reserved_bytes % (c.line_bytes * c.partitions.count) != 0)
@@ -164,6 +170,7 @@ TlbModel read_tlb(const std::string& name, const Json& j, const std::string& pat
       read_count(fields.require("entries", "write the number of entries"), fields.at("entries"), {1, 0x1p20}));
   t.organisation = read_organisation(fields, t.entries, "entries");
   t.scope = read_scope(fields, model, Scope::sm);
+  check_extent(fields.at("entries"), t.entries, sm_groups(model, t.scope).size());
   t.miss_cycles = read_number(fields.require("miss_penalty", "write the cycles that a miss adds"),
                               fields.at("miss_penalty"), {0, most_cycles});
   fields.finish();

@@ -11,7 +11,8 @@ namespace gputopo::sim {
 /// Limits that keep a hostile or mistyped model from exhausting memory or time.
 inline constexpr double most_sms = 4096;
 inline constexpr double most_cache_bytes = 0x1p32;
-inline constexpr double most_cache_lines = 0x1p25;
+inline constexpr double most_cache_lines = 0x1p24;   ///< of one instance
+inline constexpr double most_lines_in_all = 0x1p26;  ///< of all instances of a cache or TLB
 inline constexpr double most_memory_bytes = 0x1p44;
 inline constexpr double most_cycles = 1e6;
 

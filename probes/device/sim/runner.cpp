@@ -120,7 +120,7 @@ class Runner {
 
   PhaseTrace perform(const Walk& w) {
     if (w.path == Path::shared) return record(w, [this](std::uint64_t) { return model_.shared->latency_cycles; });
-    const Route route = hierarchy_.route(*model_.path(w.path), sm_, warp_, w.path == Path::global_no_allocate);
+    Route route = hierarchy_.route(*model_.path(w.path), sm_, warp_, w.path == Path::global_no_allocate);
     const std::uint64_t base = base_of(w.buffer) + w.first_byte;
     return record(w, [&](std::uint64_t offset) { return hierarchy_.load(route, base + offset, replacement_); });
   }
@@ -170,7 +170,7 @@ class Runner {
 
   PhaseTrace perform(const Execute& e) {
     const ExecutionModel& x = *model_.execution;
-    const Route route = hierarchy_.route(x.path, sm_, warp_, false);
+    Route route = hierarchy_.route(x.path, sm_, warp_, false);
     const std::uint64_t code_bytes = (e.code_bytes + x.unit_bytes - 1) / x.unit_bytes * x.unit_bytes;
     const std::uint64_t step = step_bytes(x.path);
     const double issue_cycles =
