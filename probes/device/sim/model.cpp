@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view schema = "gputopo-model/1";
 constexpr std::size_t file_limit_bytes = std::size_t{1} << 20;
 constexpr int depth_limit = 12;
-constexpr std::size_t message_limit = 400;
+constexpr std::size_t message_limit = 600;
 
 // Errors are one printable line, whatever the file holds.
 std::string one_line(std::string text) {
