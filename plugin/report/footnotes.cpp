@@ -12,11 +12,10 @@ namespace gputopo::report {
 std::string Footnotes::mark_of(std::size_t index) const {
   if (style_ == MarkStyle::ascii) return fmt::format("[{}]", index + 1);
   if (style_ == MarkStyle::markdown) return fmt::format("[^{}]", index + 1);
-  const std::string digits = fmt::format("{}", index + 1);
-  if (style_ == MarkStyle::plain) return digits;
+  if (style_ == MarkStyle::plain) return fmt::format("{}", index + 1);
   constexpr std::array<const char*, 10> raised{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   std::string mark;
-  for (const char digit : digits) mark += raised[static_cast<std::size_t>(digit - '0')];
+  for (const char digit : fmt::format("{}", index + 1)) mark += raised[static_cast<std::size_t>(digit - '0')];
   return mark;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double plot_width = 900;
 constexpr double label_width = 170;
-constexpr double value_width = 190;
+constexpr double value_width = 220;
 constexpr double bar_room = plot_width - label_width - value_width;
 constexpr double row_height = 30;
 

@@ -36,9 +36,11 @@ namespace fs = std::filesystem;
                    [](const auto& e) { return e.starts_with("GPUTOPO_STORE="); }))
     environment.emplace_back("GPUTOPO_STORE=/nonexistent/store");
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
+  argv.reserve(launch.arguments.size() + 2);
   for (const std::string& argument : launch.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   std::vector<char*> envp;
+  envp.reserve(environment.size() + 1);
   for (const std::string& entry : environment) envp.push_back(const_cast<char*>(entry.c_str()));
   envp.push_back(nullptr);
   ::execve(program.c_str(), argv.data(), envp.data());

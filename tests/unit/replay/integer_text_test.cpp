@@ -61,7 +61,8 @@ TEST(IntegerText, RandomListsComeBack) {
   for (int i = 0; i < 2000; ++i) {
     List list(random() % 40);
     const std::uint32_t spread = 1U << random() % 32;
-    for (auto& value : list) value = random() % 3 == 0 && !list.empty() ? list.front() : static_cast<std::uint32_t>(random() % spread);
+    for (auto& value : list)
+      value = random() % 3 == 0 && !list.empty() ? list.front() : static_cast<std::uint32_t>(random() % spread);
     ASSERT_EQ(decode_list(encode_list(list), limit), list);
   }
 }

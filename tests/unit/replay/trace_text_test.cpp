@@ -40,8 +40,7 @@ TEST(TraceText, TheBudgetBoundsAllPhasesTogether) {
 }
 
 TEST(TraceText, BrokenTracesAreRefused) {
-  for (const char* bad :
-       {"A", ",", "A,", "A,A,x", "A,A,,A", "A,A,,AAA", "A,A,,AAAA", "A,AA", "?,A", "A,A;;A,A"}) {
+  for (const char* bad : {"A", ",", "A,", "A,A,x", "A,A,,A", "A,A,,AAA", "A,A,,AAAA", "A,AA", "?,A", "A,A;;A,A"}) {
     std::size_t budget = 100;
     EXPECT_FALSE(decode_phases(bad, budget)) << bad;
   }

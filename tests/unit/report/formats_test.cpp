@@ -122,8 +122,8 @@ TEST(Formats, PlotsTakeAbsurdValues) {
 TEST(Svg, BarsAreProportional) {
   const std::string svg =
       bar_plot({{"a", "100", 100, 0, 0, false, "near"}, {"b", "50", 50, 0, 0, false, "near"}}, false, "t");
-  EXPECT_THAT(svg, HasSubstr("width=\"540.0\""));
-  EXPECT_THAT(svg, HasSubstr("width=\"270.0\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"510.0\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"255.0\""));
 }
 
 }  // namespace
