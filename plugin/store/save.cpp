@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include "store/store.hpp"
@@ -77,7 +78,8 @@ Expected<std::string> save(const Topology& topology, const Environment& environm
         fmt::format("cannot save: '{}' is no GPU UUID: write the result to a file with -o instead", topology.gpu.uuid));
   if (const auto checked = check(topology); !checked)
     return fail(checked.error().kind, "cannot save: " + checked.error().message);
-  const std::string text = to_json_text(topology);
+  // On one line: `gputopo show` is for people, and every program that loads hwloc reads this.
+  const std::string text = to_json(topology).dump() + "\n";
   if (text.size() > size_limit_bytes)
     return fail(Error::Kind::bad_input,
                 fmt::format("cannot save: {} bytes of JSON are over the store's limit of {}: leave out --all",

@@ -41,8 +41,9 @@ std::string without_trailing_slashes(std::string path) {
   return path;
 }
 
-Trusted<std::string> read_all(const Descriptor& file, const std::string& shown) {
-  std::string text(size_limit_bytes + 1, '\0');
+// A buffer of the limit's size would cost more than all the rest: the kernel clears each of its pages.
+Trusted<std::string> read_all(const Descriptor& file, std::size_t size_bytes, const std::string& shown) {
+  std::string text(size_bytes + 1, '\0');
   std::size_t length = 0;
   while (length < text.size()) {
     const ssize_t got = read(file.get(), text.data() + length, text.size() - length);
@@ -51,8 +52,7 @@ Trusted<std::string> read_all(const Descriptor& file, const std::string& shown) 
     if (got < 0) return refuse(fmt::format("cannot read {}: {}", shown, why(errno)));
     length += static_cast<std::size_t>(got);
   }
-  // It may have grown since fstat saw it.
-  if (length > size_limit_bytes) return refuse(fmt::format("{} is over {} bytes: remove it", shown, size_limit_bytes));
+  if (length != size_bytes) return refuse(fmt::format("{} changed while it was read: try again", shown));
   text.resize(length);
   return text;
 }
@@ -90,7 +90,7 @@ Trusted<std::string> read_trusted_file(const Descriptor& folder, const std::stri
   if (std::string message = objection(status, shown, environment); !message.empty()) return refuse(std::move(message));
   if (status.st_size > static_cast<off_t>(size_limit_bytes))
     return refuse(fmt::format("{} is over {} bytes: remove it", shown, size_limit_bytes));
-  return read_all(file, shown);
+  return read_all(file, static_cast<std::size_t>(status.st_size), shown);
 }
 
 }  // namespace gputopo::store
