@@ -6,6 +6,7 @@
 -- bounded time and memory: a gputopo that is missing, hangs, crashes or prints nonsense reads as 'no GPU known'.
 --
 -- Interface, for the host script:
+--   watch(likwid)                                  before the host lists GPUs itself: remembers how it numbers them
 --   add_section(lines, {likwid=, csv=, details=})  appends the text lines; returns true if there were any
 --   picture(write)                                 calls write(line) for every line of the boxes
 -- Units as in LIKWID: 1 kB = 1024 B, 1 MB = 1024 kB, 1 GB = 1024 MB.
@@ -316,22 +317,21 @@ local function ask(arguments, seconds)
     return body, status == "0" or status == "3"
 end
 
--- Numbers the GPUs as LIKWID does where it knows them (it has PCI addresses), the others behind those by PCI address.
-local function number_gpus(topologies, likwid)
-    local known, largest = {}, -1
-    for _, get in ipairs({"getCudaTopology", "getGpuTopology"}) do
-        local got = pcall(function()
-            for _, gpu in pairs(likwid[get]().devices) do
-                local address = string.format("%04x:%02x:%02x.%x", gpu.pciDom, gpu.pciBus, gpu.pciDev, gpu.pciFunc or 0)
-                known[address] = gpu.id
-                largest = math.max(largest, gpu.id)
-            end
-        end)
-        if got then
-            pcall(function() likwid[(get:gsub("^get", "put"))]() end)
-            break
-        end
+-- LIKWID's GPU number by PCI address, from the lists that the host has asked for. The host's own answers are looked at
+-- and LIKWID is never asked again: once a list was put back, LIKWID (5.5.1 and before) would answer from freed memory.
+local likwid_numbers = {}
+
+local function remember(list)
+    for _, gpu in pairs(list.devices) do
+        local address = string.format("%04x:%02x:%02x.%x", gpu.pciDom, gpu.pciBus, gpu.pciDev, gpu.pciFunc or 0)
+        likwid_numbers[address] = math.tointeger(gpu.id)
     end
+end
+
+-- Numbers the GPUs as LIKWID does where it knows them, the others behind those by PCI address.
+local function number_gpus(topologies)
+    local known, largest = likwid_numbers, -1
+    for _, number in pairs(known) do largest = math.max(largest, number) end
     for index, topology in ipairs(topologies) do
         topology.order = index
         topology.number = not topology.simulated and known[topology.pci] or nil
@@ -363,7 +363,7 @@ local function discover_all()
     end
 end
 
-local function load_topologies(likwid)
+local function load_topologies()
     local text, ended = ask("show --format json", show_seconds)
     local topologies = ended and topologies_of(text) or {}
     if #topologies == 0 and text and os.getenv("GPUTOPO_DISCOVER") == "1" then
@@ -371,7 +371,7 @@ local function load_topologies(likwid)
         text, ended = ask("show --format json", show_seconds)
         topologies = ended and topologies_of(text) or {}
     end
-    return number_gpus(topologies, likwid)
+    return number_gpus(topologies)
 end
 
 -- Words and numbers ---------------------------------------------------------------------------------------------------
@@ -810,10 +810,23 @@ end
 
 local loaded = {}
 
+function M.watch(likwid)
+    for _, name in ipairs({"getCudaTopology", "getGpuTopology"}) do
+        local get = likwid[name]
+        if get then
+            likwid[name] = function(...)
+                local list = get(...)
+                pcall(remember, list)
+                return list
+            end
+        end
+    end
+end
+
 function M.add_section(lines, options)
     local added = {}
     local fine = pcall(function()
-        loaded = load_topologies(options.likwid)
+        loaded = load_topologies()
         if #loaded == 0 then return end
         local rule, stars = options.likwid.hline, options.likwid.sline
         if not options.csv then

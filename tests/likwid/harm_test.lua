@@ -51,6 +51,7 @@ end)
 
 check.run("never found in the current folder", function()
     local folder = WORK .. "/current"
+    os.remove(folder .. "/log")
     os.execute(string.format("mkdir -p '%s' && ln -sf '%s' '%s/gputopo' && ln -sf $(command -v timeout) $(command -v head) $(command -v cat) '%s' && ln -sf /bin/sh '%s'",
                              folder, fake, folder, folder, folder))
     local command = string.format("cd '%s' && PATH= FAKE_GPUTOPO_OUTPUT='%s' FAKE_GPUTOPO_LOG=log '%s' 2>&1", folder, fixture, PATCHED)

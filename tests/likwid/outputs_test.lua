@@ -112,6 +112,20 @@ for machine, text in pairs(machines) do
     end)
 end
 
+check.run("numbers agree with LIKWID's own GPU section", function()
+    check.write(output, machines.twins)
+    local with_gpus = {"LUA_INIT=@" .. ROOT .. "/tests/likwid/gpu_interface.lua", table.unpack(environment)}
+    for _, arguments in ipairs({"-g", "-G", "-O", "-G -O"}) do
+        local stock, stock_status = host.run(STOCK, arguments, with_gpus)
+        local patched, status = host.run(PATCHED, arguments, with_gpus)
+        check.equal(stock_status, 0)
+        check.equal(status, 0, "exit status; 99: LIKWID was asked for GPUs after its list was put back")
+        check.that(stock:find("Listed GPU 0"), "the stand-in for LIKWID's GPU interface doesn't work")
+        local section = table.concat(host.additions(host.unpadded(check.lines(stock)), host.unpadded(check.lines(patched))), "\n")
+        check.that(section:find("ID:[\t,]+0\n[^\n]+\nPCI address:[\t,]+0000:86:00.0.*ID:[\t,]+1\n[^\n]+\nPCI address:[\t,]+0000:3b:00.0"), section)
+    end
+end)
+
 check.run("the XML filter still works", function()
     check.write(output, h200)
     -- LIKWID's filter keeps the commas that pad a line to the width of the longest one

@@ -13,6 +13,8 @@ local function render(text, options)
     options = options or {}
     options.likwid = setmetatable(options.likwid or {}, {__index = rules})
     local lines, picture = {}, {}
+    module.watch(options.likwid)
+    if options.likwid.getCudaTopology then options.likwid.getCudaTopology() end
     local found = module.add_section(lines, options)
     module.picture(function(line) picture[#picture + 1] = line end)
     return table.concat(lines, "\n"), table.concat(picture, "\n"), found
@@ -140,29 +142,31 @@ check.run("equal GPUs fold, others follow", function()
 end)
 
 check.run("numbers follow LIKWID's own by PCI address", function()
-    local put = 0
-    local likwid = {
-        getCudaTopology = function()
-            return {numDevices = 2, devices = {{id = 0, pciDom = 0, pciBus = 0x81, pciDev = 0}, {id = 1, pciDom = 0, pciBus = 0x3b, pciDev = 0}}}
-        end,
-        putCudaTopology = function() put = put + 1 end,
-    }
+    local calls = 0
+    local function likwid_with(list)
+        return {getCudaTopology = function() calls = calls + 1; return list end}
+    end
+    local function devices()
+        return {numDevices = 2, devices = {{id = 0, pciDom = 0, pciBus = 0x81, pciDev = 0}, {id = 1, pciDom = 0, pciBus = 0x3b, pciDev = 0}}}
+    end
     local memories = {{id = "l1"}}
     local list = {
         topology(memories, {pci = "0000:3b:00.0", name = "B"}), topology(memories, {pci = "0000:C1:00.0", name = "unlisted"}),
         topology(memories, {pci = "0000:81:00.0", name = "A"}),
     }
-    local _, picture = render("[" .. table.concat(list, ",") .. "]", {likwid = likwid})
-    check.equal(put, 1, "LIKWID's list given back")
+    local _, picture = render("[" .. table.concat(list, ",") .. "]", {likwid = likwid_with(devices())})
+    check.equal(calls, 1, "LIKWID was asked by us: after the host gave its list back, that reads freed memory")
     local titles = {}
     for title in picture:gmatch("GPU [^\n]+") do titles[#titles + 1] = title end
     check.equal(table.concat(titles, ", "), "GPU 0: A, GPU 1: B, GPU 2: unlisted")
     -- a simulated GPU never takes a real one's number
-    _, picture = render(topology(memories, {pci = "0000:81:00.0", simulated = "true"}), {likwid = likwid})
+    _, picture = render(topology(memories, {pci = "0000:81:00.0", simulated = "true"}), {likwid = likwid_with(devices())})
     has(picture, "GPU 2: G (simulated)")
-    -- a host whose list fails is a host without a list
-    _, picture = render(list[1], {likwid = {getCudaTopology = function() error("no driver") end}})
-    has(picture, "GPU 0: B")
+    -- a list that isn't one is no list
+    for _, odd in ipairs({7, {}, {devices = {7}}, {devices = {{id = "x", pciDom = 0, pciBus = 1, pciDev = 0}}}, {devices = {{id = 3}}}}) do
+        _, picture = render(list[1], {likwid = likwid_with(odd)})
+        has(picture, "GPU 0: B")
+    end
 end)
 
 check.run("sharing by scope, groups and places", function()
