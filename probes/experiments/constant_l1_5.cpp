@@ -51,26 +51,52 @@ Expected<Level> measure_level(Session& session, const SmCache& l1, std::uint64_t
   return level;
 }
 
-// Constants that lie in no cache: behind a long stretch of code where that evicts them, else behind the bank's far
-// half.
-Expected<Estimate> measure_cold(Session& session, std::uint64_t stride, double threshold_cycles) {
-  const std::uint64_t bank = session.info().constant_bytes_per_module;
+struct Cold {
+  Estimate sector;
+  Estimate miss_penalty;
+};
+
+// How constants get out of the cache: the bank's first `near_bytes` by the `far_bytes` behind them, and by code.
+struct Eviction {
+  std::uint64_t near_bytes = 0;
+  std::uint64_t far_bytes = 0;
+  bool by_code = false;
+};
+
+// Constants that no cache of this path holds any more, but the next level does: loaded once, then pushed out by a long
+// stretch of code where code and constants share the cache, else by the far part of the bank.
+Expected<Cold> measure_cold(Session& session, std::uint64_t stride, const Level& level, const Eviction& eviction) {
+  const std::uint64_t near = eviction.near_bytes;
   program::Program p = make_program("constant_l1_5 cold", session.info(), slot_constant);
   p.isolation = Scope::gpu;
-  if (session.info().has_execute) {
+  p.phases.emplace_back(make_walk(path, near, stride, 1));
+  Walk evict = make_walk(path, eviction.far_bytes, stride, 4);
+  evict.first_byte = near;
+  p.phases.emplace_back(evict);
+  if (eviction.by_code) {
     program::Execute code;
     code.code_bytes = session.info().execute_limit_bytes;
     code.laps = 2;
     p.phases.emplace_back(code);
-  } else {
-    Walk evict = make_walk(path, bank * 3 / 4, stride, 4);
-    evict.first_byte = bank / 4;
-    p.phases.emplace_back(evict);
   }
-  p.phases.emplace_back(recorded(make_walk(path, bank / 4, stride, 1), Record::latencies, 1));
+  p.phases.emplace_back(recorded(make_walk(path, near, stride, 1), Record::latencies, 1));
   auto traces = session.run({p});
   if (!traces) return tl::unexpected<Error>(traces.error());
-  return fetch_granularity_of(traces->front().phases.back().latencies, stride, threshold_cycles);
+  const auto& latencies = traces->front().phases.back().latencies;
+  Cold cold;
+  cold.sector = fetch_granularity_of(latencies, stride, level.threshold_cycles);
+  Histogram misses;
+  for (const std::uint32_t cycles : latencies)
+    if (cycles >= level.threshold_cycles) misses = merged(misses, Histogram{{cycles, 1}});
+  if (total(misses) < 8) {
+    cold.miss_penalty = inconclusive("cycles", "miss_latency", "too few constants could be pushed out of the cache");
+    return cold;
+  }
+  const Mode next = lowest_mode(misses);
+  cold.miss_penalty = measured(next.median - level.timed.median, "cycles", "miss_latency", total(misses));
+  cold.miss_penalty.interval =
+      Interval{next.low_quartile - level.timed.median, next.high_quartile - level.timed.median};
+  return cold;
 }
 
 }  // namespace
@@ -96,12 +122,13 @@ Expected<Memory> measure_constant_l1_5(Session& session, const SmCache& l1, doub
   attributes["latency"] = measured(level->latency_cycles, "cycles", "timed_hits", 8 * 3 * l1.capacity_bytes / stride);
   attributes["latency"].interval =
       Interval{level->timed.low_quartile - l1.hit.overhead_cycles, level->timed.high_quartile - l1.hit.overhead_cycles};
-  auto sector = measure_cold(session, stride, level->threshold_cycles);
-  if (!sector) return tl::unexpected<Error>(sector.error());
-  attributes["sector_size"] = *sector;
+  auto cold = measure_cold(session, stride, *level, {bank / 4, bank - bank / 4, session.info().has_execute});
+  if (!cold) return tl::unexpected<Error>(cold.error());
+  const Estimate& sector = attributes["sector_size"] = cold->sector;
+  attributes["miss_penalty"] = cold->miss_penalty;
 
-  const std::uint64_t step = sector->has_value() ? static_cast<std::uint64_t>(*sector->value) : stride;
-  SearchSpec spec{path, stride, 2 * l1.capacity_bytes, bank, level->threshold_cycles, Scope::gpu};
+  const std::uint64_t step = sector.has_value() ? static_cast<std::uint64_t>(*sector.value) : stride;
+  SearchSpec spec{path, step, 2 * l1.capacity_bytes, bank, level->threshold_cycles, Scope::gpu};
   auto bracket = search_by_doubling(session, spec);
   if (!bracket) return tl::unexpected<Error>(bracket.error());
   auto found = narrow(session, spec, *bracket, step);
@@ -109,7 +136,13 @@ Expected<Memory> measure_constant_l1_5(Session& session, const SmCache& l1, doub
   attributes["size"] = to_estimate(*found, "B");
   const bool known = found->verdict == change_point::Verdict::value;
   const auto capacity = known ? static_cast<std::uint64_t>(found->value) : 0;
-  attributes["line_size"] = *sector;  // what one miss brings in is a whole line, as far as can be seen
+  if (known && capacity * 5 / 2 <= bank) {
+    // Just enough constants to push the near ones out of this cache, but not out of the next one.
+    auto gentle = measure_cold(session, stride, *level, {capacity / 2, 2 * capacity, false});
+    if (!gentle) return tl::unexpected<Error>(gentle.error());
+    if (gentle->miss_penalty.has_value()) attributes["miss_penalty"] = gentle->miss_penalty;
+  }
+  attributes["line_size"] = sector;  // what one miss brings in is a whole line, as far as can be seen
   if (known && capacity * 3 / 2 <= bank) {
     auto line = measure_line_size(session, path, capacity, step, level->threshold_cycles);
     if (!line) return tl::unexpected<Error>(line.error());

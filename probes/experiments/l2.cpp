@@ -21,7 +21,7 @@ using program::Walk;
 
 constexpr std::uint64_t mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 << 10;  // fits into every L2 there has been
-constexpr std::uint64_t stride_bytes = 128;
+constexpr std::uint64_t stride_bytes = 128;      // of small footprints
 constexpr double no_limit = 1e9;
 
 struct Search {
@@ -95,38 +95,69 @@ Expected<Estimate> measure_line(Session& session, std::uint64_t capacity_bytes, 
   return line_size_of(misses, sector_bytes);
 }
 
-// The first footprint whose loads leave the near level, by doubling and two sweeps.
-Expected<change_point::Finding> find_onset(Session& session, double threshold_cycles, std::uint64_t stride) {
+// The largest footprint whose loads stay at the near level, between `low` and `high`: one sweep of `rows` footprints.
+Expected<change_point::Finding> find_onset(Session& session, double threshold_cycles, std::uint64_t stride,
+                                           std::uint64_t low, std::uint64_t high, std::size_t rows) {
+  auto curve = l2_curve(session, spaced(low, high, rows), stride);
+  if (!curve) return tl::unexpected<Error>(curve.error());
+  return change_point::find_size(classified(*curve, threshold_cycles, no_limit), session.change_point_options());
+}
+
+struct Bracket {
+  std::uint64_t fits = 0;
+  std::uint64_t overflows = 0;  // 0 where the largest footprint tried still fits
+};
+
+Expected<Bracket> search_by_doubling(Session& session, double threshold_cycles, std::uint64_t stride) {
   const std::uint64_t api = session.info().l2_bytes;
   const std::uint64_t limit = std::min(session.info().largest_buffer_bytes / 2, std::max(4 * api, 256 * mebi));
-  std::uint64_t fits = 0;
-  std::uint64_t overflows = 0;
-  for (std::uint64_t bytes = 2 * small_bytes; bytes <= limit && overflows == 0; bytes *= 2) {
+  Bracket bracket;
+  for (std::uint64_t bytes = 2 * small_bytes; bytes <= limit && bracket.overflows == 0; bytes *= 2) {
     auto rows = l2_curve(session, {bytes}, stride);
     if (!rows) return tl::unexpected<Error>(rows.error());
-    (share_between(rows->front(), threshold_cycles, no_limit) > 0.02 ? overflows : fits) = bytes;
+    (share_between(rows->front(), threshold_cycles, no_limit) > 0.02 ? bracket.overflows : bracket.fits) = bytes;
   }
-  change_point::Finding finding;
-  if (overflows == 0) {
-    finding.verdict = change_point::Verdict::lower_bound;
-    finding.value = static_cast<double>(fits);
-    finding.reason = "the largest footprint tried still fits";
-    return finding;
+  return bracket;
+}
+
+struct Onset {
+  Estimate estimate;
+  Estimate line;
+};
+
+// Doubling and a coarse sweep with a load a sector; that is enough for the line, and with the line two finer sweeps
+// load each line once.
+Expected<Onset> measure_onset(Session& session, double threshold_cycles, std::uint64_t sector_bytes) {
+  Onset onset;
+  onset.line = inconclusive("B", "shifted_stride", "needs the size");
+  auto bracket = search_by_doubling(session, threshold_cycles, sector_bytes);
+  if (!bracket) return tl::unexpected<Error>(bracket.error());
+  if (bracket->overflows == 0) {
+    onset.estimate = measured(static_cast<double>(bracket->fits), "B", "doubling", 0);
+    onset.estimate.status = Status::lower_bound;
+    onset.estimate.note = "the largest footprint tried still fits";
+    return onset;
   }
-  std::uint64_t low = std::max(small_bytes, fits * 3 / 4);
-  std::uint64_t high = overflows;
-  for (int stage = 0; stage < 2; ++stage) {
-    const auto footprints = spaced(low, high, 33);
-    auto rows = l2_curve(session, footprints, stride);
-    if (!rows) return tl::unexpected<Error>(rows.error());
-    finding = change_point::find_size(classified(*rows, threshold_cycles, no_limit), session.change_point_options());
-    if (finding.verdict != change_point::Verdict::value) return finding;
-    const auto found = static_cast<std::uint64_t>(finding.value);
-    const std::uint64_t step = (high - low) / 32;
-    low = found > 3 * step ? found - 3 * step : small_bytes;
-    high = found + 3 * step;
+  const std::uint64_t low = std::max(small_bytes, bracket->fits * 3 / 4);
+  auto finding = find_onset(session, threshold_cycles, sector_bytes, low, bracket->overflows, 17);
+  if (!finding) return tl::unexpected<Error>(finding.error());
+  std::uint64_t step = (bracket->overflows - low) / 16;
+  std::uint64_t stride = sector_bytes;
+  for (int stage = 0; stage < 2 && finding->verdict == change_point::Verdict::value; ++stage) {
+    const auto found = static_cast<std::uint64_t>(finding->value);
+    if (stage == 0) {
+      auto line = measure_line(session, found + step / 2, sector_bytes, threshold_cycles);
+      if (!line) return tl::unexpected<Error>(line.error());
+      onset.line = *line;
+      if (line->has_value()) stride = static_cast<std::uint64_t>(*line->value);
+    }
+    const std::uint64_t from = found > 2 * step + small_bytes ? found - 2 * step : small_bytes;
+    finding = find_onset(session, threshold_cycles, stride, from, found + 2 * step, 25);
+    if (!finding) return tl::unexpected<Error>(finding.error());
+    step = std::max<std::uint64_t>(step / 6, 4096);
   }
-  return finding;
+  onset.estimate = to_estimate(*finding, "B");
+  return onset;
 }
 
 // Past one side's capacity: the far hits' latency, and from where on even far lines come from memory.
@@ -172,7 +203,10 @@ Expected<L2> measure_l2(Session& session) {
   if (!search) return tl::unexpected<Error>(search.error());
   auto cold = cold_latencies(session);
   if (!cold) return tl::unexpected<Error>(cold.error());
-  if (static_cast<double>(cold->front()) < search->threshold_cycles && search->hit_modes.size() == 1) {
+  // A few slow loads (the TLB's first) don't make a cache; one miss in every sector does.
+  const auto slow =
+      std::count_if(cold->begin(), cold->end(), [&](std::uint32_t c) { return c >= search->threshold_cycles; });
+  if (static_cast<std::size_t>(slow) * 100 < cold->size()) {
     set_absent(memory,
                "loads that were never made before are as fast as repeated ones: global loads have no cache behind L1");
     return l2;
@@ -190,19 +224,13 @@ Expected<L2> measure_l2(Session& session) {
   const Estimate& sector = attributes["sector_size"];
   const std::uint64_t sector_bytes = sector.has_value() ? static_cast<std::uint64_t>(*sector.value) : 32;
 
-  auto found = find_onset(session, search->threshold_cycles, stride_bytes);
+  auto found = measure_onset(session, search->threshold_cycles, sector_bytes);
   if (!found) return tl::unexpected<Error>(found.error());
-  Estimate onset = to_estimate(*found, "B");
+  const Estimate& onset = found->estimate;
+  attributes["line_size"] = found->line;
+  const std::uint64_t line_bytes =
+      found->line.has_value() ? static_cast<std::uint64_t>(*found->line.value) : sector_bytes;
   const auto api = static_cast<double>(session.info().l2_bytes);
-  std::uint64_t line_bytes = stride_bytes;
-  if (onset.status == Status::measured) {
-    auto line = measure_line(session, static_cast<std::uint64_t>(*onset.value), sector_bytes, search->threshold_cycles);
-    if (!line) return tl::unexpected<Error>(line.error());
-    attributes["line_size"] = *line;
-    if (line->has_value()) line_bytes = static_cast<std::uint64_t>(*line->value);
-  } else {
-    attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
-  }
   if (api == 0) {
     attributes["size"] = onset;
     l2.capacity_bytes = onset.has_value() ? static_cast<std::uint64_t>(*onset.value) : 0;

@@ -39,16 +39,9 @@ Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::u
 }
 
 change_point::Trace classified(const std::vector<L2Row>& rows, double low_cycles, double high_cycles) {
-  // Two levels far apart: which side a load is on is decided here, not by the engine's mixture.
-  constexpr double hit = 100;
-  constexpr double miss = 1000;
   change_point::Trace trace;
-  for (const L2Row& row : rows) {
-    const std::uint64_t misses = total(between(row.timed, low_cycles, high_cycles));
-    std::vector<double> values(total(row.timed), hit);
-    std::fill_n(values.begin(), misses, miss);
-    trace.rows.push_back({static_cast<double>(row.bytes), std::move(values)});
-  }
+  for (const L2Row& row : rows)
+    trace.rows.push_back({static_cast<double>(row.bytes), classified(row.timed, low_cycles, high_cycles)});
   return trace;
 }
 

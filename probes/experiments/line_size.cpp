@@ -12,7 +12,7 @@ namespace {
 
 using program::Walk;
 
-constexpr double thrashes_from = 0.15;  // share of misses; the fitting pattern has almost none, the other far more
+constexpr double thrashes_from = 0.12;  // share of misses; the fitting pattern has almost none, the other far more
 constexpr std::uint64_t largest_line_bytes = 4096;
 
 }  // namespace
@@ -45,7 +45,7 @@ std::vector<program::Phase> shifted_pattern(const CachePath& path, std::uint64_t
                                             std::uint64_t stride_bytes, std::uint32_t laps, std::uint32_t lanes) {
   // Whole strides of the largest tried, so that the second region starts at a multiple of every stride.
   const std::uint64_t unit = std::max<std::uint64_t>(stride_bytes, 256);
-  const std::uint64_t region = std::max(unit, capacity_bytes * 7 / 10 / unit * unit);
+  const std::uint64_t region = std::max(unit, capacity_bytes * 6 / 10 / unit * unit);
   Walk a = make_walk(path, region, stride_bytes, 1);
   a.lanes = lanes;
   Walk b = a;
@@ -67,7 +67,7 @@ Expected<Estimate> measure_line_size(Session& session, const CachePath& path, st
   for (const std::uint64_t stride : strides) {
     program::Program p =
         make_program(fmt::format("{} line size, stride {}", path.id, stride), session.info(), path.slot);
-    p.phases = shifted_pattern(path, capacity_bytes, stride, 3, 1);
+    p.phases = shifted_pattern(path, capacity_bytes, stride, 4, 1);
     p.phases.emplace_back(recorded(std::get<Walk>(p.phases.front()), program::Record::histogram, 1));
     batch.push_back(std::move(p));
   }

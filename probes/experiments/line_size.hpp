@@ -1,6 +1,7 @@
-// Line size: how many bytes one tag covers. Two regions of 0.7 of the capacity each, walked at stride X, the second
-// shifted by X/2: together they need 1.4 times the capacity as long as X/2 lies within a line, and no more than 0.7
-// from the first X on whose halves are lines of their own. Works for modulo and hashed sets and any replacement.
+// Line size: how many bytes one tag covers. Two regions of 0.6 of the capacity each, walked at stride X, the second
+// shifted by X/2: together they need 1.2 times the capacity as long as X/2 lies within a line, and no more than 0.6
+// from the first X on whose halves are lines of their own. Works for modulo and hashed sets and any replacement: random
+// replacement misses 31 % of the loads at 1.2 times the capacity, and 0.6 leave room for sets that fill unevenly.
 #pragma once
 
 #include <functional>

@@ -13,8 +13,8 @@ namespace {
 
 using program::Record;
 
-constexpr std::array<double, 4> overflows{1.25, 1.5, 2.0, 3.0};  // footprints, times the capacity
-constexpr std::uint32_t warm_laps = 2;
+constexpr std::array<double, 4> overflows{1.25, 1.5, 1.75, 2.0};  // footprints, times the capacity
+constexpr std::uint32_t warm_laps = 1;  // fills every way; replacement then only exchanges lines
 
 }  // namespace
 

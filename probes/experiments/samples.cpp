@@ -67,6 +67,16 @@ std::vector<double> values(std::span<const program::LatencyCount> histogram) {
   return all;
 }
 
+std::vector<double> classified(std::span<const program::LatencyCount> histogram, double low_cycles,
+                               double high_cycles) {
+  constexpr double hit_cycles = 100;
+  constexpr double miss_cycles = 1000;  // far enough that no mixture doubts it
+  std::vector<double> all(total(histogram), hit_cycles);
+  const std::uint64_t misses = total(between(histogram, low_cycles, high_cycles));
+  std::fill_n(all.begin(), misses, miss_cycles);
+  return all;
+}
+
 double median(std::vector<double> numbers) {
   if (numbers.empty()) return 0;
   std::sort(numbers.begin(), numbers.end());

@@ -16,13 +16,14 @@ using program::Record;
 
 constexpr std::uint32_t warm_laps = 3;  // the last of them finds the steady state of LRU and of random replacement
 constexpr std::uint64_t coarse_rows = 48;
+constexpr double no_limit_cycles = 1e9;
 constexpr std::uint64_t loads_wanted = 1024;  // a row, so that small caches give as much evidence as large ones
 
 program::Program footprint_program(const Session& session, const SearchSpec& spec, std::uint64_t bytes) {
   program::Program p = make_program(fmt::format("{} {} B", spec.path.id, bytes), session.info(), spec.path.slot);
   p.isolation = spec.isolation;
-  const program::Walk warm = make_walk(spec.path, bytes, spec.stride_bytes, warm_laps);
-  const auto laps = std::clamp<std::uint64_t>(loads_wanted / program::lap_loads(warm), 2, 16);
+  const program::Walk warm = make_walk(spec.path, bytes, spec.stride_bytes, spec.warm_laps);
+  const auto laps = std::clamp<std::uint64_t>(loads_wanted / program::lap_loads(warm), spec.timed_laps, 16);
   p.phases = {warm, recorded(warm, Record::histogram, static_cast<std::uint32_t>(laps))};
   return p;
 }
@@ -42,12 +43,12 @@ std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) {
 Expected<Bracket> search_by_doubling(Session& session, const SearchSpec& spec) {
   Bracket bracket;
   // Few footprints a launch: a launch takes as long as its largest one.
-  constexpr std::size_t at_once = 4;
+  constexpr std::uint64_t many_until_bytes = 64 << 10;
   std::uint64_t bytes = spec.first_bytes;
   while (bytes <= spec.limit_bytes) {
     program::Batch batch;
     std::vector<std::uint64_t> sizes;
-    for (; bytes <= spec.limit_bytes && sizes.size() < at_once; bytes *= 2) {
+    for (; bytes <= spec.limit_bytes && sizes.size() < (bytes < many_until_bytes ? 4U : 2U); bytes *= 2) {
       sizes.push_back(bytes);
       batch.push_back(footprint_program(session, spec, bytes));
     }
@@ -74,9 +75,14 @@ Expected<Trace> sweep(Session& session, const SearchSpec& spec, std::uint64_t lo
   }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
+  // The thesis's method reads latencies as they are; what a hit takes is known by now, which the default makes use of.
+  const bool raw = session.options().method == Method::thesis;
   Trace trace;
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    trace.rows.push_back({static_cast<double>(sizes[i]), values((*traces)[i].phases.back().histogram)});
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Histogram& histogram = (*traces)[i].phases.back().histogram;
+    trace.rows.push_back({static_cast<double>(sizes[i]),
+                          raw ? values(histogram) : classified(histogram, spec.threshold_cycles, no_limit_cycles)});
+  }
   return trace;
 }
 

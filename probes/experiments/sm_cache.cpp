@@ -64,6 +64,8 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
   SearchSpec spec{path, sector_bytes, tiny_bytes, sweep_limit_bytes / 4, cache.threshold_cycles, Scope::sm};
   if (path.slot == slot_constant) spec.limit_bytes = session.info().constant_bytes_per_module;
   auto& attributes = cache.memory.attributes;
+  spec.warm_laps = 1;
+  spec.timed_laps = 1;
   auto bracket = search_by_doubling(session, spec);
   if (!bracket) return tl::unexpected<Error>(bracket.error());
   if (bracket->overflows_bytes == 0) {
@@ -83,7 +85,7 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
   if (!line) return tl::unexpected<Error>(line.error());
   attributes["line_size"] = *line;
   const std::uint64_t line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : sector_bytes;
-  spec.stride_bytes = line_bytes;
+  spec = SearchSpec{path, line_bytes, tiny_bytes, spec.limit_bytes, cache.threshold_cycles, Scope::sm};
   Bracket near{std::max(tiny_bytes, cache.capacity_bytes * 15 / 16), 0};
   near.overflows_bytes = std::min(spec.limit_bytes, cache.capacity_bytes * 9 / 8 + 4 * line_bytes);
   auto exact = narrow(session, spec, found ? near : *bracket, line_bytes);
