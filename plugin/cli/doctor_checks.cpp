@@ -31,7 +31,7 @@ std::string in_path(const std::string& program) {
   std::string_view rest = path == nullptr ? "" : path;
   while (!rest.empty()) {
     const std::size_t colon = rest.find(':');
-    const std::string candidate = fmt::format("{}/{}", rest.substr(0, colon), program);
+    std::string candidate = fmt::format("{}/{}", rest.substr(0, colon), program);
     if (::access(candidate.c_str(), X_OK) == 0) return candidate;
     rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
   }

@@ -49,6 +49,10 @@ std::string_view remedy(int error_number) {
     case ENOSPC:
     case EDQUOT:
       return "free some space or choose another file system";
+    case EBADF:
+      return "it is closed: open it or name a file";
+    case EPIPE:
+      return "whatever was reading it ended early";
     default:
       return "choose another file";
   }

@@ -80,7 +80,7 @@ TEST(Output, AClosedStdoutIsNoticedAndNoFileTakesItsPlace) {
   launch.stdout_path = "-";
   const Outcome o = run_gputopo(launch);
   EXPECT_EQ(o.exit_code, 1);
-  EXPECT_THAT(o.err, HasSubstr("can't write standard output"));
+  EXPECT_THAT(o.err, HasSubstr("can't write standard output: Bad file descriptor; it is closed"));
   EXPECT_EQ(contents(folder / "in.json"), before);
 }
 
