@@ -2,6 +2,7 @@
 package.path = ROOT .. "/tests/likwid/?.lua;" .. package.path
 local check = require("check")
 local host = require("host")
+host.needs(STOCK)
 
 local fixture = ROOT .. "/tests/likwid/fixtures/h200.json"
 local fake = ROOT .. "/tests/likwid/fake_gputopo"

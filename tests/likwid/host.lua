@@ -23,6 +23,15 @@ function host.steady(text)
     return (text:gsub("(<%l+memory>)[^<]*", "%1some"))
 end
 
+-- Ends the test as skipped where the installed LIKWID itself doesn't run (it refuses processors it doesn't know).
+function host.needs(script)
+    local output, status = host.run(script, "", {})
+    if status ~= 0 then
+        io.stderr:write(string.format("skipped: %s fails here by itself: %s\n", script, output))
+        os.exit(77)
+    end
+end
+
 -- What `patched` has beyond `stock`, both lists of lines: the section and the boxes. Everything else must be equal.
 function host.additions(stock, patched)
     local function starts_graphic(lines)

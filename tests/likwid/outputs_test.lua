@@ -4,6 +4,7 @@
 package.path = ROOT .. "/tests/likwid/?.lua;" .. ROOT .. "/plugin/likwid/?.lua;" .. package.path
 local check = require("check")
 local host = require("host")
+host.needs(STOCK)
 local json = require("likwid_gputopo").internal
 
 local fixtures = ROOT .. "/tests/likwid/fixtures/"

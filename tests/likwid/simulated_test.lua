@@ -3,6 +3,7 @@
 package.path = ROOT .. "/tests/likwid/?.lua;" .. ROOT .. "/plugin/likwid/?.lua;" .. package.path
 local check = require("check")
 local host = require("host")
+host.needs(STOCK)
 local json = require("likwid_gputopo").internal
 
 -- No gputopo on PATH: the one in the copy's own folder is found.
