@@ -136,9 +136,10 @@ Expected<Memory> measure_constant_l1_5(Session& session, const SmCache& l1, doub
   attributes["size"] = to_estimate(*found, "B");
   const bool known = found->verdict == change_point::Verdict::value;
   const auto capacity = known ? static_cast<std::uint64_t>(found->value) : 0;
-  if (known && capacity * 5 / 2 <= bank) {
+  if (known && capacity * 7 / 4 <= bank) {
     // Just enough constants to push the near ones out of this cache, but not out of the next one.
-    auto gentle = measure_cold(session, stride, *level, {capacity / 2, 2 * capacity, false});
+    auto gentle =
+        measure_cold(session, stride, *level, {capacity / 4, std::min(2 * capacity, bank - capacity / 4), false});
     if (!gentle) return tl::unexpected<Error>(gentle.error());
     if (gentle->miss_penalty.has_value()) attributes["miss_penalty"] = gentle->miss_penalty;
   }

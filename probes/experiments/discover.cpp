@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <optional>
 
@@ -15,6 +16,7 @@
 #include "experiments/l2.hpp"
 #include "experiments/session.hpp"
 #include "experiments/shared.hpp"
+#include "experiments/sharing.hpp"
 #include "experiments/sm_cache.hpp"
 
 namespace gputopo::experiments {
@@ -89,7 +91,7 @@ class Discovery {
       if (!needed(id)) continue;
       if (auto ok = step(provenance, id, [&, m = measure] { return (this->*m)(); }); !ok) return ok;
     }
-    return {};
+    return step(provenance, "sharing", [&] { return sharing(); });
   }
 
   // An id is measured if it is asked for, or if one that is asked for builds on it.
@@ -137,6 +139,42 @@ class Discovery {
   Expected<void> shared() { return keep(measure_shared(session_)); }
   Expected<void> device_memory() {
     return keep(measure_device_memory(session_, l2_ ? l2_->capacity_bytes : session_.info().l2_bytes));
+  }
+
+  // Caches that evict each other are one: each takes the name of the first of its kind.
+  Expected<void> sharing() {
+    std::vector<std::pair<CachePath, SmCache*>> present;
+    for (const auto& [path, cache] : {std::pair{l1_path, &l1_}, std::pair{texture_path, &texture_},
+                                      std::pair{read_only_path, &read_only_}, std::pair{constant_path, &constant_l1_}})
+      if (*cache && (*cache)->present && (*cache)->capacity_bytes != 0) present.emplace_back(path, &**cache);
+    for (std::size_t i = 0; i < present.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const Sharer a{present[j].first, present[j].second};
+        const Sharer b{present[i].first, present[i].second};
+        if (a.cache->memory.physical_cache != a.cache->memory.id) continue;
+        auto verdict = test_sharing(session_, a, b);
+        if (!verdict) return tl::unexpected<Error>(verdict.error());
+        if (*verdict != Sharing::same) continue;
+        present[i].second->memory.physical_cache = a.cache->memory.physical_cache;
+        if (auto ok = refine_by_displacement(a, b, *present[i].second); !ok) return ok;
+        break;
+      }
+    }
+    return {};
+  }
+
+  // Texture lines can't be probed, but they push out global lines, which can.
+  Expected<void> refine_by_displacement(const Sharer& global, const Sharer& other, SmCache& cache) {
+    const bool probes = session_.info().has_no_allocate && options_.method == Method::standard;
+    const Estimate* line = cache.memory.find("line_size");
+    if (!probes || global.path.id != "l1" || other.path.id != "texture" || line == nullptr || !line->has_value())
+      return {};
+    auto exact = measure_displacement(session_, global, other, static_cast<std::uint64_t>(*line->value));
+    if (!exact) return tl::unexpected<Error>(exact.error());
+    if (!*exact) return {};
+    Estimate& size = cache.memory.attributes["size"];
+    if (size.has_value() && std::fabs(*size.value - *(*exact)->value) <= 0.02 * *size.value) size = **exact;
+    return {};
   }
 
   static Expected<SmCache> absent(const CachePath& path, std::string_view why) {

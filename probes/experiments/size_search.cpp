@@ -16,6 +16,7 @@ using program::Record;
 
 constexpr std::uint32_t warm_laps = 3;  // the last of them finds the steady state of LRU and of random replacement
 constexpr std::uint64_t coarse_rows = 48;
+constexpr std::size_t final_replicates = 4;
 constexpr double no_limit_cycles = 1e9;
 constexpr std::uint64_t loads_wanted = 1024;  // a row, so that small caches give as much evidence as large ones
 
@@ -66,12 +67,12 @@ Expected<Bracket> search_by_doubling(Session& session, const SearchSpec& spec) {
 }
 
 Expected<Trace> sweep(Session& session, const SearchSpec& spec, std::uint64_t low_bytes, std::uint64_t high_bytes,
-                      std::uint64_t step_bytes) {
+                      std::uint64_t step_bytes, std::size_t replicates) {
   program::Batch batch;
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t bytes = low_bytes; bytes <= high_bytes; bytes += step_bytes) {
     sizes.push_back(bytes);
-    batch.push_back(footprint_program(session, spec, bytes));
+    batch.insert(batch.end(), replicates, footprint_program(session, spec, bytes));
   }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
@@ -79,7 +80,13 @@ Expected<Trace> sweep(Session& session, const SearchSpec& spec, std::uint64_t lo
   const bool raw = session.options().method == Method::thesis;
   Trace trace;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const Histogram& histogram = (*traces)[i].phases.back().histogram;
+    const auto first = traces->begin() + static_cast<std::ptrdiff_t>(i * replicates);
+    const auto misses = [&](const program::ProgramTrace& t) {
+      return count_from(t.phases.back().histogram, spec.threshold_cycles);
+    };
+    const auto quietest = std::min_element(first, first + static_cast<std::ptrdiff_t>(replicates),
+                                           [&](const auto& a, const auto& b) { return misses(a) < misses(b); });
+    const Histogram& histogram = quietest->phases.back().histogram;
     trace.rows.push_back({static_cast<double>(sizes[i]),
                           raw ? values(histogram) : classified(histogram, spec.threshold_cycles, no_limit_cycles)});
   }
@@ -97,7 +104,7 @@ Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket
   constexpr int stages_at_most = 8;
   for (int stage = 0; stage < stages_at_most; ++stage) {
     const std::uint64_t step = round_down((high - low) / coarse_rows, unit);
-    auto trace = sweep(session, spec, low, high, step);
+    auto trace = sweep(session, spec, low, high, step, step == unit ? final_replicates : 1);
     if (!trace) return tl::unexpected<Error>(trace.error());
     finding = change_point::find_size(*trace, session.change_point_options());
     const std::uint64_t last = low + (high - low) / step * step;

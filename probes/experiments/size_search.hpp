@@ -16,7 +16,7 @@ struct SearchSpec {
   double threshold_cycles = 0;          ///< a load that takes this long missed
   Scope isolation = Scope::sm;
   std::uint32_t warm_laps = 3;   ///< the last of them finds the steady state of LRU and of random replacement
-  std::uint32_t timed_laps = 2;  ///< at least; small footprints get more, for equal evidence
+  std::uint32_t timed_laps = 1;  ///< at least; small footprints get more, for equal evidence
 };
 
 /// Powers of two between which the cache overflows. `overflows_bytes` is 0 where even the limit fits.
@@ -28,9 +28,10 @@ struct Bracket {
 /// Doubles the footprint until it misses.
 Expected<Bracket> search_by_doubling(Session& session, const SearchSpec& spec);
 
-/// Warm laps and one recorded histogram for every footprint from `low` to `high`, a row each.
+/// Warm laps and one recorded histogram for every footprint from `low` to `high`, a row each. Of several `replicates`
+/// of a row the one with the fewest misses counts: disturbances only ever add misses, a full cache misses every time.
 Expected<change_point::Trace> sweep(Session& session, const SearchSpec& spec, std::uint64_t low_bytes,
-                                    std::uint64_t high_bytes, std::uint64_t step_bytes);
+                                    std::uint64_t high_bytes, std::uint64_t step_bytes, std::size_t replicates = 1);
 
 /// Narrows a bracket down to steps of `resolution_bytes` by sweeps that the change-point engine reads.
 Expected<change_point::Finding> narrow(Session& session, const SearchSpec& spec, const Bracket& bracket,

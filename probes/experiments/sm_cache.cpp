@@ -65,7 +65,7 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
   if (path.slot == slot_constant) spec.limit_bytes = session.info().constant_bytes_per_module;
   auto& attributes = cache.memory.attributes;
   spec.warm_laps = 1;
-  spec.timed_laps = 1;
+
   auto bracket = search_by_doubling(session, spec);
   if (!bracket) return tl::unexpected<Error>(bracket.error());
   if (bracket->overflows_bytes == 0) {
