@@ -65,9 +65,11 @@ check.that(models > 0, "no modelled GPUs")
 
 check.run("the documentation shows what is printed", function()
     local text = host.run(PATCHED, "-g", {path, "GPUTOPO_SIMULATE=h200"})
-    local document = check.read(ROOT .. "/docs/likwid.md")
     local picture = text:match("\n(GPU 0: .*)\n$")
-    check.that(document:find("```\n" .. picture .. "\n```", 1, true), "docs/likwid.md has another picture than\n" .. picture)
+    for _, name in ipairs({"/README.md", "/docs/likwid.md"}) do
+        check.that(check.read(ROOT .. name):find("```\n" .. picture .. "\n```", 1, true), name .. " has another picture than\n" .. picture)
+    end
+    local document = check.read(ROOT .. "/docs/likwid.md")
     for line in text:match("\nMemory  .-\n%-%-%-"):gmatch("[^\n]+") do
         check.that(document:find("\n" .. line, 1, true), "docs/likwid.md doesn't have: " .. line)
     end
