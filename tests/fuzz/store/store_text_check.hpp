@@ -1,0 +1,12 @@
+// What must hold for any bytes that somebody leaves in a store's file.
+#pragma once
+
+#include <string_view>
+
+namespace gputopo {
+
+/// Reads the text as a stored topology of the GPU and driver that it names itself, and where it is accepted puts it
+/// into an hwloc topology as the component does. Aborts where hwloc's own checks fail.
+void check_store_text(std::string_view text);
+
+}  // namespace gputopo
