@@ -3,6 +3,7 @@
 
 #include "change_point/latency_histogram.hpp"
 #include "change_point/reduction.hpp"
+#include "change_point/robust.hpp"
 #include "change_point/significance.hpp"
 #include "change_point/size_methods.hpp"
 #include "change_point/split_test.hpp"
@@ -12,30 +13,6 @@ namespace gputopo::change_point {
 namespace {
 
 constexpr std::string_view rise_method = "geometric_rise";
-
-double quantile(const std::vector<Bin>& bins, double share) {
-  double total = 0;
-  for (const Bin& bin : bins) {
-    total += static_cast<double>(bin.count);
-  }
-  double below = 0;
-  for (const Bin& bin : bins) {
-    below += static_cast<double>(bin.count);
-    if (below >= share * total) {
-      return bin.value;
-    }
-  }
-  return bins.empty() ? 0 : bins.back().value;
-}
-
-double median(std::vector<double> values) {
-  const std::size_t half = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half), values.end());
-  if (values.size() % 2 == 1) {
-    return values[half];
-  }
-  return 0.5 * (values[half] + *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half)));
-}
 
 }  // namespace
 

@@ -46,7 +46,7 @@ double SegmentCost::operator()(std::size_t begin, std::size_t end) const {
   if (cost_ != Cost::normal) {
     return around_mean;
   }
-  return count * (std::log(std::max(around_mean / count, variance_floor)) + std::log(2 * std::numbers::pi) + 1);
+  return count * (std::log(around_mean / count + variance_floor) + std::log(2 * std::numbers::pi) + 1);
 }
 
 std::optional<Split> best_split(const SegmentCost& cost) {

@@ -24,7 +24,7 @@ class SegmentCost {
   SegmentCost(std::span<const double> series, Cost cost);
 
   /// Cost of [begin, end), begin < end. L2 and rank: sum of squares around the mean. Normal: minus twice the maximised
-  /// log-likelihood, n (log variance + log 2 pi + 1), the variance at least `variance_floor`.
+  /// log-likelihood, n (log(variance + `variance_floor`) + log 2 pi + 1).
   double operator()(std::size_t begin, std::size_t end) const;
 
   /// Mean of [begin, end) in the series' unit (of the ranks, for rank).
@@ -36,7 +36,8 @@ class SegmentCost {
   std::size_t shortest() const { return cost_ == Cost::normal ? 2 : 1; }
   std::size_t size() const { return sums_.size() - 1; }
 
-  /// Keeps a segment without any spread from being infinitely likely.
+  /// Keeps a segment without any spread from being infinitely likely. Added, not a lower limit: so splitting never
+  /// raises the cost, which PELT's pruning rests on.
   static constexpr double variance_floor = 1e-8;
 
  private:

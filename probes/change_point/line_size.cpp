@@ -1,0 +1,208 @@
+#include "change_point/line_size.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "change_point/separation.hpp"
+#include "change_point/significance.hpp"
+#include "change_point/trace_check.hpp"
+
+namespace gputopo::change_point {
+namespace {
+
+constexpr const char* method = "stride_onset";
+
+// Share of misses by footprint, of one stride.
+struct Curve {
+  double stride = 0;
+  std::vector<Observation> rows;
+};
+
+struct Overflow {
+  std::vector<Curve> curves;  // ascending stride
+  double capacity = 0;        // the last footprint that fits, for the densest walk
+  double p_value = 1;
+};
+
+// How a stride's share of misses relates to that of a walk that touches every line: around 1 where it touches every
+// line as well (the next shorter stride is compared with; fewer misses where a miss brings neighbours in), around 0
+// where it touches too few, either where it uses a part of the sets.
+double normal_density(double ratio, double mean, double deviation) {
+  const double z = (ratio - mean) / deviation;
+  return std::exp(-0.5 * z * z) / deviation;
+}
+double dense_density(double ratio) {
+  return normal_density(std::min(ratio, 1.0), 1, 0.35);
+}
+double sparse_density(double ratio) {
+  return normal_density(ratio, 0.05, 0.15);
+}
+// A part of the sets can't miss on a larger share of its loads than all of them: a share that grows with the stride
+// tells that two loads of the shorter one went to the same line.
+double aliased_density(double ratio) {
+  const double shortfall = ratio < 1 ? ratio : 1 + 0.35 / 0.15 * (ratio - 1);  // steeper above 1
+  return 0.5 * normal_density(shortfall, 1, 0.35) + 0.5 * sparse_density(ratio);
+}
+constexpr double least_density = 0.003;  // one stride alone can't rule a line size out
+
+bool is_power_of_two_multiple(double stride, double line) {
+  const double ratio = stride / line;
+  int exponent = 0;
+  return ratio >= 2 && std::frexp(ratio, &exponent) == 0.5;
+}
+
+// The separation of all loads of all strides into hits and misses, by the strides' own onsets.
+std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, const Options& options, std::string& reason) {
+  // The shortest strides touch every line; the first whose sweep shows capacity misses sets the scale.
+  for (const StrideSweep& reference : sweeps) {
+    if (!why_unusable(reference.trace, 3).empty()) {
+      continue;
+    }
+    const auto candidates = separations(reference.trace);
+    if (!capacity_separation(candidates, options.level)) {
+      continue;
+    }
+    // Shares are compared far into the rise, so the sharpest change serves best, wherever its onset.
+    const Separation& separation = *std::max_element(
+        candidates.begin(), candidates.end(),
+        [](const Separation& a, const Separation& b) { return a.profile.statistic() < b.profile.statistic(); });
+    const Observation& first = separation.rows.front();
+    if (first.sum > 0.02 * first.weight + 2.5) {
+      reason = "the smallest footprint already overflows at a stride of " +
+               std::to_string(std::llround(reference.stride_bytes)) + " bytes; sweep smaller footprints";
+      return std::nullopt;
+    }
+    Overflow result;
+    result.capacity = separation.rows[separation.profile.last_before].control;
+    result.p_value = std::min(1.0, chi_squared_tail(separation.profile.statistic()) *
+                                       static_cast<double>(separation.rows.size() * candidates.size()));
+    for (const StrideSweep& sweep : sweeps) {
+      Curve curve{sweep.stride_bytes, {}};
+      for (const Row& row : sweep.trace.rows) {
+        Observation observation{row.control, static_cast<double>(row.values.size()), 0};
+        for (const double value : row.values) {
+          observation.sum += static_cast<double>(value >= separation.boundary.threshold_cycles);
+        }
+        curve.rows.push_back(observation);
+      }
+      result.curves.push_back(std::move(curve));
+    }
+    return result;
+  }
+  reason = "no footprint overflows at any stride; sweep larger footprints";
+  return std::nullopt;
+}
+
+// Share of misses over footprints in (from, to], the first row past `from` always among them. The k-th row counts 1/k:
+// the nearer the onset, the more a walk that touches fewer lines stands out. Nothing where no row lies past `from`.
+std::optional<double> share_of_misses(const Curve& curve, double from, double to) {
+  double shares = 0;
+  double weights = 0;
+  int rank = 0;
+  for (const Observation& row : curve.rows) {
+    if (row.control > from && (rank == 0 || row.control <= to)) {
+      ++rank;
+      shares += row.sum / row.weight / rank;
+      weights += 1.0 / rank;
+    }
+  }
+  return rank > 0 ? std::optional<double>(shares / weights) : std::nullopt;
+}
+
+// Log-likelihood of the line being as long as the stride of curve `line`.
+double log_likelihood_of(std::size_t line, const Overflow& data) {
+  const double line_bytes = data.curves[line].stride;
+  double total = 0;
+  for (std::size_t i = 1; i < data.curves.size(); ++i) {
+    const Curve& curve = data.curves[i];
+    const bool dense = i <= line;
+    const Curve& reference = data.curves[dense ? i - 1 : line];
+    const double to = data.capacity * curve.stride / reference.stride;
+    const auto share = share_of_misses(curve, data.capacity, to);
+    const auto reference_share = share_of_misses(reference, data.capacity, to);
+    if (!share || !reference_share) {
+      continue;
+    }
+    // Where the reference hardly misses there is nothing to compare: as likely as a stride that fits well.
+    const double ratio = *reference_share > 0.01 ? *share / *reference_share : (*share > 0.02 ? 1e9 : 0);
+    double density = dense ? dense_density(ratio) : sparse_density(ratio);
+    if (!dense && is_power_of_two_multiple(curve.stride, line_bytes)) {
+      density = aliased_density(ratio);
+    }
+    total += std::log(std::max(density, least_density));
+  }
+  return total;
+}
+
+}  // namespace
+
+Finding find_line_size(std::span<const StrideSweep> sweeps, const Options& options) {
+  std::vector<StrideSweep> sorted;
+  std::uint64_t samples = 0;
+  for (const StrideSweep& sweep : sweeps) {
+    Trace trace = tidied(sweep.trace);
+    if (sweep.stride_bytes > 0 && why_unusable(trace, 1).empty()) {
+      sorted.push_back({sweep.stride_bytes, std::move(trace)});
+    }
+  }
+  std::sort(sorted.begin(), sorted.end(),
+            [](const StrideSweep& a, const StrideSweep& b) { return a.stride_bytes < b.stride_bytes; });
+  for (const StrideSweep& sweep : sorted) {
+    for (const Row& row : sweep.trace.rows) {
+      samples += row.values.size();
+    }
+  }
+  if (sorted.size() < 2) {
+    return inconclusive("at least two strides with usable rows are needed", method);
+  }
+  std::string reason;
+  const auto data = overflow(sorted, options, reason);
+  if (!data) {
+    return inconclusive(std::move(reason), method);
+  }
+
+  std::vector<double> log_likelihoods;
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    log_likelihoods.push_back(log_likelihood_of(i, *data));
+    if (log_likelihoods[i] > log_likelihoods[best]) {
+      best = i;
+    }
+  }
+  double total = 0;
+  for (const double value : log_likelihoods) {
+    total += std::exp(value - log_likelihoods[best]);
+  }
+  Finding finding;
+  finding.method = method;
+  finding.samples = samples;
+  finding.p_value = data->p_value;
+  finding.value = sorted[best].stride_bytes;
+  finding.low = finding.value;
+  finding.high = finding.value;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (std::exp(log_likelihoods[i] - log_likelihoods[best]) / total >= 0.05) {
+      finding.low = std::min(finding.low, sorted[i].stride_bytes);
+      finding.high = std::max(finding.high, sorted[i].stride_bytes);
+    }
+  }
+  finding.confidence = (1 - finding.p_value) / total;
+  if (best + 1 == sorted.size()) {
+    finding.verdict = Verdict::lower_bound;
+    finding.high = HUGE_VAL;
+    finding.reason = "even the longest stride misses like the shorter ones: the line is at least that long";
+  } else if (best == 0) {
+    finding.verdict = Verdict::upper_bound;
+    finding.low = 0;
+    finding.reason = "only the shortest stride touches every line: the line is at most that long";
+  } else if (finding.confidence < 0.5) {
+    finding.verdict = Verdict::inconclusive;
+    finding.reason = "several line sizes explain the strides about as well";
+  } else {
+    finding.verdict = Verdict::value;
+  }
+  return finding;
+}
+
+}  // namespace gputopo::change_point

@@ -1,0 +1,22 @@
+// Statistics that a few wild values can't move.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "change_point/finding.hpp"
+#include "change_point/latency_histogram.hpp"
+#include "change_point/onset.hpp"
+
+namespace gputopo::change_point {
+
+/// The middle value, or the mean of the middle two. 0 for no values.
+double median(std::vector<double> values);
+
+/// The smallest bin value that at least `share` of all counts don't exceed. 0 for no bins.
+double quantile(std::span<const Bin> bins, double share);
+
+/// Sum of the latencies of every row, each clipped at the 99.5 % quantile of all.
+std::vector<Observation> clipped_sums(const Trace& trace);
+
+}  // namespace gputopo::change_point
