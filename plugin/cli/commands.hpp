@@ -13,5 +13,6 @@ void add_devices_command(CLI::App& app, Context& context);
 void add_models_command(CLI::App& app, Context& context);
 void add_export_command(CLI::App& app, Context& context);
 void add_doctor_command(CLI::App& app, Context& context);
+void add_analyze_command(CLI::App& app, Context& context);
 
 }  // namespace gputopo::cli

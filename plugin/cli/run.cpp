@@ -43,6 +43,7 @@ void add_commands(CLI::App& app, Context& context) {
   add_discover_command(app, context);
 #endif
   add_show_command(app, context);
+  add_analyze_command(app, context);
   add_devices_command(app, context);
   add_models_command(app, context);
   add_export_command(app, context);

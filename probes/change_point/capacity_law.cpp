@@ -47,7 +47,6 @@ double saturation_of(const std::vector<std::size_t>& gaps) {
 
 CapacityLaw capacity_law(const Trace& trace, std::span<const Observation> rows, double threshold_cycles) {
   CapacityLaw law;
-  law.saturation = saturation_of(miss_gaps(trace, threshold_cycles));
   const Observation& first = rows.front();
   const Observation& last = rows.back();
   const double loads_a_byte = (last.weight - first.weight) / (last.control - first.control);
@@ -64,6 +63,7 @@ CapacityLaw capacity_law(const Trace& trace, std::span<const Observation> rows, 
   const double tolerated = std::max(1.0, 0.05 * first.weight);
   law.whole_laps = fewest_dropped > -0.5 && most_dropped <= tolerated && most_dropped - fewest_dropped < 1.5;
   if (law.whole_laps) {
+    law.saturation = saturation_of(miss_gaps(trace, threshold_cycles));
     law.missing_loads = std::max(0.0, most_dropped);
     law.bytes_a_load = 1 / loads_a_byte;
   }

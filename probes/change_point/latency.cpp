@@ -14,8 +14,8 @@ Finding find_latency(const Trace& trace, const Options& /*options*/) {
   std::vector<double> values;
   for (const Row& row : trace.rows) {
     for (const double value : row.values) {
-      if (!(value >= 0) || std::isinf(value)) {
-        return inconclusive("a value is not a finite, non-negative latency", method);
+      if (!(value >= 0 && value <= largest_latency_cycles)) {
+        return inconclusive("a value is not a latency from 0 to 1e12 cycles", method);
       }
       values.push_back(value);
     }

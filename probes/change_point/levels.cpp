@@ -17,11 +17,10 @@ Levels find_levels(const Trace& trace, const Options& /*options*/, std::size_t s
   if (!result.reason.empty()) {
     return result;
   }
-  const std::vector<Observation> sums = clipped_sums(rows);
   std::vector<double> means;
-  means.reserve(sums.size());
-  for (const Observation& row : sums) {
-    means.push_back(row.sum / row.weight);
+  means.reserve(rows.rows.size());
+  for (const Row& row : rows.rows) {
+    means.push_back(trimmed_mean(row.values, 0.05));
   }
   std::vector<double> squares;
   for (std::size_t i = 1; i < means.size(); ++i) {

@@ -14,7 +14,7 @@ namespace gputopo::change_point {
 struct Level {
   double first_control = 0;
   double last_control = 0;
-  double cycles = 0;  ///< mean over the loads of its rows, isolated slow loads clipped
+  double cycles = 0;  ///< mean over its rows of their trimmed means
   std::size_t rows = 0;
 };
 
@@ -24,10 +24,11 @@ struct Levels {
   std::string reason;         ///< why there are none
 };
 
-/// PELT with L2 cost on the means of rows, weighted alike. Penalty: Schwarz's criterion, 2 s^2 log T, with the noise
-/// s^2 from differences between neighbouring rows (their median square, which the changes themselves can't move).
-/// Levels of fewer than `shortest` rows don't exist; neighbouring levels less than a cycle or 1 % apart are one. A
-/// gradual rise (a cache that overflows row by row) comes out as a staircase: sizes are find_size's business.
+/// PELT with L2 cost on the rows' means, each without its fastest and slowest 5 % of loads. Penalty: Schwarz's
+/// criterion, 2 s^2 log T, with the noise s^2 from differences between neighbouring rows (their median square, which
+/// the changes themselves can't move). Levels of fewer than `shortest` rows don't exist; neighbouring levels less than
+/// a cycle or 1 % apart are one. A gradual rise (a cache that overflows row by row) comes out as a staircase: sizes are
+/// find_size's business.
 Levels find_levels(const Trace& trace, const Options& options, std::size_t shortest = 3);
 
 }  // namespace gputopo::change_point

@@ -86,6 +86,13 @@ std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, const O
         }
         curve.rows.push_back(observation);
       }
+      // A walk that touches every line and misses from its first footprint on: the sweep begins too late for it.
+      if (sweep.stride_bytes < reference.stride_bytes &&
+          curve.rows.front().sum > 0.02 * curve.rows.front().weight + 2.5) {
+        reason = "the smallest footprint already overflows at a stride of " +
+                 std::to_string(std::llround(sweep.stride_bytes)) + " bytes; sweep smaller footprints";
+        return std::nullopt;
+      }
       result.curves.push_back(std::move(curve));
     }
     return result;

@@ -1,6 +1,8 @@
 #include "change_point/robust.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
 
 namespace gputopo::change_point {
 
@@ -31,18 +33,14 @@ double quantile(std::span<const Bin> bins, double share) {
   return bins.empty() ? 0 : bins.back().value;
 }
 
-std::vector<Observation> clipped_sums(const Trace& trace) {
-  const double clip = quantile(latency_histogram(trace, 4096), 0.995);
-  std::vector<Observation> rows;
-  rows.reserve(trace.rows.size());
-  for (const Row& row : trace.rows) {
-    Observation observation{row.control, static_cast<double>(row.values.size()), 0};
-    for (const double value : row.values) {
-      observation.sum += std::min(value, clip);
-    }
-    rows.push_back(observation);
+double trimmed_mean(std::vector<double> values, double share) {
+  if (values.empty()) {
+    return 0;
   }
-  return rows;
+  const auto dropped = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size()));
+  std::sort(values.begin(), values.end());
+  const double sum = std::accumulate(values.begin() + dropped, values.end() - dropped, 0.0);
+  return sum / static_cast<double>(static_cast<std::ptrdiff_t>(values.size()) - 2 * dropped);
 }
 
 }  // namespace gputopo::change_point

@@ -4,9 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "change_point/finding.hpp"
 #include "change_point/latency_histogram.hpp"
-#include "change_point/onset.hpp"
 
 namespace gputopo::change_point {
 
@@ -16,7 +14,7 @@ double median(std::vector<double> values);
 /// The smallest bin value that at least `share` of all counts don't exceed. 0 for no bins.
 double quantile(std::span<const Bin> bins, double share);
 
-/// Sum of the latencies of every row, each clipped at the 99.5 % quantile of all.
-std::vector<Observation> clipped_sums(const Trace& trace);
+/// Mean without the `share` smallest and the `share` largest values (rounded down, never all). 0 for no values.
+double trimmed_mean(std::vector<double> values, double share);
 
 }  // namespace gputopo::change_point

@@ -39,7 +39,8 @@ bool misses_from_the_start(const Evidence& evidence) {
   if (tolerable) {
     return false;
   }
-  if (evidence.profile.last_before == 0) {
+  constexpr std::size_t shortest_plateau = 5;
+  if (evidence.profile.last_before + 1 < shortest_plateau) {
     return true;
   }
   const double top = std::max(evidence.profile.top_level, 1e-9);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace gputopo::change_point {
@@ -13,16 +12,16 @@ std::string why_unusable(const Trace& trace, std::size_t min_rows) {
            " are needed";
   }
   for (const Row& row : trace.rows) {
-    if (!(row.control > 0) || !std::isfinite(row.control)) {
-      return "a row's control value is not a positive number";
+    if (!(row.control >= smallest_control && row.control <= largest_control)) {
+      return "a row's control value is not a positive number up to 1e18";
     }
     bool usable = !row.values.empty();
     for (const double value : row.values) {
-      usable = usable && value >= 0 && value <= std::numeric_limits<double>::max();
+      usable = usable && value >= 0 && value <= largest_latency_cycles;
     }
     if (!usable) {
-      return "the row at " + std::to_string(std::llround(std::min(row.control, 1e18))) +
-             " has no values or one that is not a finite, non-negative latency";
+      return "the row at " + std::to_string(std::llround(row.control)) +
+             " has no values or one that is not a latency from 0 to 1e12 cycles";
     }
   }
   return {};

@@ -7,8 +7,13 @@
 
 namespace gputopo::change_point {
 
-/// Empty if the trace can be used as it is: at least `min_rows` rows, each with a value; controls positive, finite and
-/// strictly ascending; values finite and not negative. Else one sentence.
+/// What a clock of cycles and a memory in bytes can't exceed; sums of squares of such values stay finite.
+inline constexpr double largest_latency_cycles = 1e12;
+inline constexpr double smallest_control = 1e-9;
+inline constexpr double largest_control = 1e18;
+
+/// Empty if the trace can be used as it is: at least `min_rows` rows, each with a value; controls within the
+/// limits above, values not negative and at most `largest_latency_cycles`. Else one sentence.
 std::string why_unusable(const Trace& trace, std::size_t min_rows);
 
 /// Rows sorted by control, rows of equal control joined (the laps of one size), rows without values dropped.

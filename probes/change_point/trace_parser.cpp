@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "change_point/trace_check.hpp"
+
 namespace gputopo::change_point {
 namespace {
 
@@ -71,13 +73,16 @@ void TraceParser::take_value(double value) {
   }
   const std::size_t leading = static_cast<std::size_t>(columns_);
   if (fields_ < leading) {
-    if (!(value > 0)) {
-      return fail("a size or stride must be positive");
+    if (!(value >= smallest_control && value <= largest_control)) {
+      return fail("a size or stride must be positive and at most 1e18");
     }
     leading_[fields_] = value;
   } else {
     if (value < 0) {
       return fail("a latency is negative");
+    }
+    if (value > largest_latency_cycles) {
+      return fail("a latency is over 1e12 cycles");
     }
     if (++values_ > limits_.values) {
       return fail("more than " + std::to_string(limits_.values) + " latencies; split the file");

@@ -1,0 +1,115 @@
+#include "trace_parser_check.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "change_point/fetch_granularity.hpp"
+#include "change_point/latency.hpp"
+#include "change_point/line_size.hpp"
+#include "change_point/trace_parser.hpp"
+
+namespace gputopo::change_point::testing {
+namespace {
+
+void require(bool holds) {
+  if (!holds) {
+    std::abort();
+  }
+}
+
+struct Answer {
+  std::optional<ParseError> error;
+  Trace trace;
+  std::vector<StrideSweep> sweeps;
+};
+
+Answer parse(std::string_view text, Columns columns, std::size_t piece) {
+  TraceParser parser(columns);
+  for (std::size_t at = 0; at < text.size(); at += piece) {
+    if (parser.feed(text.substr(at, piece))) {
+      break;
+    }
+  }
+  Answer answer;
+  answer.error = parser.finish();
+  if (!answer.error && columns == Columns::stride_and_size) {
+    answer.sweeps = parser.take_sweeps();
+  } else if (!answer.error) {
+    answer.trace = parser.take_trace();
+  }
+  return answer;
+}
+
+void check_error(const ParseError& error) {
+  require(error.line >= 1 && !error.reason.empty() && error.reason.size() < 200);
+  for (const char c : error.reason) {
+    require(c >= ' ' && c < '\x7f');
+  }
+}
+
+void check_trace(const Trace& trace) {
+  for (const Row& row : trace.rows) {
+    require(row.control > 0 && std::isfinite(row.control) && !row.values.empty());
+    for (const double value : row.values) {
+      require(value >= 0 && std::isfinite(value));
+    }
+  }
+}
+
+void check_finding(const Finding& finding) {
+  require(!std::isnan(finding.value) && !std::isnan(finding.low) && !std::isnan(finding.high));
+  require(finding.confidence >= 0 && finding.confidence <= 1);
+  require(finding.p_value >= 0 && finding.p_value <= 1);
+  require(!finding.method.empty());
+  require(finding.verdict == Verdict::value || !finding.reason.empty());
+  if (finding.verdict == Verdict::value) {
+    require(finding.low <= finding.value && finding.value <= finding.high);
+  }
+}
+
+}  // namespace
+
+void check_trace_parser(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) {
+    return;
+  }
+  const auto columns = static_cast<Columns>(data[0] % 3);
+  const std::size_t piece = 1 + data[0] / 3 % 40;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const Answer whole = parse(text, columns, size);
+  const Answer pieces = parse(text, columns, piece);
+  require(whole.error.has_value() == pieces.error.has_value());
+  if (whole.error) {
+    check_error(*whole.error);
+    require(whole.error->line == pieces.error->line && whole.error->reason == pieces.error->reason);
+    return;
+  }
+  check_trace(whole.trace);
+  require(whole.trace.rows.size() == pieces.trace.rows.size() && whole.sweeps.size() == pieces.sweeps.size());
+  for (std::size_t i = 0; i < whole.trace.rows.size(); ++i) {
+    require(whole.trace.rows[i].control == pieces.trace.rows[i].control);
+    require(whole.trace.rows[i].values == pieces.trace.rows[i].values);
+  }
+  for (const StrideSweep& sweep : whole.sweeps) {
+    require(sweep.stride_bytes > 0);
+    check_trace(sweep.trace);
+  }
+  Options options;
+  switch (columns) {
+    case Columns::none:
+      return check_finding(find_latency(whole.trace, options));
+    case Columns::stride_and_size:
+      return check_finding(find_line_size(whole.sweeps, options));
+    case Columns::control:
+      break;
+  }
+  check_finding(find_size(whole.trace, options));
+  options.method = Options::Method::thesis;
+  check_finding(find_size(whole.trace, options));
+  check_finding(find_fetch_granularity(whole.trace, options));
+}
+
+}  // namespace gputopo::change_point::testing

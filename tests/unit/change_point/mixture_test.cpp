@@ -1,0 +1,98 @@
+#include "change_point/mixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include "change_point/random.hpp"
+#include "change_point/separation.hpp"
+
+namespace gputopo::change_point {
+namespace {
+
+Trace one_row(std::vector<double> values) {
+  return Trace{{{1024, std::move(values)}}};
+}
+
+TEST(LatencyHistogram, CountsWholeNumbersExactly) {
+  const auto bins = latency_histogram(one_row({38, 38, 263, 264, 2048}), 100);
+  ASSERT_EQ(bins.size(), 4U);
+  EXPECT_EQ(bins[0].value, 38);
+  EXPECT_EQ(bins[0].count, 2U);
+  EXPECT_EQ(bins[1].value, 263);
+  EXPECT_EQ(bins[2].value, 264);
+  EXPECT_EQ(bins[3].value, 2048);
+}
+
+TEST(LatencyHistogram, WidensItsBinsToStayWithinTheLimit) {
+  std::vector<double> values;
+  for (int i = 0; i < 5000; ++i) {
+    values.push_back(100 + 0.1 * i);
+  }
+  const auto bins = latency_histogram(one_row(values), 64);
+  EXPECT_LE(bins.size(), 64U);
+  EXPECT_GT(bins.size(), 8U);
+  std::uint64_t total = 0;
+  for (const Bin& bin : bins) {
+    total += bin.count;
+  }
+  EXPECT_EQ(total, 5000U);
+  EXPECT_TRUE(latency_histogram(Trace{}, 64).empty());
+}
+
+TEST(Mixture, RecoversKnownComponents) {
+  Random random(7);
+  std::vector<double> values;
+  for (int i = 0; i < 6000; ++i) {
+    values.push_back(std::max(1.0, i % 3 == 0 ? 260 + 6 * random.normal() : 40 + 1.5 * random.normal()));
+  }
+  const auto bins = latency_histogram(one_row(values), 400);
+  const auto components = fit_mixture(bins, 6);
+  ASSERT_EQ(components.size(), 2U);
+  EXPECT_NEAR(components[0].mean, 40, 0.2);
+  EXPECT_NEAR(components[0].deviation, 1.5, 0.1);
+  EXPECT_NEAR(components[0].weight, 2.0 / 3, 0.005);
+  EXPECT_NEAR(components[1].mean, 260, 1);
+  EXPECT_NEAR(components[1].deviation, 6, 0.3);
+  const auto boundaries = boundaries_of(components, bins);
+  ASSERT_EQ(boundaries.size(), 1U);
+  EXPECT_GT(boundaries[0].threshold_cycles, 46);
+  EXPECT_LT(boundaries[0].threshold_cycles, 240);
+  EXPECT_NEAR(boundaries[0].step, 220, 1);
+  EXPECT_NEAR(boundaries[0].upper_share, 1.0 / 3, 0.001);
+}
+
+TEST(Mixture, FindsALevelThatIsNearlyEmpty) {
+  std::vector<double> values(100000, 40);
+  for (int i = 0; i < 5; ++i) {
+    values.push_back(240 + i % 2);
+  }
+  const auto components = fit_mixture(latency_histogram(one_row(values), 400), 6);
+  ASSERT_EQ(components.size(), 2U);
+  EXPECT_NEAR(components[1].weight, 5e-5, 1e-6);
+  EXPECT_NEAR(components[1].mean, 240.4, 0.1);
+}
+
+TEST(Mixture, OneLevelStaysOne) {
+  EXPECT_EQ(fit_mixture(latency_histogram(one_row(std::vector<double>(500, 38)), 400), 6).size(), 1U);
+  EXPECT_TRUE(fit_mixture({}, 6).empty());
+  EXPECT_TRUE(boundaries_of({}, {}).empty());
+}
+
+TEST(Separations, LeaveOutWhatOnlyTheClockMakes) {
+  // A clock that counts in fours: hits at 48 and 52, misses at 200 and 204.
+  Trace trace;
+  for (int row = 1; row <= 20; ++row) {
+    Row& next = trace.rows.emplace_back();
+    next.control = row * 1024;
+    for (int load = 0; load < 60; ++load) {
+      next.values.push_back((row > 12 && load < 5 * (row - 12) ? 200 : 48) + 4 * ((load + row) % 2));
+    }
+  }
+  const auto candidates = separations(trace);
+  ASSERT_EQ(candidates.size(), 1U);
+  EXPECT_EQ(candidates[0].boundary.threshold_cycles, 200);
+  EXPECT_EQ(candidates[0].rows[11].sum, 0);
+  EXPECT_EQ(candidates[0].rows[12].sum, 5);
+}
+
+}  // namespace
+}  // namespace gputopo::change_point
