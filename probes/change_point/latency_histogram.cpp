@@ -1,8 +1,10 @@
 #include "change_point/latency_histogram.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
+#include <utility>
 
 namespace gputopo::change_point {
 namespace {
@@ -19,17 +21,34 @@ double value_of(std::uint32_t key) {
   return std::bit_cast<float>(key << mantissa_bits_dropped);
 }
 
+// Smallest and largest value, or (infinity, 0) without values. Four of each at a time: a single one would wait for
+// itself.
+std::pair<double, double> range_of(const Trace& trace) {
+  constexpr std::size_t lanes = 4;
+  std::array<double, lanes> low{};
+  std::array<double, lanes> high{};
+  low.fill(std::numeric_limits<double>::infinity());
+  for (const auto& row : trace.rows) {
+    const std::size_t whole = row.values.size() / lanes * lanes;
+    for (std::size_t i = 0; i < whole; i += lanes) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const double value = row.values[i + lane];
+        low[lane] = value < low[lane] ? value : low[lane];
+        high[lane] = value > high[lane] ? value : high[lane];
+      }
+    }
+    for (std::size_t i = whole; i < row.values.size(); ++i) {
+      low[0] = std::min(low[0], row.values[i]);
+      high[0] = std::max(high[0], row.values[i]);
+    }
+  }
+  return {*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())};
+}
+
 }  // namespace
 
 std::vector<Bin> latency_histogram(const Trace& trace, std::size_t max_bins) {
-  double low = std::numeric_limits<double>::infinity();
-  double high = 0;
-  for (const auto& row : trace.rows) {
-    for (const double value : row.values) {
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
-  }
+  const auto [low, high] = range_of(trace);
   if (high < low) {
     return {};
   }

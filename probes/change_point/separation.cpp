@@ -36,12 +36,15 @@ std::vector<Observation> count_misses(const Trace& trace, double threshold_cycle
   std::vector<Observation> rows;
   rows.reserve(trace.rows.size());
   for (const auto& row : trace.rows) {
-    std::size_t misses = 0;
-    std::size_t outliers = 0;
-    for (const double value : row.values) {
-      misses += static_cast<std::size_t>(value >= threshold_cycles);
-      outliers += static_cast<std::size_t>(value >= outlier_cycles);
-    }
+    const auto slower_than = [&row](double cycles) {
+      std::size_t count = 0;
+      for (const double value : row.values) {
+        count += static_cast<std::size_t>(value >= cycles);
+      }
+      return count;
+    };
+    const std::size_t misses = slower_than(threshold_cycles);
+    const std::size_t outliers = outlier_cycles < HUGE_VAL ? slower_than(outlier_cycles) : 0;
     rows.push_back({row.control, static_cast<double>(row.values.size()), static_cast<double>(misses - outliers),
                     static_cast<double>(outliers)});
   }

@@ -15,11 +15,11 @@ std::string why_unusable(const Trace& trace, std::size_t min_rows) {
     if (!(row.control >= smallest_control && row.control <= largest_control)) {
       return "a row's control value is not a positive number up to 1e18";
     }
-    bool usable = !row.values.empty();
-    for (const double value : row.values) {
-      usable = usable && value >= 0 && value <= largest_latency_cycles;
+    unsigned unusable = static_cast<unsigned>(row.values.empty());
+    for (const double value : row.values) {  // no branches: the compiler can take several values at once
+      unusable |= static_cast<unsigned>(!(value >= 0)) | static_cast<unsigned>(!(value <= largest_latency_cycles));
     }
-    if (!usable) {
+    if (unusable != 0) {
       return "the row at " + std::to_string(std::llround(row.control)) +
              " has no values or one that is not a latency from 0 to 1e12 cycles";
     }
