@@ -112,6 +112,17 @@ TEST(CapacityLaw, KnowsSaturationFromTheGapsBetweenMisses) {
   EXPECT_LT(saturation_of(64), 0) << "two misses tell nothing";
 }
 
+TEST(Interval, LikelihoodRatioSetEndsAtChiSquaredsQuantile) {
+  OnsetProfile profile;
+  profile.log_likelihood = {-10, -1.93, -1.91, 0, -0.5, -1.95, OnsetProfile::impossible};
+  profile.highest = 0;
+  profile.last_before = 4;
+  EXPECT_EQ(likelihood_ratio_set(profile, 1).first, 2U);
+  EXPECT_EQ(likelihood_ratio_set(profile, 1).last, 4U);
+  EXPECT_EQ(likelihood_ratio_set(profile, 2).first, 1U);
+  EXPECT_EQ(likelihood_ratio_set(profile, 2).last, 5U);
+}
+
 TEST(Interval, GrowsWithTheDoubt) {
   const auto range_of = [](double first_misses) {
     std::vector<Observation> rows;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "change_point/pelt.hpp"
+#include "change_point/random.hpp"
 #include "change_point/split.hpp"
 
 namespace gputopo::change_point {
@@ -86,6 +88,30 @@ TEST(Pelt, AgreesWithTheQuadraticProgramme) {
     const double total = found.cost + penalty * static_cast<double>(found.first_after.size());
     const double expected = row.at("total");
     EXPECT_NEAR(total, expected, 1e-9 * (1 + std::abs(expected)));
+  }
+}
+
+TEST(Pelt, PrunesNothingThatALongShortestSegmentStillNeeds) {
+  Random random(21);
+  for (int repetition = 0; repetition < 3000; ++repetition) {
+    const std::size_t shortest = 2 + random.below(5);
+    std::vector<double> series(12 + random.below(20));
+    double level = 0;
+    for (double& value : series) {
+      level += random.below(4) == 0 ? 6 * random.normal() : 0;
+      value = level + random.normal();
+    }
+    const SegmentCost cost(series, Cost::l2);
+    const double penalty = 0.2 + 2 * random.uniform();
+    std::vector<double> best(series.size() + 1, HUGE_VAL);
+    best[0] = -penalty;
+    for (std::size_t end = shortest; end <= series.size(); ++end) {
+      for (std::size_t start = 0; start + shortest <= end; ++start) {
+        best[end] = std::min(best[end], best[start] + cost(start, end) + penalty);
+      }
+    }
+    const Segmentation found = pelt(cost, penalty, shortest);
+    ASSERT_NEAR(found.cost + penalty * static_cast<double>(found.first_after.size()), best.back(), 1e-9);
   }
 }
 
