@@ -22,6 +22,7 @@ struct DeviceInfo {
   std::uint64_t shared_bytes_per_sm = 0;        ///< the largest carve-out
   std::uint64_t shared_bytes_per_block = 0;     ///< the largest a block may ask for
   std::uint64_t shared_reserved_per_block = 0;  ///< kept by the system in each block
+  std::uint64_t shared_recorder_bytes = 0;      ///< shared memory the device itself needs in each block
   std::uint64_t constant_bytes_per_module = 65536;
   std::uint32_t constant_modules = 1;      ///< how many constant banks can be resident at once
   std::uint64_t texture_elements = 0;      ///< most 4-byte elements of a linear texture

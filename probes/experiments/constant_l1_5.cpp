@@ -27,10 +27,11 @@ std::uint64_t line_of(const Memory& memory, std::uint64_t otherwise) {
   return line != nullptr && line->has_value() ? static_cast<std::uint64_t>(*line->value) : otherwise;
 }
 
-Memory absent(Memory memory, std::string_view why) {
-  for (const char* name : {"size", "line_size", "sector_size"}) memory.attributes[name] = not_supported("B", why);
-  for (const char* name : {"latency", "miss_penalty"}) memory.attributes[name] = not_supported("cycles", why);
-  return memory;
+ConstantL15 absent(ConstantL15 cache, std::string_view why) {
+  auto& attributes = cache.memory.attributes;
+  for (const char* name : {"size", "line_size", "sector_size"}) attributes[name] = not_supported("B", why);
+  for (const char* name : {"latency", "miss_penalty"}) attributes[name] = not_supported("cycles", why);
+  return cache;
 }
 
 // Three times the L1 in a circle: (almost) no load hits L1, and few caches behind it are as small.
@@ -101,8 +102,9 @@ Expected<Cold> measure_cold(Session& session, std::uint64_t stride, const Level&
 
 }  // namespace
 
-Expected<Memory> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles) {
-  Memory memory;
+Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles) {
+  ConstantL15 cache;
+  Memory& memory = cache.memory;
   memory.id = path.id;
   memory.label = path.label;
   memory.physical_cache = path.id;
@@ -111,14 +113,14 @@ Expected<Memory> measure_constant_l1_5(Session& session, const SmCache& l1, doub
   const std::uint64_t bank = session.info().constant_bytes_per_module;
   if (l1.capacity_bytes == 0 || 3 * l1.capacity_bytes > bank) {
     attributes["size"] = inconclusive("B", "doubling", "needs the size of the constant L1");
-    return memory;
+    return cache;
   }
   const std::uint64_t stride = line_of(l1.memory, 64);
   auto level = measure_level(session, l1, stride);
   if (!level) return tl::unexpected<Error>(level.error());
-  if (level->timed.share == 0) return absent(memory, "no constant load misses the L1");
+  if (level->timed.share == 0) return absent(cache, "no constant load misses the L1");
   if (l2_latency_cycles > 0 && level->latency_cycles > 0.9 * l2_latency_cycles)
-    return absent(memory, "constants that miss L1 are as slow as L2: there is no level between");
+    return absent(cache, "constants that miss L1 are as slow as L2: there is no level between");
   attributes["latency"] = measured(level->latency_cycles, "cycles", "timed_hits", 8 * 3 * l1.capacity_bytes / stride);
   attributes["latency"].interval =
       Interval{level->timed.low_quartile - l1.hit.overhead_cycles, level->timed.high_quartile - l1.hit.overhead_cycles};
@@ -149,7 +151,9 @@ Expected<Memory> measure_constant_l1_5(Session& session, const SmCache& l1, doub
     if (!line) return tl::unexpected<Error>(line.error());
     if (line->has_value()) attributes["line_size"] = *line;
   }
-  return memory;
+  cache.threshold_cycles = level->threshold_cycles;
+  cache.line_bytes = line_of(memory, step);
+  return cache;
 }
 
 }  // namespace gputopo::experiments

@@ -8,8 +8,14 @@
 
 namespace gputopo::experiments {
 
+struct ConstantL15 {
+  Memory memory;
+  double threshold_cycles = 0;   ///< a timed load at or above it went past this cache
+  std::uint64_t line_bytes = 0;  ///< 0 where there is no such cache
+};
+
 /// `l1` is the constant L1 as measured; `l2_latency_cycles` is 0 where the GPU has no L2. One module's constants reach
 /// 64 KiB: where all of them fit, the size is a lower bound.
-Expected<Memory> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles);
+Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles);
 
 }  // namespace gputopo::experiments

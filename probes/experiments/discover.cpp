@@ -3,20 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <ctime>
 #include <optional>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "experiments/carve_outs.hpp"
 #include "experiments/constant_l1_5.hpp"
 #include "experiments/device_memory.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/extras.hpp"
 #include "experiments/l2.hpp"
 #include "experiments/session.hpp"
 #include "experiments/shared.hpp"
-#include "experiments/sharing.hpp"
 #include "experiments/sm_cache.hpp"
 
 namespace gputopo::experiments {
@@ -69,7 +69,7 @@ class Discovery {
 
   template <class Measure>
   Expected<void> step(Provenance& provenance, std::string_view id, const Measure& measure) {
-    session_.report(static_cast<double>(done_++) / static_cast<double>(ids.size()), id);
+    session_.report(static_cast<double>(done_++) / static_cast<double>(ids.size() + 4), id);
     const auto begin = Clock::now();
     Expected<void> ok = measure();
     provenance.breakdown_s.emplace_back(id, seconds_since(begin));
@@ -91,7 +91,13 @@ class Discovery {
       if (!needed(id)) continue;
       if (auto ok = step(provenance, id, [&, m = measure] { return (this->*m)(); }); !ok) return ok;
     }
-    return step(provenance, "sharing", [&] { return sharing(); });
+    if (auto ok = step(provenance, "sharing", [&] { return sharing(); }); !ok) return ok;
+    if (auto ok = step(provenance, "instances", [&] { return instances(); }); !ok) return ok;
+    if (auto ok = step(provenance, "carve_outs", [&] { return carve_outs(); }); !ok) return ok;
+    return step(provenance, "places", [&] {
+      return find_places(session_, constant_l1_ ? &*constant_l1_ : nullptr, constant_l1_5_ ? &*constant_l1_5_ : nullptr,
+                         l2_ ? &*l2_ : nullptr, places_, provenance);
+    });
   }
 
   // An id is measured if it is asked for, or if one that is asked for builds on it.
@@ -134,46 +140,36 @@ class Discovery {
   }
   Expected<void> constant_l1_5() {
     if (!constant_l1_ || !l2_) return {};
-    return keep(measure_constant_l1_5(session_, *constant_l1_, l2_->latency_cycles));
+    auto cache = measure_constant_l1_5(session_, *constant_l1_, l2_->latency_cycles);
+    if (!cache) return tl::unexpected<Error>(cache.error());
+    constant_l1_5_ = std::move(*cache);
+    return {};
   }
   Expected<void> shared() { return keep(measure_shared(session_)); }
   Expected<void> device_memory() {
     return keep(measure_device_memory(session_, l2_ ? l2_->capacity_bytes : session_.info().l2_bytes));
   }
 
-  // Caches that evict each other are one: each takes the name of the first of its kind.
-  Expected<void> sharing() {
-    std::vector<std::pair<CachePath, SmCache*>> present;
+  // The caches of an SM, as far as they were measured.
+  std::vector<Measured> sm_caches() {
+    std::vector<Measured> present;
     for (const auto& [path, cache] : {std::pair{l1_path, &l1_}, std::pair{texture_path, &texture_},
                                       std::pair{read_only_path, &read_only_}, std::pair{constant_path, &constant_l1_}})
-      if (*cache && (*cache)->present && (*cache)->capacity_bytes != 0) present.emplace_back(path, &**cache);
-    for (std::size_t i = 0; i < present.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        const Sharer a{present[j].first, present[j].second};
-        const Sharer b{present[i].first, present[i].second};
-        if (a.cache->memory.physical_cache != a.cache->memory.id) continue;
-        auto verdict = test_sharing(session_, a, b);
-        if (!verdict) return tl::unexpected<Error>(verdict.error());
-        if (*verdict != Sharing::same) continue;
-        present[i].second->memory.physical_cache = a.cache->memory.physical_cache;
-        if (auto ok = refine_by_displacement(a, b, *present[i].second); !ok) return ok;
-        break;
-      }
-    }
-    return {};
+      if (*cache && (*cache)->present && (*cache)->capacity_bytes != 0) present.push_back({path, &**cache});
+    return present;
   }
 
-  // Texture lines can't be probed, but they push out global lines, which can.
-  Expected<void> refine_by_displacement(const Sharer& global, const Sharer& other, SmCache& cache) {
-    const bool probes = session_.info().has_no_allocate && options_.method == Method::standard;
-    const Estimate* line = cache.memory.find("line_size");
-    if (!probes || global.path.id != "l1" || other.path.id != "texture" || line == nullptr || !line->has_value())
-      return {};
-    auto exact = measure_displacement(session_, global, other, static_cast<std::uint64_t>(*line->value));
-    if (!exact) return tl::unexpected<Error>(exact.error());
-    if (!*exact) return {};
-    Estimate& size = cache.memory.attributes["size"];
-    if (size.has_value() && std::fabs(*size.value - *(*exact)->value) <= 0.02 * *size.value) size = **exact;
+  Expected<void> sharing() { return find_sharing(session_, sm_caches()); }
+  Expected<void> instances() { return find_instances(session_, sm_caches()); }
+  Expected<void> carve_outs() {
+    if (!l1_ || !l1_->present) return {};
+    auto table = measure_carve_outs(session_, l1_path, *l1_);
+    if (!table) return tl::unexpected<Error>(table.error());
+    l1_->memory.carve_outs = std::move(*table);
+    if (l1_->memory.carve_outs.empty() || !read_only_ || read_only_->memory.physical_cache != "l1") return {};
+    auto again = recount_carve_outs(session_, read_only_path, *read_only_, l1_->memory.carve_outs);
+    if (!again) return tl::unexpected<Error>(again.error());
+    read_only_->memory.carve_outs = std::move(*again);
     return {};
   }
 
@@ -191,7 +187,9 @@ class Discovery {
   void collect(Topology& t) {
     for (auto* cache : {&l1_, &texture_, &read_only_, &constant_l1_})
       if (*cache) memories_.push_back((*cache)->memory);
+    if (constant_l1_5_) memories_.push_back(constant_l1_5_->memory);
     if (l2_) memories_.push_back(l2_->memory);
+    t.sm_places = places_;
     for (const std::string_view id : ids) {
       const auto it = std::find_if(memories_.begin(), memories_.end(), [&](const Memory& m) { return m.id == id; });
       if (it != memories_.end() && wanted(id)) t.memories.push_back(*it);
@@ -225,7 +223,9 @@ class Discovery {
   const DiscoverOptions& options_;
   std::size_t done_ = 0;
   std::optional<SmCache> l1_, texture_, read_only_, constant_l1_;
+  std::optional<ConstantL15> constant_l1_5_;
   std::optional<L2> l2_;
+  std::vector<SmPlace> places_;
   std::vector<Memory> memories_;
 };
 

@@ -100,7 +100,10 @@ Expected<change_point::Finding> find_onset(Session& session, double threshold_cy
                                            std::uint64_t low, std::uint64_t high, std::size_t rows) {
   auto curve = l2_curve(session, spaced(low, high, rows), stride);
   if (!curve) return tl::unexpected<Error>(curve.error());
-  return change_point::find_size(classified(*curve, threshold_cycles, no_limit), session.change_point_options());
+  // Always the default method: the thesis takes the L2's size from the driver.
+  change_point::Options options;
+  options.seed = session.options().seed;
+  return change_point::find_size(classified(*curve, threshold_cycles, no_limit), options);
 }
 
 struct Bracket {
@@ -152,8 +155,11 @@ Expected<Onset> measure_onset(Session& session, double threshold_cycles, std::ui
       if (line->has_value()) stride = static_cast<std::uint64_t>(*line->value);
     }
     const std::uint64_t from = found > 2 * step + small_bytes ? found - 2 * step : small_bytes;
-    finding = find_onset(session, threshold_cycles, stride, from, found + 2 * step, 25);
-    if (!finding) return tl::unexpected<Error>(finding.error());
+    auto finer = find_onset(session, threshold_cycles, stride, from, found + 2 * step, 25);
+    if (!finer) return tl::unexpected<Error>(finer.error());
+    // A hashed L2 begins to miss gradually: where a closer look shows no onset, the wider one stands.
+    if (finer->verdict != change_point::Verdict::value) break;
+    finding = finer;
     step = std::max<std::uint64_t>(step / 6, 4096);
   }
   onset.estimate = to_estimate(*finding, "B");
@@ -170,20 +176,25 @@ Expected<void> measure_partitions(Session& session, L2& l2, const Search& search
   attributes["partition_size"] = onset;
   auto rows = l2_curve(session, spaced(near_bytes * 5 / 4, api * 7 / 4, 25), line_bytes);
   if (!rows) return tl::unexpected<Error>(rows.error());
-  const auto beyond_small = modes_of(between(rows->front().timed, search.threshold_cycles, no_limit), 0.15);
-  const auto beyond_large = modes_of(between(rows->back().timed, search.threshold_cycles, no_limit), 0.08);
-  if (beyond_small.empty() || beyond_large.empty()) return {};
-  attributes["far_latency"] =
-      measured(beyond_small.front().median - overhead, "cycles", "timed_hits", total(rows->front().timed));
+  // Far hits are what all footprints within the whole capacity have in common beyond near hits.
+  Histogram within;
+  for (const L2Row& row : *rows)
+    if (row.bytes <= api) within = merged(within, between(row.timed, search.threshold_cycles, no_limit));
+  const auto levels_within = modes_of(within, 0.15);
+  const auto levels_beyond = modes_of(between(rows->back().timed, search.threshold_cycles, no_limit), 0.08);
+  if (levels_within.empty() || levels_beyond.empty()) return {};
+  attributes["far_latency"] = measured(levels_within.front().median - overhead, "cycles", "timed_hits", total(within));
   attributes["partitions"] =
-      measured(std::round(static_cast<double>(api) / *onset.value), "", "size ratio", onset.samples);
-  if (beyond_large.size() < 2) return {};
+      measured(std::round(static_cast<double>(api) / *onset.value), "", "size_ratio", onset.samples);
+  if (levels_beyond.size() < 2) return {};
   // The slowest level is memory behind the far side; longer outliers (refresh) belong to every level.
-  const Mode& slowest = beyond_large.back();
-  const Mode& next = beyond_large[beyond_large.size() - 2];
+  const Mode& slowest = levels_beyond.back();
+  const Mode& next = levels_beyond[levels_beyond.size() - 2];
   const double from = (slowest.median + next.median) / 2;
   const double to = slowest.median + (slowest.median - from);
-  const auto whole = change_point::find_size(classified(*rows, from, to), session.change_point_options());
+  // Where near memory is a level of its own, the slowest one holds the lines of one side only: half of them.
+  const std::uint64_t weight = levels_beyond.size() > 2 ? 2 : 1;
+  const auto whole = change_point::find_size(classified(*rows, from, to, weight), session.change_point_options());
   attributes["measured_size"] = to_estimate(whole, "B");
   return {};
 }

@@ -38,10 +38,11 @@ Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::u
   return rows;
 }
 
-change_point::Trace classified(const std::vector<L2Row>& rows, double low_cycles, double high_cycles) {
+change_point::Trace classified(const std::vector<L2Row>& rows, double low_cycles, double high_cycles,
+                               std::uint64_t weight) {
   change_point::Trace trace;
   for (const L2Row& row : rows)
-    trace.rows.push_back({static_cast<double>(row.bytes), classified(row.timed, low_cycles, high_cycles)});
+    trace.rows.push_back({static_cast<double>(row.bytes), classified(row.timed, low_cycles, high_cycles, weight)});
   return trace;
 }
 

@@ -20,8 +20,10 @@ struct L2Row {
 Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
                                       std::uint64_t stride_bytes);
 
-/// A trace for the change-point engine in which loads within [low, high) cycles count as misses and all others as hits.
-change_point::Trace classified(const std::vector<L2Row>& rows, double low_cycles, double high_cycles);
+/// A trace for the change-point engine in which loads within [low, high) cycles count as misses, `weight` times each
+/// where they stand for loads that can't be told apart, and all others as hits.
+change_point::Trace classified(const std::vector<L2Row>& rows, double low_cycles, double high_cycles,
+                               std::uint64_t weight = 1);
 
 /// The share of a row's loads within [low, high) cycles.
 double share_between(const L2Row& row, double low_cycles, double high_cycles);

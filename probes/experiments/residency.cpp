@@ -20,13 +20,13 @@ constexpr std::uint32_t warm_laps = 1;  // fills every way; replacement then onl
 
 Expected<std::optional<Estimate>> measure_residency(Session& session, const CachePath& path,
                                                     std::uint64_t capacity_bytes, std::uint64_t sector_bytes,
-                                                    double threshold_cycles, std::uint32_t carve_out_percent) {
+                                                    double threshold_cycles, std::uint64_t shared_bytes) {
   program::Batch batch;
   for (const double factor : overflows) {
     constexpr std::uint64_t unit = 4096;
     const auto bytes = static_cast<std::uint64_t>(static_cast<double>(capacity_bytes) * factor) / unit * unit + unit;
     program::Program p = make_program(fmt::format("{} residency {} B", path.id, bytes), session.info(), path.slot);
-    p.carve_out_percent = carve_out_percent;
+    if (shared_bytes != 0) p.buffers.push_back({program::Space::shared, shared_bytes, 0});
     program::Walk probe = recorded(make_walk(path, bytes, sector_bytes, 1), Record::histogram, 1);
     probe.path = program::Path::global_no_allocate;
     p.phases = {make_walk(path, bytes, sector_bytes, warm_laps), probe};

@@ -10,9 +10,10 @@
 namespace gputopo::experiments {
 
 /// `path` warms (global cached or read-only loads); `capacity_bytes` is a first idea of the size. Nothing where the
-/// probes see no line (another physical cache) or their count follows the footprint.
+/// probes see no line (another physical cache) or their count follows the footprint. `shared_bytes` of shared memory
+/// are asked for beside it.
 Expected<std::optional<Estimate>> measure_residency(Session& session, const CachePath& path,
                                                     std::uint64_t capacity_bytes, std::uint64_t sector_bytes,
-                                                    double threshold_cycles, std::uint32_t carve_out_percent);
+                                                    double threshold_cycles, std::uint64_t shared_bytes = 0);
 
 }  // namespace gputopo::experiments

@@ -28,8 +28,10 @@ Histogram merged(std::span<const program::LatencyCount> a, std::span<const progr
 std::vector<double> values(std::span<const program::LatencyCount> histogram);
 
 /// One value a load for the change-point engine: loads within [low, high) cycles are misses, all others hits. For
-/// levels that are known from elsewhere; the engine's own mixture is for those that aren't.
-std::vector<double> classified(std::span<const program::LatencyCount> histogram, double low_cycles, double high_cycles);
+/// levels that are known from elsewhere; the engine's own mixture is for those that aren't. Each miss counts
+/// `weight` times.
+std::vector<double> classified(std::span<const program::LatencyCount> histogram, double low_cycles, double high_cycles,
+                               std::uint64_t weight = 1);
 
 /// The middle one of several numbers (the mean of the middle two); 0 for none.
 double median(std::vector<double> numbers);

@@ -97,7 +97,7 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
   const bool probes = session.info().has_no_allocate && session.options().method == Method::standard &&
                       (path.path == Path::global_cached || path.path == Path::read_only);
   if (probes) {
-    auto counted = measure_residency(session, path, cache.capacity_bytes, sector_bytes, cache.threshold_cycles, 0);
+    auto counted = measure_residency(session, path, cache.capacity_bytes, sector_bytes, cache.threshold_cycles);
     if (!counted) return tl::unexpected<Error>(counted.error());
     by_residency = *counted;
   }

@@ -154,6 +154,12 @@ Memory read_memory(const Json& j, const std::string& path) {
       for (const Json& sm : as_array(group, path + "/sm_groups"))
         ids.push_back(as_unsigned<std::uint32_t>(sm, path + "/sm_groups"));
     }
+  if (const Json* warps = optional_member(j, "warp_instances"))
+    for (const Json& instance : as_array(*warps, path + "/warp_instances"))
+      m.warp_instances.push_back(as_unsigned<std::uint32_t>(instance, path + "/warp_instances"));
+  if (const Json* shares = optional_member(j, "disturbance"))
+    for (const Json& share : as_array(*shares, path + "/disturbance"))
+      m.disturbance.push_back(as_double(share, path + "/disturbance"));
   if (const Json* table = optional_member(j, "carve_outs"))
     for (std::size_t i = 0; i < as_array(*table, path + "/carve_outs").size(); ++i)
       m.carve_outs.push_back(read_carve_out((*table)[i], fmt::format("{}/carve_outs/{}", path, i)));

@@ -43,6 +43,8 @@ Json memory_json(const Memory& m, const Gpu& gpu) {
   j["attributes"] = Json::object();
   for (const auto& [name, estimate] : m.attributes) j["attributes"][name] = estimate_json(estimate, &gpu);
   if (!m.sm_groups.empty()) j["sm_groups"] = m.sm_groups;
+  if (!m.warp_instances.empty()) j["warp_instances"] = m.warp_instances;
+  if (!m.disturbance.empty()) j["disturbance"] = m.disturbance;
   if (!m.carve_outs.empty()) {
     j["carve_outs"] = Json::array();
     for (const CarveOut& c : m.carve_outs)

@@ -74,6 +74,7 @@ void visit_fields(Info& i, const Visitor& visit) {
   visit("shared_bytes_per_sm", i.shared_bytes_per_sm);
   visit("shared_bytes_per_block", i.shared_bytes_per_block);
   visit("shared_reserved_per_block", i.shared_reserved_per_block);
+  visit("shared_recorder_bytes", i.shared_recorder_bytes);
   visit("constant_bytes_per_module", i.constant_bytes_per_module);
   visit("constant_modules", i.constant_modules);
   visit("texture_elements", i.texture_elements);

@@ -1,0 +1,181 @@
+#include "experiments/chip_map.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "experiments/l2_search.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using Matrix = std::vector<std::vector<double>>;
+
+// Pearson's correlation of every pair of rows.
+Matrix correlations(const std::vector<std::vector<double>>& rows) {
+  std::vector<std::vector<double>> unit = rows;
+  for (auto& row : unit) {
+    const double mean = std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size());
+    double square = 0;
+    for (double& x : row) {
+      x -= mean;
+      square += x * x;
+    }
+    const double norm = std::sqrt(square);
+    for (double& x : row) x = norm > 0 ? x / norm : 0;
+  }
+  Matrix r(rows.size(), std::vector<double>(rows.size(), 1));
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      r[i][j] = r[j][i] = std::inner_product(unit[i].begin(), unit[i].end(), unit[j].begin(), 0.0);
+  return r;
+}
+
+double average_between(const Matrix& r, const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
+  double sum = 0;
+  for (const std::uint32_t i : a)
+    for (const std::uint32_t j : b) sum += r[i][j];
+  return sum / static_cast<double>(a.size() * b.size());
+}
+
+struct Pair {
+  std::size_t first = 0;
+  std::size_t second = 0;
+  double correlation = -2;
+};
+
+// The two sets that are closest by average linkage.
+Pair closest(const Matrix& r, const SmSets& sets) {
+  Pair best;
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (const double c = average_between(r, sets[i], sets[j]); c > best.correlation) best = {j, i, c};
+  return best;
+}
+
+void merge(SmSets& sets, const Pair& pair) {
+  sets[pair.first].insert(sets[pair.first].end(), sets[pair.second].begin(), sets[pair.second].end());
+  sets.erase(sets.begin() + static_cast<std::ptrdiff_t>(pair.second));
+}
+
+double merge_closest(const Matrix& r, SmSets& sets) {
+  const Pair pair = closest(r, sets);
+  merge(sets, pair);
+  return pair.correlation;
+}
+
+// Merges until the closest two sets correlate less than `least`.
+SmSets clustered(const Matrix& r, SmSets sets, double least) {
+  while (sets.size() > 1) {
+    const Pair pair = closest(r, sets);
+    if (pair.correlation < least) break;
+    merge(sets, pair);
+  }
+  for (auto& set : sets) std::sort(set.begin(), set.end());
+  std::sort(sets.begin(), sets.end());
+  return sets;
+}
+
+// Least correlation within a set less greatest across sets.
+double separation(const Matrix& r, const SmSets& sets) {
+  double within = 1;
+  double across = -1;
+  for (std::size_t a = 0; a < sets.size(); ++a)
+    for (const std::uint32_t i : sets[a])
+      for (std::size_t b = 0; b < sets.size(); ++b)
+        for (const std::uint32_t j : sets[b]) {
+          if (a == b) within = std::min(within, r[i][j]);
+          if (a != b) across = std::max(across, r[i][j]);
+        }
+  return within - across;
+}
+
+// The level that splits a group's members into parts: where the correlation of what is merged next first falls by a
+// good part of its largest fall. Neighbours merge at nearly one level, parts of a GPC at levels well below it.
+double first_wide_gap(const Matrix& r, const std::vector<std::uint32_t>& members) {
+  constexpr double good_part = 0.35;
+  std::vector<double> merges;
+  SmSets sets;
+  for (const std::uint32_t m : members) sets.push_back({m});
+  while (sets.size() > 1) merges.push_back(merge_closest(r, sets));
+  double largest = 0;
+  for (std::size_t i = 1; i < merges.size(); ++i) largest = std::max(largest, merges[i - 1] - merges[i]);
+  for (std::size_t i = 1; i < merges.size(); ++i)
+    if (merges[i - 1] - merges[i] >= good_part * largest) return (merges[i - 1] + merges[i]) / 2;
+  return -2;
+}
+
+void label(std::vector<SmPlace>& places, const SmSets& sets, std::optional<std::uint32_t> SmPlace::*member) {
+  for (std::uint32_t i = 0; i < sets.size(); ++i)
+    for (const std::uint32_t sm : sets[i]) places[sm].*member = i;
+}
+
+}  // namespace
+
+Expected<std::vector<std::vector<double>>> measure_latency_vectors(Session& session, std::size_t lines) {
+  constexpr std::uint64_t stride = 128;
+  constexpr std::size_t repetitions = 3;
+  const std::uint32_t sms = session.info().gpu.sm_count;
+  program::Program p = make_program("l2 latencies of every SM", session.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  p.agents.clear();
+  for (std::uint32_t sm = 0; sm < sms; ++sm) p.agents.push_back({sm, 0});
+  for (std::uint32_t sm = 0; sm < sms; ++sm) {
+    program::Walk walk = make_walk(l2_path, lines * stride, stride, 1);
+    walk.agent = sm;
+    if (sm == 0) p.phases.emplace_back(walk);  // the first SM brings the lines into the L2 for all
+    for (std::size_t i = 0; i < repetitions; ++i) p.phases.emplace_back(recorded(walk, program::Record::latencies, 1));
+  }
+  auto traces = session.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::vector<std::vector<double>> least(sms, std::vector<double>(lines, std::numeric_limits<double>::max()));
+  for (std::uint32_t sm = 0; sm < sms; ++sm)
+    for (std::size_t i = 0; i < repetitions; ++i) {
+      const auto& latencies = traces->front().phases[1 + sm * repetitions + i].latencies;
+      for (std::size_t k = 0; k < std::min(lines, latencies.size()); ++k)
+        least[sm][k] = std::min(least[sm][k], static_cast<double>(latencies[k]));
+    }
+  return least;
+}
+
+ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& gpcs) {
+  ChipMap map;
+  const std::size_t sms = latencies.size();
+  const Matrix r = correlations(latencies);
+  std::vector<std::uint32_t> all(sms);
+  std::iota(all.begin(), all.end(), 0U);
+  SmSets single;
+  for (const std::uint32_t sm : all) single.push_back({sm});
+  // Two sides of the chip see each other's near slices as far ones: their vectors run against each other.
+  const SmSets sides = clustered(r, single, 0.0);
+  const double across = sides.size() == 2 ? average_between(r, sides[0], sides[1]) : 0;
+  if (sides.size() > 2) {
+    map.problem = "latencies to L2 lines don't tell where SMs sit";
+    return map;
+  }
+  map.places.resize(sms);
+  for (std::uint32_t sm = 0; sm < sms; ++sm) map.places[sm].sm = sm;
+  map.partitions = sides.size() == 2 && across < -0.1 ? sides : SmSets{all};
+  if (map.partitions.size() == 2) {
+    map.partition_separation = separation(r, map.partitions);
+    label(map.places, map.partitions, &SmPlace::l2_partition);
+  }
+  if (gpcs.size() < 2) return map;
+  label(map.places, gpcs, &SmPlace::gpc);
+  SmSets cpcs;
+  double worst = 2;
+  for (const auto& gpc : gpcs) {
+    SmSets members;
+    for (const std::uint32_t sm : gpc) members.push_back({sm});
+    const SmSets parts = clustered(r, members, first_wide_gap(r, gpc));
+    if (parts.size() > 1) worst = std::min(worst, separation(r, parts));
+    cpcs.insert(cpcs.end(), parts.begin(), parts.end());
+  }
+  std::sort(cpcs.begin(), cpcs.end());
+  map.cpc_separation = worst > 1 ? 0 : worst;
+  if (map.cpc_separation > 0) label(map.places, cpcs, &SmPlace::cpc);
+  return map;
+}
+
+}  // namespace gputopo::experiments

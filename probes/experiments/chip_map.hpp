@@ -1,0 +1,30 @@
+// Where does an SM sit? Each SM alone times the same L2 lines; SMs that sit side by side see the same pattern of near
+// and far slices. Correlation of those vectors groups SMs into TPCs, CPCs, GPCs and the two sides of the L2.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/session.hpp"
+#include "topology/topology.hpp"
+
+namespace gputopo::experiments {
+
+using SmSets = std::vector<std::vector<std::uint32_t>>;
+
+struct ChipMap {
+  std::vector<SmPlace> places;  ///< one an SM, empty where latencies don't tell SMs apart
+  SmSets partitions;            ///< SMs by side of the L2; one set where there is no second side
+  /// How well the sets separate: least correlation within a set less greatest between sets of the same kind, by kind.
+  double partition_separation = 0;
+  double cpc_separation = 0;
+  std::string problem;
+};
+
+/// Latency vectors: `latencies[sm][line]`, cycles, the least of several repetitions.
+Expected<std::vector<std::vector<double>>> measure_latency_vectors(Session& session, std::size_t lines);
+
+/// Reads a map from latency vectors; `gpcs` are the groups that share a constant L1.5, empty where unknown.
+ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& gpcs);
+
+}  // namespace gputopo::experiments

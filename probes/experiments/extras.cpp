@@ -1,0 +1,119 @@
+#include "experiments/extras.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "experiments/chip_map.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/instances.hpp"
+#include "experiments/sharing.hpp"
+#include "experiments/sm_groups.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+// Texture lines can't be probed, but they push out global lines, which can.
+Expected<void> refine_by_displacement(Session& session, const Sharer& global, const Sharer& other, SmCache& cache) {
+  const bool probes = session.info().has_no_allocate && session.options().method == Method::standard;
+  const Estimate* line = cache.memory.find("line_size");
+  if (!probes || global.path.id != "l1" || other.path.id != "texture" || line == nullptr || !line->has_value())
+    return {};
+  auto exact = measure_displacement(session, global, other, static_cast<std::uint64_t>(*line->value));
+  if (!exact) return tl::unexpected<Error>(exact.error());
+  if (!*exact) return {};
+  // Both only ever fall short: a footprint that fits is no more than the capacity, and a disturbance hides lines.
+  Estimate& size = cache.memory.attributes["size"];
+  const double found = (*exact)->value.value_or(0);
+  if (size.has_value() && found > *size.value && found - *size.value <= 0.02 * *size.value) size = **exact;
+  return {};
+}
+
+Scope scope_of(const std::vector<std::vector<std::uint32_t>>& groups, std::uint32_t sm_count) {
+  if (groups.size() == 1) return Scope::gpu;
+  if (groups.size() == sm_count) return Scope::sm;
+  // Up to three SMs are what vendors call a TPC; more are a GPC.
+  return sm_count / groups.size() <= 3 ? Scope::tpc : Scope::gpc;
+}
+
+Expected<void> find_groups(Session& session, const SmCache& constant_l1, ConstantL15& cache, Provenance& provenance) {
+  auto groups = measure_sm_groups(session, constant_l1, cache.line_bytes, cache.threshold_cycles);
+  if (!groups) return tl::unexpected<Error>(groups.error());
+  if (groups->groups.empty()) {
+    provenance.notes.push_back("which SMs share the constant L1.5 isn't known: " + groups->problem);
+    return {};
+  }
+  cache.memory.scope = scope_of(groups->groups, session.info().gpu.sm_count);
+  const bool grouped = cache.memory.scope != Scope::sm && cache.memory.scope != Scope::gpu;
+  if (grouped) cache.memory.sm_groups = groups->groups;
+  cache.memory.attributes["instances"] =
+      measured(static_cast<double>(groups->groups.size()), "", "code_eviction", groups->samples);
+  return {};
+}
+
+Expected<void> find_map(Session& session, L2& l2, const SmSets& gpcs, std::vector<SmPlace>& places,
+                        Provenance& provenance) {
+  constexpr std::size_t lines = 1024;
+  auto latencies = measure_latency_vectors(session, lines);
+  if (!latencies) return tl::unexpected<Error>(latencies.error());
+  const ChipMap map = map_of(*latencies, gpcs);
+  if (!map.problem.empty()) {
+    provenance.notes.push_back("where SMs sit isn't known: " + map.problem);
+    return {};
+  }
+  places = map.places;
+  auto& attributes = l2.memory.attributes;
+  if (map.partitions.size() == 2) {
+    l2.memory.sm_groups = map.partitions;
+    attributes["partitions"] = measured(2, "", "latency_correlation", lines * places.size());
+    attributes["partition_separation"] =
+        measured(map.partition_separation, "", "latency_correlation", lines * places.size());
+  }
+  if (map.cpc_separation > 0)
+    attributes["cpc_separation"] = measured(map.cpc_separation, "", "latency_correlation", lines * places.size());
+  return {};
+}
+
+}  // namespace
+
+Expected<void> find_sharing(Session& session, std::span<const Measured> caches) {
+  for (std::size_t i = 0; i < caches.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const Sharer a{caches[j].path, caches[j].cache};
+      const Sharer b{caches[i].path, caches[i].cache};
+      if (a.cache->memory.physical_cache != a.cache->memory.id) continue;
+      auto verdict = test_sharing(session, a, b);
+      if (!verdict) return tl::unexpected<Error>(verdict.error());
+      if (*verdict != Sharing::same) continue;
+      caches[i].cache->memory.physical_cache = a.cache->memory.physical_cache;
+      if (auto ok = refine_by_displacement(session, a, b, *caches[i].cache); !ok) return ok;
+      break;
+    }
+  }
+  return {};
+}
+
+Expected<void> find_instances(Session& session, std::span<const Measured> caches) {
+  for (const Measured& m : caches) {
+    auto found = measure_instances(session, m.path, *m.cache);
+    if (!found) return tl::unexpected<Error>(found.error());
+    Memory& memory = m.cache->memory;
+    memory.instances_per_scope = found->count;
+    memory.warp_instances = found->of_warp;
+    memory.disturbance = found->disturbance;
+  }
+  return {};
+}
+
+Expected<void> find_places(Session& session, const SmCache* constant_l1, ConstantL15* constant_l1_5, L2* l2,
+                           std::vector<SmPlace>& places, Provenance& provenance) {
+  SmSets gpcs;
+  if (constant_l1 != nullptr && constant_l1_5 != nullptr && constant_l1_5->line_bytes != 0) {
+    if (auto ok = find_groups(session, *constant_l1, *constant_l1_5, provenance); !ok) return ok;
+    if (constant_l1_5->memory.scope == Scope::gpc) gpcs = constant_l1_5->memory.sm_groups;
+  }
+  if (l2 == nullptr || l2->capacity_bytes == 0 || session.info().gpu.sm_count < 2) return {};
+  return find_map(session, *l2, gpcs, places, provenance);
+}
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,32 @@
+// What lies beyond one cache at a time: carve-outs, instances, who shares what, where SMs sit.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "experiments/constant_l1_5.hpp"
+#include "experiments/l2.hpp"
+#include "experiments/session.hpp"
+#include "experiments/sm_cache.hpp"
+#include "topology/topology.hpp"
+
+namespace gputopo::experiments {
+
+/// A cache of an SM together with the loads that reach it; `cache` may be null or absent.
+struct Measured {
+  CachePath path;
+  SmCache* cache = nullptr;
+};
+
+/// Sets Memory::physical_cache by eviction, for every pair of `caches`.
+Expected<void> find_sharing(Session& session, std::span<const Measured> caches);
+
+/// Sets Memory::instances_per_scope, warp_instances and disturbance of each of `caches`.
+Expected<void> find_instances(Session& session, std::span<const Measured> caches);
+
+/// Sets the groups of the constant L1.5, the map of the chip and the sides of the L2. Quantities that can't be told
+/// are left out, with a note in `provenance`.
+Expected<void> find_places(Session& session, const SmCache* constant_l1, ConstantL15* constant_l1_5, L2* l2,
+                           std::vector<SmPlace>& places, Provenance& provenance);
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,76 @@
+#include "experiments/instances.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "experiments/samples.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using program::Record;
+using program::Walk;
+
+constexpr std::uint32_t most_warps = 32;
+constexpr std::uint32_t most_instances = 8;
+constexpr double shared_from = 0.15;
+
+program::Program pair_program(const Session& session, const CachePath& path, const SmCache& cache,
+                              std::uint64_t stride_bytes, std::uint32_t first, std::uint32_t second) {
+  program::Program p = make_program(fmt::format("{} warp {} against {}", path.id, first, second), session.info(),
+                                    std::max(path.slot, slot_flush));
+  p.agents = {{std::nullopt, first}, {std::nullopt, second}};
+  const Walk fill = make_walk(path, cache.capacity_bytes * 2 / 3, stride_bytes, 2);
+  Walk disturb = fill;
+  disturb.agent = 1;
+  if (path.slot == slot_constant) {
+    disturb.first_byte = session.info().constant_bytes_per_module / 2;
+  } else {
+    // Behind everything that fills walk, so that no line is both kept and brought in.
+    disturb.first_byte = sweep_limit_bytes;
+  }
+  p.phases = {fill, disturb, recorded(fill, Record::histogram, 1)};
+  return p;
+}
+
+}  // namespace
+
+Expected<Instances> measure_instances(Session& session, const CachePath& path, const SmCache& cache) {
+  Instances result;
+  const std::uint32_t warps = std::min(most_warps, session.info().warps_per_block);
+  constexpr std::uint32_t unknown = most_instances;
+  result.of_warp.assign(warps, unknown);
+  result.disturbance.assign(warps, 0);
+  const Estimate* line = cache.memory.find("line_size");
+  const std::uint64_t stride = line != nullptr && line->has_value() ? static_cast<std::uint64_t>(*line->value) : 32;
+  result.count = 0;
+  while (result.count < most_instances) {
+    const auto open = std::find(result.of_warp.begin(), result.of_warp.end(), unknown);
+    if (open == result.of_warp.end()) break;
+    const auto representative = static_cast<std::uint32_t>(open - result.of_warp.begin());
+    *open = result.count;
+    program::Batch batch;
+    std::vector<std::uint32_t> tried;
+    for (std::uint32_t warp = representative + 1; warp < warps; ++warp) {
+      if (result.of_warp[warp] != unknown) continue;
+      tried.push_back(warp);
+      batch.push_back(pair_program(session, path, cache, stride, representative, warp));
+    }
+    if (!batch.empty()) {
+      auto traces = session.run(batch);
+      if (!traces) return tl::unexpected<Error>(traces.error());
+      for (std::size_t i = 0; i < tried.size(); ++i) {
+        const auto& histogram = (*traces)[i].phases.back().histogram;
+        const double gone = static_cast<double>(count_from(histogram, cache.threshold_cycles)) /
+                            static_cast<double>(std::max<std::uint64_t>(1, total(histogram)));
+        if (representative == 0) result.disturbance[tried[i]] = gone;
+        if (gone >= shared_from) result.of_warp[tried[i]] = result.count;
+      }
+    }
+    ++result.count;
+  }
+  return result;
+}
+
+}  // namespace gputopo::experiments
