@@ -181,7 +181,10 @@ Expected<void> measure_partitions(Session& session, L2& l2, const Search& search
   for (const L2Row& row : *rows)
     if (row.bytes <= api) within = merged(within, between(row.timed, search.threshold_cycles, no_limit));
   const auto levels_within = modes_of(within, 0.15);
-  const auto levels_beyond = modes_of(between(rows->back().timed, search.threshold_cycles, no_limit), 0.08);
+  Histogram beyond;
+  for (const L2Row& row : *rows)
+    if (row.bytes > api * 4 / 3) beyond = merged(beyond, between(row.timed, search.threshold_cycles, no_limit));
+  const auto levels_beyond = modes_of(beyond, 0.08);
   if (levels_within.empty() || levels_beyond.empty()) return {};
   attributes["far_latency"] = measured(levels_within.front().median - overhead, "cycles", "timed_hits", total(within));
   attributes["partitions"] =

@@ -8,66 +8,99 @@ namespace {
 
 using program::LatencyCount;
 
-// Half the distance between the quartiles: outliers leave it alone.
-double spread_of(std::span<const LatencyCount> part) {
-  return (quantile(part, 0.75).value_or(0) - quantile(part, 0.25).value_or(0)) / 1.35;
+// A stretch of the smoothed histogram between two valleys; indices into the density, the end not included.
+struct Segment {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  double peak = 0;
+  double loads = 0;
+};
+
+// Loads a cycle, smoothed; index 0 is `first` cycles.
+std::vector<double> density_of(std::span<const LatencyCount> histogram, std::uint32_t first, std::uint32_t last,
+                               double width) {
+  std::vector<double> density(last - first + 1, 0);
+  const auto reach = static_cast<std::int64_t>(std::ceil(3 * width));
+  for (const auto& bin : histogram) {
+    if (bin.latency_cycles < first || bin.latency_cycles > last) continue;
+    const auto centre = static_cast<std::int64_t>(bin.latency_cycles - first);
+    for (std::int64_t d = -reach; d <= reach; ++d) {
+      const std::int64_t at = centre + d;
+      if (at < 0 || at >= static_cast<std::int64_t>(density.size())) continue;
+      const double z = static_cast<double>(d) / width;
+      density[static_cast<std::size_t>(at)] += static_cast<double>(bin.count) * std::exp(-0.5 * z * z);
+    }
+  }
+  return density;
 }
 
-// Index of the first bin of the upper side; 0 where there is no split.
-std::size_t best_split(std::span<const LatencyCount> bins) {
-  double n = 0;
-  double sum = 0;
-  for (const auto& b : bins) {
-    n += static_cast<double>(b.count);
-    sum += static_cast<double>(b.count) * b.latency_cycles;
-  }
-  double below = 0;
-  double sum_below = 0;
-  double best = 0;
-  std::size_t split = 0;
-  for (std::size_t i = 1; i < bins.size(); ++i) {
-    below += static_cast<double>(bins[i - 1].count);
-    sum_below += static_cast<double>(bins[i - 1].count) * bins[i - 1].latency_cycles;
-    const double above = n - below;
-    if (below <= 0 || above <= 0) continue;
-    const double distance = sum_below / below - (sum - sum_below) / above;
-    const double criterion = below * above * distance * distance;
-    if (criterion > best) {
-      best = criterion;
-      split = i;
+std::vector<Segment> segments_of(const std::vector<double>& density) {
+  std::vector<Segment> segments{{0, 0, 0, 0}};
+  bool falling = false;
+  for (std::size_t i = 0; i < density.size(); ++i) {
+    Segment* current = &segments.back();
+    if (i > 0 && density[i] < density[i - 1]) falling = true;
+    if (i > 0 && falling && density[i] > density[i - 1]) {
+      current->end = i;
+      segments.push_back({i, i, 0, 0});
+      current = &segments.back();
+      falling = false;
     }
+    current->end = i + 1;
+    current->peak = std::max(current->peak, density[i]);
+    current->loads += density[i];
   }
-  return split;
+  return segments;
 }
 
-void add_modes(std::span<const LatencyCount> bins, double whole, double least_share, std::vector<Mode>& modes) {
-  const std::size_t split = best_split(bins);
-  if (split != 0) {
-    const auto low = bins.first(split);
-    const auto high = bins.subspan(split);
-    const double distance = quantile(high, 0.5).value_or(0) - quantile(low, 0.5).value_or(0);
-    const double spread = std::max({spread_of(low), spread_of(high), 1.0});
-    const double smaller = static_cast<double>(std::min(total(low), total(high)));
-    if (smaller < least_share * whole) {
-      // Outliers: what is left may still be several levels.
-      add_modes(total(low) > total(high) ? low : high, whole, least_share, modes);
-      return;
+Segment joined(const Segment& a, const Segment& b) {
+  return {a.begin, b.end, std::max(a.peak, b.peak), a.loads + b.loads};
+}
+
+// Joins neighbours, the least separated first, until every valley is deep and every segment holds its share.
+void join_shallow(std::vector<Segment>& segments, const std::vector<double>& density, double least_loads) {
+  constexpr double deep = 0.5;
+  while (segments.size() > 1) {
+    std::size_t worst = 0;
+    double worst_depth = -1;
+    for (std::size_t i = 0; i + 1 < segments.size(); ++i) {
+      const double valley = std::min(density[segments[i].end - 1], density[segments[i + 1].begin]);
+      const double depth = valley / std::min(segments[i].peak, segments[i + 1].peak);
+      const bool small = segments[i].loads < least_loads || segments[i + 1].loads < least_loads;
+      const double urgency = small ? 1 + depth : depth;
+      if (urgency > worst_depth) {
+        worst_depth = urgency;
+        worst = i;
+      }
     }
-    if (distance > 4 * spread) {
-      add_modes(low, whole, least_share, modes);
-      add_modes(high, whole, least_share, modes);
-      return;
-    }
+    if (worst_depth < deep) break;
+    segments[worst] = joined(segments[worst], segments[worst + 1]);
+    segments.erase(segments.begin() + static_cast<std::ptrdiff_t>(worst) + 1);
   }
-  modes.push_back({quantile(bins, 0.5).value_or(0), quantile(bins, 0.25).value_or(0), quantile(bins, 0.75).value_or(0),
-                   static_cast<double>(total(bins)) / whole});
 }
 
 }  // namespace
 
 std::vector<Mode> modes_of(std::span<const LatencyCount> histogram, double least_share) {
   std::vector<Mode> modes;
-  if (!histogram.empty()) add_modes(histogram, static_cast<double>(total(histogram)), least_share, modes);
+  const auto whole = static_cast<double>(total(histogram));
+  if (whole == 0) return modes;
+  // The tail of outliers would cost time and joins the last mode anyway.
+  const auto last = static_cast<std::uint32_t>(quantile(histogram, 0.98).value_or(0));
+  const std::uint32_t first = histogram.front().latency_cycles;
+  const double width = std::max(2.0, 0.015 * quantile(histogram, 0.5).value_or(0));
+  const auto density = density_of(histogram, first, std::max(first, last), width);
+  auto segments = segments_of(density);
+  double loads = 0;
+  for (const Segment& s : segments) loads += s.loads;
+  join_shallow(segments, density, least_share * loads);
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const bool is_last = i + 1 == segments.size();
+    const auto part = between(histogram, first + static_cast<double>(segments[i].begin),
+                              is_last ? 1e9 : first + static_cast<double>(segments[i].end));
+    modes.push_back({quantile(part, 0.5).value_or(0), quantile(part, 0.25).value_or(0),
+                     quantile(part, 0.75).value_or(0), static_cast<double>(total(part)) / whole});
+  }
   return modes;
 }
 

@@ -16,8 +16,8 @@ struct Mode {
   double share = 0;  ///< of all loads of the histogram
 };
 
-/// Splits a histogram where Otsu's criterion (1979) separates two levels best, again and again, as long as the two
-/// sides lie further apart than four of their spreads and each holds a share of `least_share`. Ascending.
+/// Peaks of the smoothed histogram (Gaussian kernel, 1.5 % of the median wide) that a valley of less than half the
+/// smaller peak separates and that hold a share of `least_share` each. Ascending.
 std::vector<Mode> modes_of(std::span<const program::LatencyCount> histogram, double least_share = 0.05);
 
 /// The fastest level; a zero Mode for an empty histogram.

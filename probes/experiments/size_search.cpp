@@ -126,8 +126,9 @@ Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket
     }
     if (step == unit) return finding;
     const auto found = static_cast<std::uint64_t>(finding.value);
-    low = found > floor + 2 * step ? found - 2 * step : floor;
-    high = std::min(round_down(spec.limit_bytes, unit), found + 3 * step);
+    // Room on both sides: a fixed extra miss can look like an onset until what really follows is in view.
+    low = found > floor + 3 * step ? found - 3 * step : floor;
+    high = std::min(round_down(spec.limit_bytes, unit), found + 6 * step);
   }
   return finding;
 }
