@@ -28,9 +28,7 @@ TEST(Show, PrintsAFileInEveryFormat) {
 }
 
 TEST(Show, AFileThatIsNoTopologyIsOneLine) {
-  for (const std::string text : {"", "{", "[]", "{\"schema\": \"other\"}",
-                                 "\x7f"
-                                 "ELF"}) {
+  for (const std::string text : {"", "{", "[]", "{\"schema\": \"other\"}", "\177ELF"}) {
     const Outcome o = show_text(text);
     EXPECT_EQ(o.exit_code, 1);
     EXPECT_TRUE(is_one_error_line(o.err)) << o.err;

@@ -42,11 +42,7 @@ TEST(Text, ScopesCountTheirInstances) {
 
 TEST(Text, ControlCharactersCannotReachATerminal) {
   EXPECT_EQ(printable("a\x1b[31mb\n\x7f", 20), "a?[31mb??");
-  EXPECT_EQ(printable("a\xc2\x9b"
-                      "31mb",
-                      20),
-            "a?31mb")
-      << "the one-character form of ESC [";
+  EXPECT_EQ(printable("a\302\23331mb", 20), "a?31mb") << "the one-character form of ESC [";
   EXPECT_EQ(printable("größer", 20), "größer");
   EXPECT_EQ(printable("größer", 4), "größ...");
 }
