@@ -18,11 +18,13 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 class Files : public ::testing::Test {
- protected:
+ public:
   Files() : folder_(fs::temp_directory_path() / ("gputopo_files_" + std::to_string(::getpid()))) {
     fs::create_directory(folder_);
   }
   ~Files() override { fs::remove_all(folder_); }
+
+ protected:
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   static std::string contents(const std::string& path) { return read_file(path, 1 << 20).value_or("unreadable"); }
   std::size_t file_count() const {
