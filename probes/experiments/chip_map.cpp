@@ -59,12 +59,6 @@ void merge(SmSets& sets, const Pair& pair) {
   sets.erase(sets.begin() + static_cast<std::ptrdiff_t>(pair.second));
 }
 
-double merge_closest(const Matrix& r, SmSets& sets) {
-  const Pair pair = closest(r, sets);
-  merge(sets, pair);
-  return pair.correlation;
-}
-
 // Merges until the closest two sets correlate less than `least`.
 SmSets clustered(const Matrix& r, SmSets sets, double least) {
   while (sets.size() > 1) {
@@ -91,19 +85,30 @@ double separation(const Matrix& r, const SmSets& sets) {
   return within - across;
 }
 
-// The level that splits a group's members into parts: where the correlation of what is merged next first falls by a
-// good part of its largest fall. Neighbours merge at nearly one level, parts of a GPC at levels well below it.
-double first_wide_gap(const Matrix& r, const std::vector<std::uint32_t>& members) {
-  constexpr double good_part = 0.35;
-  std::vector<double> merges;
-  SmSets sets;
-  for (const std::uint32_t m : members) sets.push_back({m});
-  while (sets.size() > 1) merges.push_back(merge_closest(r, sets));
-  double largest = 0;
-  for (std::size_t i = 1; i < merges.size(); ++i) largest = std::max(largest, merges[i - 1] - merges[i]);
-  for (std::size_t i = 1; i < merges.size(); ++i)
-    if (merges[i - 1] - merges[i] >= good_part * largest) return (merges[i - 1] + merges[i]) / 2;
-  return -2;
+// Merges until `count` sets are left.
+SmSets into(const Matrix& r, SmSets sets, std::size_t count) {
+  while (sets.size() > count) merge(sets, closest(r, sets));
+  return sets;
+}
+
+// Two SMs of a TPC have odd and even latencies of their own; what they have in common tells the TPC's place. Sets of
+// one TPC each, where all of them are whole.
+SmSets tpcs_of(const std::vector<std::uint32_t>& members) {
+  SmSets tpcs;
+  for (const std::uint32_t sm : members) {
+    const bool whole = std::find(members.begin(), members.end(), sm ^ 1U) != members.end();
+    if (!whole) return {};
+    if (sm % 2 == 0) tpcs.push_back({sm / 2});
+  }
+  return tpcs;
+}
+
+// Means of neighbouring rows 2k and 2k + 1.
+std::vector<std::vector<double>> paired(const std::vector<std::vector<double>>& rows) {
+  std::vector<std::vector<double>> pairs(rows.size() / 2, std::vector<double>(rows.front().size()));
+  for (std::size_t k = 0; k < pairs.size(); ++k)
+    for (std::size_t i = 0; i < pairs[k].size(); ++i) pairs[k][i] = (rows[2 * k][i] + rows[2 * k + 1][i]) / 2;
+  return pairs;
 }
 
 void label(std::vector<SmPlace>& places, const SmSets& sets, std::optional<std::uint32_t> SmPlace::*member) {
@@ -139,7 +144,7 @@ Expected<std::vector<std::vector<double>>> measure_latency_vectors(Session& sess
   return least;
 }
 
-ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& gpcs) {
+ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& gpcs, std::size_t cpcs_per_gpc) {
   ChipMap map;
   const std::size_t sms = latencies.size();
   const Matrix r = correlations(latencies);
@@ -163,18 +168,24 @@ ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& 
   }
   if (gpcs.size() < 2) return map;
   label(map.places, gpcs, &SmPlace::gpc);
+  if (cpcs_per_gpc < 2) return map;
+  const Matrix by_tpc = correlations(paired(latencies));
   SmSets cpcs;
   double worst = 2;
   for (const auto& gpc : gpcs) {
-    SmSets members;
-    for (const std::uint32_t sm : gpc) members.push_back({sm});
-    const SmSets parts = clustered(r, members, first_wide_gap(r, gpc));
-    if (parts.size() > 1) worst = std::min(worst, separation(r, parts));
-    cpcs.insert(cpcs.end(), parts.begin(), parts.end());
+    const SmSets tpcs = tpcs_of(gpc);
+    if (tpcs.size() < cpcs_per_gpc) return map;
+    const SmSets parts = into(by_tpc, tpcs, cpcs_per_gpc);
+    worst = std::min(worst, separation(by_tpc, parts));
+    for (const auto& part : parts) {
+      auto& cpc = cpcs.emplace_back();
+      for (const std::uint32_t tpc : part) cpc.insert(cpc.end(), {2 * tpc, 2 * tpc + 1});
+      std::sort(cpc.begin(), cpc.end());
+    }
   }
   std::sort(cpcs.begin(), cpcs.end());
-  map.cpc_separation = worst > 1 ? 0 : worst;
-  if (map.cpc_separation > 0) label(map.places, cpcs, &SmPlace::cpc);
+  map.cpc_separation = worst;
+  label(map.places, cpcs, &SmPlace::cpc);
   return map;
 }
 

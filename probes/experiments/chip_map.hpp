@@ -24,7 +24,8 @@ struct ChipMap {
 /// Latency vectors: `latencies[sm][line]`, cycles, the least of several repetitions.
 Expected<std::vector<std::vector<double>>> measure_latency_vectors(Session& session, std::size_t lines);
 
-/// Reads a map from latency vectors; `gpcs` are the groups that share a constant L1.5, empty where unknown.
-ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& gpcs);
+/// Reads a map from latency vectors; `gpcs` are the groups that share a constant L1.5, empty where unknown. Each is
+/// split into `cpcs_per_gpc` parts by average linkage over TPCs (SMs 2k and 2k + 1); 0 for GPUs without CPCs.
+ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& gpcs, std::size_t cpcs_per_gpc);
 
 }  // namespace gputopo::experiments

@@ -51,12 +51,18 @@ Expected<void> find_groups(Session& session, const SmCache& constant_l1, Constan
   return {};
 }
 
+// Hopper's GPCs fall into three CPCs (NVIDIA H100 Tensor Core GPU Architecture, 2022); no other generation's do. How
+// many there are is taken from there, which SMs belong to which is measured.
+std::size_t cpcs_per_gpc(const Gpu& gpu) {
+  return gpu.compute_capability.starts_with("9.") ? 3 : 0;
+}
+
 Expected<void> find_map(Session& session, L2& l2, const SmSets& gpcs, std::vector<SmPlace>& places,
                         Provenance& provenance) {
   constexpr std::size_t lines = 1024;
   auto latencies = measure_latency_vectors(session, lines);
   if (!latencies) return tl::unexpected<Error>(latencies.error());
-  const ChipMap map = map_of(*latencies, gpcs);
+  const ChipMap map = map_of(*latencies, gpcs, cpcs_per_gpc(session.info().gpu));
   if (!map.problem.empty()) {
     provenance.notes.push_back("where SMs sit isn't known: " + map.problem);
     return {};
@@ -64,12 +70,11 @@ Expected<void> find_map(Session& session, L2& l2, const SmSets& gpcs, std::vecto
   places = map.places;
   auto& attributes = l2.memory.attributes;
   if (map.partitions.size() == 2) {
-    l2.memory.sm_groups = map.partitions;
     attributes["partitions"] = measured(2, "", "latency_correlation", lines * places.size());
     attributes["partition_separation"] =
         measured(map.partition_separation, "", "latency_correlation", lines * places.size());
   }
-  if (map.cpc_separation > 0)
+  if (map.cpc_separation != 0)
     attributes["cpc_separation"] = measured(map.cpc_separation, "", "latency_correlation", lines * places.size());
   return {};
 }

@@ -166,6 +166,27 @@ Expected<Onset> measure_onset(Session& session, double threshold_cycles, std::ui
   return onset;
 }
 
+// One side's capacity: where what stays near doesn't follow the footprint, it is counted (share of near hits times
+// footprint, over all rows), else the onset of the first far hits stands.
+Estimate near_capacity(const std::vector<L2Row>& rows, double threshold_cycles, const Estimate& onset) {
+  std::vector<double> resident;
+  std::uint64_t samples = 0;
+  for (const L2Row& row : rows) {
+    resident.push_back(share_between(row, 0, threshold_cycles) * static_cast<double>(row.bytes));
+    samples += total(row.timed);
+  }
+  const double middle = median(resident);
+  std::vector<double> deviations;
+  for (const double bytes : resident) deviations.push_back(std::fabs(bytes - middle));
+  const double spread = 1.4826 * median(deviations);
+  if (std::fabs(middle - *onset.value) > 0.15 * *onset.value || spread > 0.04 * middle) return onset;
+  const double error = 2 * 1.2533 * spread / std::sqrt(static_cast<double>(resident.size()));
+  Estimate e = measured(std::round(middle / 4096) * 4096, "B", "residency", samples);
+  e.interval = Interval{std::min(*onset.value, middle - error), std::max(*onset.value, middle + error)};
+  e.confidence = 0.95;
+  return e;
+}
+
 // Past one side's capacity: the far hits' latency, and from where on even far lines come from memory.
 Expected<void> measure_partitions(Session& session, L2& l2, const Search& search, const Estimate& onset,
                                   std::uint64_t line_bytes) {
@@ -173,9 +194,9 @@ Expected<void> measure_partitions(Session& session, L2& l2, const Search& search
   const std::uint64_t api = session.info().l2_bytes;
   const double overhead = search.hit.overhead_cycles;
   const auto near_bytes = static_cast<std::uint64_t>(*onset.value);
-  attributes["partition_size"] = onset;
   auto rows = l2_curve(session, spaced(near_bytes * 5 / 4, api * 7 / 4, 25), line_bytes);
   if (!rows) return tl::unexpected<Error>(rows.error());
+  attributes["partition_size"] = near_capacity(*rows, search.threshold_cycles, onset);
   // Far hits are what all footprints within the whole capacity have in common beyond near hits.
   Histogram within;
   for (const L2Row& row : *rows)
