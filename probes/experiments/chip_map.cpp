@@ -45,12 +45,15 @@ struct Pair {
   double correlation = -2;
 };
 
-// The two sets that are closest by average linkage.
-Pair closest(const Matrix& r, const SmSets& sets) {
+// The two sets that are closest by average linkage, of at most `most` members together; equal indices where none are.
+Pair closest(const Matrix& r, const SmSets& sets, std::size_t most) {
   Pair best;
   for (std::size_t i = 0; i < sets.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (const double c = average_between(r, sets[i], sets[j]); c > best.correlation) best = {j, i, c};
+      if (sets[i].size() + sets[j].size() > most) {
+        continue;
+      } else if (const double c = average_between(r, sets[i], sets[j]); c > best.correlation)
+        best = {j, i, c};
   return best;
 }
 
@@ -62,7 +65,7 @@ void merge(SmSets& sets, const Pair& pair) {
 // Merges until the closest two sets correlate less than `least`.
 SmSets clustered(const Matrix& r, SmSets sets, double least) {
   while (sets.size() > 1) {
-    const Pair pair = closest(r, sets);
+    const Pair pair = closest(r, sets, r.size());
     if (pair.correlation < least) break;
     merge(sets, pair);
   }
@@ -85,9 +88,13 @@ double separation(const Matrix& r, const SmSets& sets) {
   return within - across;
 }
 
-// Merges until `count` sets are left.
-SmSets into(const Matrix& r, SmSets sets, std::size_t count) {
-  while (sets.size() > count) merge(sets, closest(r, sets));
+// Merges the closest sets of at most `most` members together until `count` are left or none may merge.
+SmSets into(const Matrix& r, SmSets sets, std::size_t count, std::size_t most) {
+  while (sets.size() > count) {
+    const Pair pair = closest(r, sets, most);
+    if (pair.first == pair.second) break;
+    merge(sets, pair);
+  }
   return sets;
 }
 
@@ -144,7 +151,7 @@ Expected<std::vector<std::vector<double>>> measure_latency_vectors(Session& sess
   return least;
 }
 
-ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& gpcs, std::size_t cpcs_per_gpc) {
+ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& gpcs, const CpcShape& shape) {
   ChipMap map;
   const std::size_t sms = latencies.size();
   const Matrix r = correlations(latencies);
@@ -168,14 +175,14 @@ ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& 
   }
   if (gpcs.size() < 2) return map;
   label(map.places, gpcs, &SmPlace::gpc);
-  if (cpcs_per_gpc < 2) return map;
+  if (shape.cpcs_per_gpc < 2) return map;
   const Matrix by_tpc = correlations(paired(latencies));
   SmSets cpcs;
   double worst = 2;
   for (const auto& gpc : gpcs) {
     const SmSets tpcs = tpcs_of(gpc);
-    if (tpcs.size() < cpcs_per_gpc) return map;
-    const SmSets parts = into(by_tpc, tpcs, cpcs_per_gpc);
+    if (tpcs.size() < shape.cpcs_per_gpc) return map;
+    const SmSets parts = into(by_tpc, tpcs, shape.cpcs_per_gpc, shape.tpcs_per_cpc);
     worst = std::min(worst, separation(by_tpc, parts));
     for (const auto& part : parts) {
       auto& cpc = cpcs.emplace_back();

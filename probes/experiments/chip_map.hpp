@@ -24,8 +24,14 @@ struct ChipMap {
 /// Latency vectors: `latencies[sm][line]`, cycles, the least of several repetitions.
 Expected<std::vector<std::vector<double>>> measure_latency_vectors(Session& session, std::size_t lines);
 
+/// How a GPC falls into CPCs; zeros for GPUs without them.
+struct CpcShape {
+  std::size_t cpcs_per_gpc = 0;
+  std::size_t tpcs_per_cpc = 0;  ///< at most; some are switched off
+};
+
 /// Reads a map from latency vectors; `gpcs` are the groups that share a constant L1.5, empty where unknown. Each is
-/// split into `cpcs_per_gpc` parts by average linkage over TPCs (SMs 2k and 2k + 1); 0 for GPUs without CPCs.
-ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& gpcs, std::size_t cpcs_per_gpc);
+/// split into CPCs by average linkage over TPCs (SMs 2k and 2k + 1).
+ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& gpcs, const CpcShape& shape);
 
 }  // namespace gputopo::experiments

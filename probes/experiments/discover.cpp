@@ -69,7 +69,7 @@ class Discovery {
 
   template <class Measure>
   Expected<void> step(Provenance& provenance, std::string_view id, const Measure& measure) {
-    session_.report(static_cast<double>(done_++) / static_cast<double>(ids.size() + 4), id);
+    session_.report(static_cast<double>(done_++) / static_cast<double>(ids.size() + 5), id);
     const auto begin = Clock::now();
     Expected<void> ok = measure();
     provenance.breakdown_s.emplace_back(id, seconds_since(begin));
@@ -94,6 +94,7 @@ class Discovery {
     if (auto ok = step(provenance, "sharing", [&] { return sharing(); }); !ok) return ok;
     if (auto ok = step(provenance, "instances", [&] { return instances(); }); !ok) return ok;
     if (auto ok = step(provenance, "carve_outs", [&] { return carve_outs(); }); !ok) return ok;
+    if (auto ok = step(provenance, "constant_modules", [&] { return constant_modules(); }); !ok) return ok;
     return step(provenance, "places", [&] {
       return find_places(session_, constant_l1_ ? &*constant_l1_ : nullptr, constant_l1_5_ ? &*constant_l1_5_ : nullptr,
                          l2_ ? &*l2_ : nullptr, places_, provenance);
@@ -171,6 +172,11 @@ class Discovery {
     if (!again) return tl::unexpected<Error>(again.error());
     read_only_->memory.carve_outs = std::move(*again);
     return {};
+  }
+
+  Expected<void> constant_modules() {
+    if (!constant_l1_5_ || !options_.all) return {};
+    return find_constant_size(session_, *constant_l1_5_);
   }
 
   static Expected<SmCache> absent(const CachePath& path, std::string_view why) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "experiments/chip_map.hpp"
+#include "experiments/constant_modules.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/instances.hpp"
 #include "experiments/sharing.hpp"
@@ -51,10 +52,10 @@ Expected<void> find_groups(Session& session, const SmCache& constant_l1, Constan
   return {};
 }
 
-// Hopper's GPCs fall into three CPCs (NVIDIA H100 Tensor Core GPU Architecture, 2022); no other generation's do. How
-// many there are is taken from there, which SMs belong to which is measured.
-std::size_t cpcs_per_gpc(const Gpu& gpu) {
-  return gpu.compute_capability.starts_with("9.") ? 3 : 0;
+// Hopper's GPCs fall into three CPCs of up to three TPCs (NVIDIA H100 Tensor Core GPU Architecture, 2022); no other
+// generation's do. The shape is taken from there, which SMs belong to which is measured.
+CpcShape cpc_shape(const Gpu& gpu) {
+  return gpu.compute_capability.starts_with("9.") ? CpcShape{3, 3} : CpcShape{};
 }
 
 Expected<void> find_map(Session& session, L2& l2, const SmSets& gpcs, std::vector<SmPlace>& places,
@@ -62,7 +63,7 @@ Expected<void> find_map(Session& session, L2& l2, const SmSets& gpcs, std::vecto
   constexpr std::size_t lines = 1024;
   auto latencies = measure_latency_vectors(session, lines);
   if (!latencies) return tl::unexpected<Error>(latencies.error());
-  const ChipMap map = map_of(*latencies, gpcs, cpcs_per_gpc(session.info().gpu));
+  const ChipMap map = map_of(*latencies, gpcs, cpc_shape(session.info().gpu));
   if (!map.problem.empty()) {
     provenance.notes.push_back("where SMs sit isn't known: " + map.problem);
     return {};
@@ -107,6 +108,21 @@ Expected<void> find_instances(Session& session, std::span<const Measured> caches
     memory.warp_instances = found->of_warp;
     memory.disturbance = found->disturbance;
   }
+  return {};
+}
+
+Expected<void> find_constant_size(Session& session, ConstantL15& cache) {
+  const Estimate& size = cache.memory.attributes["size"];
+  if (size.status != Status::lower_bound || cache.line_bytes == 0 || session.info().constant_modules < 2) return {};
+  auto found = measure_constant_modules(session, cache);
+  if (!found) return tl::unexpected<Error>(found.error());
+  // The modules' own code shares the cache and their banks may collide: what was seen to fit, not the capacity.
+  Estimate fits = to_estimate(*found, "B");
+  if (!fits.has_value() || fits.status == Status::upper_bound) return {};
+  fits.status = Status::lower_bound;
+  fits.interval.reset();
+  fits.note = "constants of several modules that fit together, beside the code that walks them";
+  cache.memory.attributes["multi_module_size"] = fits;
   return {};
 }
 

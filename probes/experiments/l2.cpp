@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -166,8 +167,23 @@ Expected<Onset> measure_onset(Session& session, double threshold_cycles, std::ui
   return onset;
 }
 
-// One side's capacity: where what stays near doesn't follow the footprint, it is counted (share of near hits times
-// footprint, over all rows), else the onset of the first far hits stands.
+// A capacity by counting: where what stays in a cache doesn't follow the footprint (random-like replacement), the
+// median of `resident_bytes` over the footprints is the capacity; nothing otherwise.
+std::optional<Estimate> counted_capacity(const std::vector<double>& resident_bytes, std::uint64_t samples) {
+  if (resident_bytes.size() < 4) return std::nullopt;
+  const double middle = median(resident_bytes);
+  std::vector<double> deviations;
+  for (const double bytes : resident_bytes) deviations.push_back(std::fabs(bytes - middle));
+  const double spread = 1.4826 * median(deviations);
+  if (spread > 0.05 * middle) return std::nullopt;
+  const double error = 2 * 1.2533 * spread / std::sqrt(static_cast<double>(resident_bytes.size()));
+  Estimate e = measured(std::round(middle / 4096) * 4096, "B", "residency", samples);
+  e.interval = Interval{std::floor(middle - error), std::ceil(middle + error)};
+  e.confidence = 0.95;
+  return e;
+}
+
+// One side's capacity: near hits of every footprint, else the onset of the first far hits.
 Estimate near_capacity(const std::vector<L2Row>& rows, double threshold_cycles, const Estimate& onset) {
   std::vector<double> resident;
   std::uint64_t samples = 0;
@@ -175,16 +191,27 @@ Estimate near_capacity(const std::vector<L2Row>& rows, double threshold_cycles, 
     resident.push_back(share_between(row, 0, threshold_cycles) * static_cast<double>(row.bytes));
     samples += total(row.timed);
   }
-  const double middle = median(resident);
-  std::vector<double> deviations;
-  for (const double bytes : resident) deviations.push_back(std::fabs(bytes - middle));
-  const double spread = 1.4826 * median(deviations);
-  if (std::fabs(middle - *onset.value) > 0.15 * *onset.value || spread > 0.04 * middle) return onset;
-  const double error = 2 * 1.2533 * spread / std::sqrt(static_cast<double>(resident.size()));
-  Estimate e = measured(std::round(middle / 4096) * 4096, "B", "residency", samples);
-  e.interval = Interval{std::min(*onset.value, middle - error), std::max(*onset.value, middle + error)};
-  e.confidence = 0.95;
-  return e;
+  auto counted = counted_capacity(resident, samples);
+  if (!counted || std::fabs(*counted->value - *onset.value) > 0.15 * *onset.value) return onset;
+  counted->interval =
+      Interval{std::min(*onset.value, counted->interval->low), std::max(*onset.value, counted->interval->high)};
+  return *counted;
+}
+
+// The whole capacity: what of each larger footprint isn't in memory behind the far side, else the onset of such loads.
+// Where the slowest level holds the lines of one side only, each of its loads stands for `weight`.
+Estimate whole_capacity(const std::vector<L2Row>& rows, double from, double to, std::uint64_t weight,
+                        const change_point::Options& options) {
+  std::vector<double> resident;
+  std::uint64_t samples = 0;
+  for (const L2Row& row : rows) {
+    const double missing = static_cast<double>(weight) * share_between(row, from, to);
+    if (missing < 0.05) continue;
+    resident.push_back((1 - missing) * static_cast<double>(row.bytes));
+    samples += total(row.timed);
+  }
+  if (const auto counted = counted_capacity(resident, samples)) return *counted;
+  return to_estimate(change_point::find_size(classified(rows, from, to, weight), options), "B");
 }
 
 // Past one side's capacity: the far hits' latency, and from where on even far lines come from memory.
@@ -218,8 +245,7 @@ Expected<void> measure_partitions(Session& session, L2& l2, const Search& search
   const double to = slowest.median + (slowest.median - from);
   // Where near memory is a level of its own, the slowest one holds the lines of one side only: half of them.
   const std::uint64_t weight = levels_beyond.size() > 2 ? 2 : 1;
-  const auto whole = change_point::find_size(classified(*rows, from, to, weight), session.change_point_options());
-  attributes["measured_size"] = to_estimate(whole, "B");
+  attributes["measured_size"] = whole_capacity(*rows, from, to, weight, session.change_point_options());
   return {};
 }
 
@@ -282,8 +308,7 @@ Expected<L2> measure_l2(Session& session) {
   if (const Estimate* whole = memory.find("measured_size"); whole != nullptr && whole->status == Status::measured) {
     size.interval = whole->interval;
     const double difference = std::fabs(*whole->value - api) / api;
-    size.note = fmt::format("{} by measurement: {:.1f} MiB", difference < 0.1 ? "confirmed" : "contradicted",
-                            *whole->value / mebi);
+    size.note = fmt::format("measured {:.1f} MiB, {:.0f} % from it", *whole->value / mebi, 100 * difference);
   }
   attributes["size"] = size;
   return l2;

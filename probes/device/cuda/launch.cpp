@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <set>
 
@@ -15,41 +14,16 @@
 namespace gputopo::device::cuda {
 namespace {
 
-using kernels::LaunchArguments;
-using kernels::LaunchState;
-using kernels::Queue;
 using kernels::Result;
 using kernels::Task;
 using program::Execute;
 using program::Record;
 using program::Walk;
 
-// The one block of control data that goes up before a launch: state, turn counter, claims, queues, tasks.
-struct ControlLayout {
-  explicit ControlLayout(std::uint32_t sm_count, std::size_t task_count)
-      : counter(64),
-        claims(128),
-        queues(align(claims + std::size_t{4} * sm_count)),
-        tasks(align(queues + sizeof(Queue) * sm_count)),
-        bytes(tasks + sizeof(Task) * task_count) {}
-  static std::size_t align(std::size_t at) { return (at + 127) / 128 * 128; }
-  std::size_t counter, claims, queues, tasks, bytes;
-};
-
 bool fits_32_bits(const Walk& walk) {
   constexpr std::uint64_t limit = std::numeric_limits<std::uint32_t>::max();
   return program::positions(walk) < limit && program::lap_loads(walk) * walk.laps < limit &&
          walk.stride_bytes / 4 < limit && (walk.first_byte + walk.footprint_bytes) / 4 < limit;
-}
-
-// Warps that must stay where every phase is a single thread's; 0 where some phase has several lanes.
-std::uint32_t warps_alone(const std::vector<Task>& tasks) {
-  std::uint32_t warps = 1;
-  for (const Task& t : tasks) {
-    if (t.lanes > 1) return 0;
-    warps = std::max(warps, t.warp + 1);
-  }
-  return warps;
 }
 
 std::uint64_t shared_bytes_of(const program::Program& p) {
@@ -76,19 +50,21 @@ Expected<void> Launcher::start() {
   if (auto ok = check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "creating a stream failed"); !ok)
     return ok;
   buffers_ = std::make_unique<Buffers>(driver_, stream_, info_.texture_elements);
-  if (auto kernel = variant(false); !kernel) return tl::unexpected<Error>(kernel.error());
-  return check(driver_.cuModuleGetFunction(&fill_, plain_.module, "fill"), "the kernel image lacks 'fill'");
+  auto kernel = variant(false);
+  if (!kernel) return tl::unexpected<Error>(kernel.error());
+  return check(driver_.cuModuleGetFunction(&fill_, (*kernel)->module, "fill"), "the kernel image lacks 'fill'");
 }
 
 Launcher::~Launcher() {
   buffers_.reset();
-  for (const Variant& v : {plain_, executing_})
+  for (const auto& [key, v] : variants_)
     if (v.module != nullptr) driver_.cuModuleUnload(v.module);
+  for (CUstream side : side_streams_) driver_.cuStreamDestroy(side);
   if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
 }
 
-Expected<const Launcher::Variant*> Launcher::variant(bool executes) {
-  Variant& v = executes ? executing_ : plain_;
+Expected<const Launcher::Variant*> Launcher::variant(bool executes, std::uint32_t module) {
+  Variant& v = variants_[{executes, module}];
   if (v.module != nullptr) return &v;
   const void* image = executes ? chase_execute_fatbin() : chase_fatbin();
   if (auto ok = check(driver_.cuModuleLoadData(&v.module, image), "this GPU and driver can't load the kernels"); !ok)
@@ -101,7 +77,18 @@ Expected<const Launcher::Variant*> Launcher::variant(bool executes) {
                       "the kernel image is incomplete");
       !ok)
     return tl::unexpected<Error>(ok.error());
+  if (auto ok = load_now(v); !ok) return tl::unexpected<Error>(ok.error());
   return &v;
+}
+
+// The driver loads a kernel's code at its first launch and waits for the GPU to be idle then, which it never is while
+// another module's kernel waits for this one. A launch without queues, which ends at once, gets that over with.
+Expected<void> Launcher::load_now(const Variant& kernel) {
+  kernels::LaunchArguments nothing{};
+  std::array<void*, 1> parameters{&nothing};
+  return check(driver_.cuLaunchKernel(kernel.function, 1, 1, 1, kernels::warp_threads, 1, 1,
+                                      kernels::reserved_shared_bytes, stream_, parameters.data(), nullptr),
+               "launching the kernel failed");
 }
 
 Expected<void> Launcher::lay_constant_chase(const Walk& walk, const Variant& kernel) {
@@ -123,8 +110,7 @@ Expected<void> Launcher::lay_constant_chase(const Walk& walk, const Variant& ker
   return check(driver_.cuStreamSynchronize(stream_), "filling the constant bank failed");
 }
 
-Expected<void> Launcher::lay_pointer_chases(const program::Batch& batch, const PlannedLaunch& launch,
-                                            const Variant& kernel) {
+Expected<void> Launcher::lay_pointer_chases(const program::Batch& batch, const PlannedLaunch& launch) {
   std::set<std::array<std::uint64_t, 7>> laid;  // programs of one launch mostly share theirs
   for (const PlannedPhase& planned : launch.phases) {
     const auto* walk = std::get_if<Walk>(&batch[planned.program].phases[planned.phase]);
@@ -134,7 +120,9 @@ Expected<void> Launcher::lay_pointer_chases(const program::Batch& batch, const P
              .second)
       continue;
     if (walk->path == program::Path::constant) {
-      if (auto ok = lay_constant_chase(*walk, kernel); !ok) return ok;
+      auto kernel = variant(launch.executes, planned.module);
+      if (!kernel) return tl::unexpected<Error>(kernel.error());
+      if (auto ok = lay_constant_chase(*walk, **kernel); !ok) return ok;
       continue;
     }
     auto memory = buffers_->global(walk->buffer, batch[planned.program].buffers[walk->buffer].size_bytes);
@@ -179,7 +167,7 @@ Expected<void> Launcher::set_up(Task& task, const program::Program& program, con
                                                     task.loads, kernels::latency_entries));
   switch (buffer.space) {
     case program::Space::constant:
-      if (buffer.module != 0 || buffer.size_bytes > info_.constant_bytes_per_module)
+      if (buffer.module >= info_.constant_modules || buffer.size_bytes > info_.constant_bytes_per_module)
         return fail(Error::Kind::bad_input,
                     fmt::format("program '{}' wants a constant buffer that isn't to be had", program.label));
       break;
@@ -244,9 +232,7 @@ Expected<std::vector<Task>> Launcher::make_tasks(const program::Batch& batch, co
 
 Expected<std::vector<std::size_t>> Launcher::run(const program::Batch& batch, const PlannedLaunch& launch,
                                                  std::vector<program::ProgramTrace>& traces) {
-  auto kernel = variant(launch.executes);
-  if (!kernel) return tl::unexpected<Error>(kernel.error());
-  if (auto ok = lay_pointer_chases(batch, launch, **kernel); !ok) return tl::unexpected<Error>(ok.error());
+  if (auto ok = lay_pointer_chases(batch, launch); !ok) return tl::unexpected<Error>(ok.error());
   std::vector<std::size_t> result_of;
   CUtexObject texture = 0;
   auto tasks = make_tasks(batch, launch, result_of, texture);
@@ -265,90 +251,17 @@ Expected<std::vector<std::size_t>> Launcher::run(const program::Batch& batch, co
     if (!host) return tl::unexpected<Error>(host.error());
     results_host_ = std::move(*host);
   }
-  std::set<std::uint32_t> sms;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> blocks;  // (module, SM)
   std::uint64_t shared_bytes = 0;
   for (std::size_t i = 0; i < tasks->size(); ++i) {
-    sms.insert(launch.phases[i].sm);
+    blocks.insert({launch.phases[i].module, launch.phases[i].sm});
     shared_bytes = std::max(shared_bytes, shared_bytes_of(batch[launch.phases[i].program]));
     if (result_of[i] != std::numeric_limits<std::size_t>::max())
       (*tasks)[i].result = results_.address() + result_of[i] * sizeof(Result);
   }
-  if (auto ok =
-          submit(launch, *tasks, **kernel, texture, shared_bytes, results, static_cast<std::uint32_t>(sms.size()));
-      !ok)
+  if (auto ok = submit(launch, *tasks, texture, shared_bytes, results, static_cast<std::uint32_t>(blocks.size())); !ok)
     return tl::unexpected<Error>(ok.error());
   return read_results(batch, launch, result_of, static_cast<const Result*>(results_host_.data()), traces);
-}
-
-Expected<void> Launcher::submit(const PlannedLaunch& launch, const std::vector<Task>& tasks, const Variant& kernel,
-                                CUtexObject texture, std::uint64_t shared_bytes, std::size_t results,
-                                std::uint32_t sms_used) {
-  const std::uint32_t sm_count = info_.gpu.sm_count;
-  const ControlLayout layout(sm_count, tasks.size());
-  if (control_.bytes() < layout.bytes) {
-    control_ = Allocation();
-    staging_ = HostAllocation();
-    auto memory = Allocation::make(driver_, 2 * layout.bytes, "control data");
-    if (!memory) return tl::unexpected<Error>(memory.error());
-    control_ = std::move(*memory);
-    auto host = HostAllocation::make(driver_, 2 * layout.bytes);
-    if (!host) return tl::unexpected<Error>(host.error());
-    staging_ = std::move(*host);
-  }
-  auto* bytes = static_cast<std::byte*>(staging_.data());
-  std::memset(bytes, 0, layout.tasks);
-  auto* queues = reinterpret_cast<Queue*>(bytes + layout.queues);
-  for (const PlannedPhase& p : launch.phases) ++queues[p.sm].count;
-  for (std::uint32_t sm = 1; sm < sm_count; ++sm) queues[sm].first = queues[sm - 1].first + queues[sm - 1].count;
-  std::vector<std::uint32_t> next(sm_count);
-  for (std::uint32_t sm = 0; sm < sm_count; ++sm) next[sm] = queues[sm].first;
-  auto* out = reinterpret_cast<Task*>(bytes + layout.tasks);
-  std::vector<std::pair<std::size_t, Task*>> open_group(sm_count, {std::numeric_limits<std::size_t>::max(), nullptr});
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const PlannedPhase& planned = launch.phases[i];
-    Task& task = out[next[planned.sm]++];
-    task = tasks[i];
-    task.counter = control_.address() + layout.counter;
-    auto& [program, head] = open_group[planned.sm];
-    if (program != planned.program || head->group == kernels::task_slots) {
-      program = planned.program;
-      head = &task;
-    }
-    ++head->group;
-  }
-  LaunchArguments arguments{};
-  arguments.tasks = reinterpret_cast<const Task*>(control_.address() + layout.tasks);
-  arguments.queues = reinterpret_cast<const Queue*>(control_.address() + layout.queues);
-  arguments.claims = reinterpret_cast<std::uint32_t*>(control_.address() + layout.claims);
-  arguments.state = reinterpret_cast<LaunchState*>(control_.address());
-  arguments.queue_count = sm_count;
-  arguments.texture = texture;
-  arguments.lone_warps = warps_alone(tasks);
-  arguments.rendezvous = launch.crosses_sms ? sms_used : 0;
-  const auto dynamic_bytes = static_cast<unsigned>(kernels::reserved_shared_bytes + shared_bytes);
-  std::array<void*, 1> parameters{&arguments};
-  const std::array<std::pair<CUresult, const char*>, 5> before{{
-      {driver_.cuFuncSetAttribute(kernel.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                  static_cast<int>(launch.carve_out_percent)),
-       "asking for a carve-out failed"},
-      {driver_.cuFuncSetAttribute(kernel.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                  static_cast<int>(dynamic_bytes)),
-       "asking for shared memory failed"},
-      {driver_.cuMemcpyHtoDAsync(control_.address(), bytes, layout.bytes, stream_), "sending tasks to the GPU failed"},
-      {driver_.cuMemsetD32Async(results_.address(), 0, std::max<std::size_t>(1, results) * sizeof(Result) / 4, stream_),
-       "clearing results failed"},
-      {driver_.cuLaunchKernel(kernel.function, sm_count, 1, 1, kernels::block_threads, 1, 1, dynamic_bytes, stream_,
-                              parameters.data(), nullptr),
-       "launching the kernel failed"},
-  }};
-  for (const auto& [code, what] : before)
-    if (auto ok = check(code, what); !ok) return ok;
-  if (auto ok = check(driver_.cuMemcpyDtoHAsync(results_host_.data(), results_.address(),
-                                                std::max<std::size_t>(1, results) * sizeof(Result), stream_),
-                      "reading results failed");
-      !ok)
-    return ok;
-  return check(driver_.cuStreamSynchronize(stream_), "a measuring kernel failed");
 }
 
 }  // namespace gputopo::device::cuda

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "device/cuda/driver.hpp"
@@ -35,22 +37,25 @@ class Launcher {
 
   Launcher(const Driver& driver, const DeviceInfo& info) : driver_(driver), info_(info) {}
   Expected<void> start();
-  Expected<const Variant*> variant(bool executes);
-  Expected<void> lay_pointer_chases(const program::Batch& batch, const PlannedLaunch& launch, const Variant& kernel);
+  Expected<const Variant*> variant(bool executes, std::uint32_t module = 0);
+  Expected<void> load_now(const Variant& kernel);
+  Expected<void> lay_pointer_chases(const program::Batch& batch, const PlannedLaunch& launch);
   Expected<void> lay_constant_chase(const program::Walk& walk, const Variant& kernel);
   Expected<std::vector<kernels::Task>> make_tasks(const program::Batch& batch, const PlannedLaunch& launch,
                                                   std::vector<std::size_t>& result_of, CUtexObject& texture);
   Expected<void> set_up(kernels::Task& task, const program::Program& program, const program::Walk& walk,
                         CUtexObject& texture);
-  Expected<void> submit(const PlannedLaunch& launch, const std::vector<kernels::Task>& tasks, const Variant& kernel,
-                        CUtexObject texture, std::uint64_t shared_bytes, std::size_t results, std::uint32_t sms_used);
+  Expected<void> submit(const PlannedLaunch& launch, const std::vector<kernels::Task>& tasks, CUtexObject texture,
+                        std::uint64_t shared_bytes, std::size_t results, std::uint32_t blocks_used);
+  Expected<void> start_kernels(const PlannedLaunch& launch, const kernels::LaunchArguments& arguments,
+                               unsigned dynamic_bytes);
   Expected<void> check(CUresult code, const char* what) const;
 
   const Driver& driver_;
   const DeviceInfo& info_;
   CUstream stream_ = nullptr;
-  Variant plain_;
-  Variant executing_;
+  std::map<std::pair<bool, std::uint32_t>, Variant> variants_;  ///< by straight-line code and module
+  std::vector<CUstream> side_streams_;                          ///< of modules 1 and up
   CUfunction fill_ = nullptr;
   std::unique_ptr<Buffers> buffers_;
   Allocation control_;

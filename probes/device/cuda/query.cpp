@@ -79,6 +79,7 @@ Expected<DeviceInfo> query(const Driver& driver, int ordinal) {
   // The kernel's statics are rounded up to the granule of shared memory.
   info.shared_recorder_bytes = kernels::reserved_shared_bytes + 128;
   info.constant_bytes_per_module = attribute(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+  info.constant_modules = 6;  // what runs side by side on one SM with room to spare
   info.texture_elements = attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH);
   info.largest_buffer_bytes = info.memory_bytes - info.memory_bytes / 16;  // leaves room for the context
   info.largest_recording = kernels::latency_entries;

@@ -38,6 +38,17 @@ bool clash(const Walk& a, const Walk& b) {
   return !apart && !same;
 }
 
+std::uint32_t module_of(const Program& p, const Phase& phase) {
+  const auto* walk = std::get_if<Walk>(&phase);
+  return walk != nullptr ? p.buffers[walk->buffer].module : 0;
+}
+
+std::uint32_t modules_of(const Program& p) {
+  std::uint32_t modules = 1;
+  for (const Phase& phase : p.phases) modules = std::max(modules, module_of(p, phase) + 1);
+  return modules;
+}
+
 bool executes(const Program& p) {
   return std::any_of(p.phases.begin(), p.phases.end(),
                      [](const Phase& x) { return std::holds_alternative<Execute>(x); });
@@ -52,7 +63,7 @@ std::optional<std::uint32_t> texture_slot(const Program& p) {
 }
 
 bool is_private(const Program& p) {
-  if (p.isolation != Scope::sm) return false;
+  if (p.isolation != Scope::sm || modules_of(p) > 1) return false;
   return std::all_of(p.agents.begin(), p.agents.end(), [&](const auto& a) { return a.sm == p.agents.front().sm; });
 }
 
@@ -65,7 +76,8 @@ struct Draft {
 
 bool fits(const Draft& draft, const Program& p, bool isolated) {
   if (draft.launch.carve_out_percent != p.carve_out_percent || draft.is_private != isolated ||
-      draft.launch.executes != executes(p) || draft.launch.phases.size() + p.phases.size() > phases_per_launch)
+      draft.launch.executes != executes(p) || draft.launch.modules != modules_of(p) ||
+      draft.launch.phases.size() + p.phases.size() > phases_per_launch)
     return false;
   const auto slot = texture_slot(p);
   if (slot && draft.launch.texture_slot && slot != draft.launch.texture_slot) return false;
@@ -81,8 +93,10 @@ void append(Draft& draft, std::size_t index, const Program& p, std::uint32_t hom
   launch.programs.push_back(index);
   if (const auto slot = texture_slot(p)) launch.texture_slot = slot;
   for (std::size_t i = 0; i < p.phases.size(); ++i) {
-    PlannedPhase planned{index, i, p.agents[agent_of(p.phases[i])].sm.value_or(home_sm), 0, 0};
-    if (!draft.is_private && !launch.phases.empty() && launch.phases.back().sm != planned.sm) {
+    PlannedPhase planned{index, i, p.agents[agent_of(p.phases[i])].sm.value_or(home_sm), module_of(p, p.phases[i]),
+                         0,     0};
+    if (!draft.is_private && !launch.phases.empty() &&
+        (launch.phases.back().sm != planned.sm || launch.phases.back().module != planned.module)) {
       // The turn passes to another SM: the one before announces it, this one waits for it.
       launch.phases.back().post_value = ++draft.turn;
       planned.wait_value = draft.turn;
@@ -116,6 +130,7 @@ Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_c
       draft->is_private = isolated;
       draft->launch.carve_out_percent = p.carve_out_percent;
       draft->launch.executes = executes(p);
+      draft->launch.modules = modules_of(p);
     }
     append(*draft, index, p, home);
   }
