@@ -217,6 +217,7 @@ CrossCheck read_crosscheck(const Json& j, const std::string& path) {
   c.by_timing = as_double(member(j, path, "by_timing"), path + "/by_timing");
   c.by_counter = as_double(member(j, path, "by_counter"), path + "/by_counter");
   c.verdict = as_string(member(j, path, "verdict"), path + "/verdict");
+  c.carve_out_percent = unsigned_or_zero<std::uint32_t>(j, path, "carve_out_percent");
   return c;
 }
 

@@ -106,14 +106,16 @@ Json to_json(const Topology& topology) {
   j["memories"] = Json::array();
   for (const Memory& m : topology.memories) j["memories"].push_back(memory_json(m, topology.gpu));
   j["crosscheck"] = Json::array();
-  for (const CrossCheck& c : topology.crosscheck)
-    j["crosscheck"].push_back({{"memory", c.memory},
-                               {"metric", c.metric},
-                               {"size_bytes", c.size_bytes},
-                               {"loads", c.loads},
-                               {"by_timing", number(c.by_timing)},
-                               {"by_counter", number(c.by_counter)},
-                               {"verdict", c.verdict}});
+  for (const CrossCheck& c : topology.crosscheck) {
+    Json& entry = j["crosscheck"].emplace_back(Json{{"memory", c.memory},
+                                                    {"metric", c.metric},
+                                                    {"size_bytes", c.size_bytes},
+                                                    {"loads", c.loads},
+                                                    {"by_timing", number(c.by_timing)},
+                                                    {"by_counter", number(c.by_counter)},
+                                                    {"verdict", c.verdict}});
+    if (c.carve_out_percent != 0) entry["carve_out_percent"] = c.carve_out_percent;
+  }
   if (!topology.sm_places.empty()) {
     j["sm_places"] = Json::array();
     for (const SmPlace& p : topology.sm_places) j["sm_places"].push_back(place_json(p));

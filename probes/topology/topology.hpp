@@ -59,7 +59,8 @@ struct CrossCheck {
   std::uint64_t loads = 0;
   double by_timing = 0;
   double by_counter = 0;
-  std::string verdict;  ///< "equal", "within tolerance", "differs"
+  std::string verdict;                  ///< "equal", "within tolerance", "differs"
+  std::uint32_t carve_out_percent = 0;  ///< shared-memory carve-out that was asked for
   friend bool operator==(const CrossCheck&, const CrossCheck&) = default;
 };
 
