@@ -1,0 +1,69 @@
+#include "counters/metrics.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace gputopo::counters {
+namespace {
+
+constexpr std::string_view global_loads = "smsp__inst_executed_op_global_ld.sum";
+constexpr std::string_view l1_misses = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_miss.sum";
+constexpr std::string_view l2_misses = "lts__t_sectors_srcunit_tex_op_read_lookup_miss.sum";
+
+constexpr MemoryMetrics l1{"l1", global_loads, l1_misses};
+constexpr MemoryMetrics texture{"texture", "smsp__inst_executed_op_texture.sum",
+                                "l1tex__t_sectors_pipe_tex_lookup_miss.sum"};
+constexpr MemoryMetrics read_only{"read_only", global_loads, l1_misses};
+constexpr MemoryMetrics constant_l1{"constant_l1", "smsp__inst_executed_op_ldc.sum", "idc__requests_lookup_miss.sum"};
+constexpr MemoryMetrics constant_l1_5{"constant_l1_5", "smsp__inst_executed_op_ldc.sum",
+                                      "gcc__cache_requests_type_constant_lookup_miss.sum"};
+constexpr MemoryMetrics l2{"l2", global_loads, l2_misses};
+
+constexpr std::array<MemoryMetrics, 7> until_hopper{{l1,
+                                                     texture,
+                                                     read_only,
+                                                     constant_l1,
+                                                     constant_l1_5,
+                                                     l2,
+                                                     {"device_memory", global_loads, "dram__sectors_read.sum"}}};
+constexpr std::array<MemoryMetrics, 7> client_blackwell{{l1,
+                                                         texture,
+                                                         read_only,
+                                                         constant_l1,
+                                                         constant_l1_5,
+                                                         l2,
+                                                         {"device_memory", global_loads, "dram__sectors_op_read.sum"}}};
+
+constexpr std::array<Chip, 26> table{{
+    {"GV100", until_hopper},     {"TU102", until_hopper},     {"TU104", until_hopper},     {"TU106", until_hopper},
+    {"TU116", until_hopper},     {"TU117", until_hopper},     {"GA100", until_hopper},     {"GA102", until_hopper},
+    {"GA103", until_hopper},     {"GA104", until_hopper},     {"GA106", until_hopper},     {"GA107", until_hopper},
+    {"AD102", until_hopper},     {"AD103", until_hopper},     {"AD104", until_hopper},     {"AD106", until_hopper},
+    {"AD107", until_hopper},     {"GH100", until_hopper},     {"GB100", until_hopper},     {"GB102", until_hopper},
+    {"GB110", until_hopper},     {"GB202", client_blackwell}, {"GB203", client_blackwell}, {"GB205", client_blackwell},
+    {"GB206", client_blackwell}, {"GB207", client_blackwell},
+}};
+
+}  // namespace
+
+const MemoryMetrics* Chip::find(std::string_view memory) const {
+  const auto it = std::find_if(memories.begin(), memories.end(), [&](const auto& m) { return m.memory == memory; });
+  return it == memories.end() ? nullptr : &*it;
+}
+
+std::span<const Chip> chips() {
+  return table;
+}
+
+Expected<Chip> find_chip(std::string_view name) {
+  const auto it = std::find_if(table.begin(), table.end(), [&](const Chip& c) { return c.name == name; });
+  if (it == table.end())
+    return fail(
+        Error::Kind::unavailable,
+        fmt::format("which counters of a '{}' stand for which cache is not known; a newer gputopo may know", name));
+  return *it;
+}
+
+}  // namespace gputopo::counters
