@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/counters.hpp"
 #include "cli/format_option.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
@@ -29,6 +30,7 @@ struct DiscoverFlags {
   std::string output;
   std::string record;
   bool save = false;
+  bool verify = false;
   std::string method = "default";
   std::uint64_t seed = 1;
   bool quiet = false;
@@ -61,6 +63,34 @@ Expected<Topology> measure_and_record(device::Device& device, const DiscoverFlag
   return topology;
 }
 
+// Counters are a second opinion: without them the topology stands as it is, and says so.
+Expected<void> verify(device::Device& device, const device::Spec& spec, const DiscoverFlags& flags,
+                      const Context& context, Topology& topology) {
+  auto counter = open_counter_of(device, spec);
+  if (!counter) {
+    topology.provenance.notes.push_back("not checked against counters: " + counter.error().message);
+    say_loudly("not checked against counters: " + counter.error().message);
+    return {};
+  }
+  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
+  experiments::DiscoverOptions options;
+  options.seed = flags.seed;
+  options.stop = context.stop;
+  options.progress = [&bar](double done, std::string_view label) { bar.show(done, label); };
+  const auto report = experiments::cross_check(device, **counter, topology, options);
+  bar.clear();
+  if (!report) {
+    if (report.error().kind == Error::Kind::interrupted) return tl::unexpected<Error>(report.error());
+    topology.provenance.notes.push_back("not checked against counters: " + report.error().message);
+    say_loudly("not checked against counters: " + report.error().message);
+    return {};
+  }
+  if (const std::string failed = failed_memories(topology, *report); !failed.empty())
+    say_loudly(fmt::format("counters contradict timing for {}; docs/counters.md tells how to read that", failed));
+  experiments::apply(*report, topology);
+  return {};
+}
+
 void say(const std::string& line) {
   static_cast<void>(files::write_all(2, line + "\n", "standard error"));
 }
@@ -74,8 +104,11 @@ Expected<Exit> discover(const DiscoverFlags& flags, const device::Spec& spec, co
     return fail(Error::Kind::bad_input,
                 "--save keeps real GPUs alone and this one is simulated; use -o FILE, or choose a GPU by --device");
   if (flags.format != "table" && !flags.quiet) say(opened->headline);
-  const auto topology = measure_and_record(*opened->device, flags, context);
+  auto topology = measure_and_record(*opened->device, flags, context);
   if (!topology) return tl::unexpected<Error>(topology.error());
+  if (flags.verify)
+    if (auto ok = verify(*opened->device, spec, flags, context, *topology); !ok)
+      return tl::unexpected<Error>(ok.error());
   if (flags.save) {
     const auto saved = store::save(*topology, store::process_environment());
     if (!saved) return tl::unexpected<Error>(saved.error());
@@ -109,6 +142,8 @@ void add_discover_command(CLI::App& app, Context& context) {
       ->type_name("ID,...");
   add_format_option(*command, flags->format);
   add_output_option(*command, flags->output);
+  command->add_flag("--verify", flags->verify,
+                    "Also hold timing against hardware counters (a real GPU, with the right to)");
   command->add_flag("--save", flags->save, "Keep the result for show, hwloc and LIKWID");
   command->add_option("--record", flags->record, "Keep everything the device answered in FILE, for replay:FILE")
       ->type_name("FILE");

@@ -41,6 +41,7 @@ std::string command_path(const CLI::App& app) {
 void add_commands(CLI::App& app, Context& context) {
 #ifdef GPUTOPO_HAS_DISCOVER
   add_discover_command(app, context);
+  add_verify_command(app, context);
 #endif
   add_show_command(app, context);
   add_analyze_command(app, context);

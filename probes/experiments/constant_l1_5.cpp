@@ -16,12 +16,6 @@ using program::Walk;
 
 constexpr CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
 
-struct Level {
-  Mode timed;  // loads that miss L1 and hit here, the clock pair included
-  double latency_cycles = 0;
-  double threshold_cycles = 0;  // a timed load at or above it went further
-};
-
 std::uint64_t line_of(const Memory& memory, std::uint64_t otherwise) {
   const Estimate* line = memory.find("line_size");
   return line != nullptr && line->has_value() ? static_cast<std::uint64_t>(*line->value) : otherwise;
@@ -32,24 +26,6 @@ ConstantL15 absent(ConstantL15 cache, std::string_view why) {
   for (const char* name : {"size", "line_size", "sector_size"}) attributes[name] = not_supported("B", why);
   for (const char* name : {"latency", "miss_penalty"}) attributes[name] = not_supported("cycles", why);
   return cache;
-}
-
-// Three times the L1 in a circle: (almost) no load hits L1, and few caches behind it are as small.
-Expected<Level> measure_level(Session& session, const SmCache& l1, std::uint64_t stride) {
-  program::Program p = make_program("constant_l1_5 latency", session.info(), slot_constant);
-  p.isolation = Scope::gpu;
-  const std::uint64_t bytes = std::min(session.info().constant_bytes_per_module, 3 * l1.capacity_bytes);
-  const Walk warm = make_walk(path, bytes, stride, 3);
-  p.phases = {warm, recorded(warm, Record::histogram, 8)};
-  auto traces = session.run({p});
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  Level level;
-  const Histogram beyond = between(traces->front().phases.back().histogram, l1.threshold_cycles, 1e9);
-  level.timed = lowest_mode(beyond);
-  level.latency_cycles = level.timed.median - l1.hit.overhead_cycles;
-  const double spread = level.timed.high_quartile - level.timed.low_quartile;
-  level.threshold_cycles = level.timed.median + std::max({10.0, 0.3 * level.latency_cycles, 4 * spread});
-  return level;
 }
 
 struct Cold {
@@ -66,7 +42,8 @@ struct Eviction {
 
 // Constants that no cache of this path holds any more, but the next level does: loaded once, then pushed out by a long
 // stretch of code where code and constants share the cache, else by the far part of the bank.
-Expected<Cold> measure_cold(Session& session, std::uint64_t stride, const Level& level, const Eviction& eviction) {
+Expected<Cold> measure_cold(Session& session, std::uint64_t stride, const ConstantLevel& level,
+                            const Eviction& eviction) {
   const std::uint64_t near = eviction.near_bytes;
   program::Program p = make_program("constant_l1_5 cold", session.info(), slot_constant);
   p.isolation = Scope::gpu;
@@ -102,6 +79,24 @@ Expected<Cold> measure_cold(Session& session, std::uint64_t stride, const Level&
 
 }  // namespace
 
+// Three times the L1 in a circle: (almost) no load hits L1, and few caches behind it are as small.
+Expected<ConstantLevel> measure_constant_level(Session& session, const SmCache& l1, std::uint64_t stride) {
+  program::Program p = make_program("constant_l1_5 latency", session.info(), slot_constant);
+  p.isolation = Scope::gpu;
+  const std::uint64_t bytes = std::min(session.info().constant_bytes_per_module, 3 * l1.capacity_bytes);
+  const Walk warm = make_walk(path, bytes, stride, 3);
+  p.phases = {warm, recorded(warm, Record::histogram, 8)};
+  auto traces = session.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  ConstantLevel level;
+  const Histogram beyond = between(traces->front().phases.back().histogram, l1.threshold_cycles, 1e9);
+  level.timed = lowest_mode(beyond);
+  level.latency_cycles = level.timed.median - l1.hit.overhead_cycles;
+  const double spread = level.timed.high_quartile - level.timed.low_quartile;
+  level.threshold_cycles = level.timed.median + std::max({10.0, 0.3 * level.latency_cycles, 4 * spread});
+  return level;
+}
+
 Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles) {
   ConstantL15 cache;
   Memory& memory = cache.memory;
@@ -116,7 +111,7 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
     return cache;
   }
   const std::uint64_t stride = line_of(l1.memory, 64);
-  auto level = measure_level(session, l1, stride);
+  auto level = measure_constant_level(session, l1, stride);
   if (!level) return tl::unexpected<Error>(level.error());
   if (level->timed.share == 0) return absent(cache, "no constant load misses the L1");
   if (l2_latency_cycles > 0 && level->latency_cycles > 0.9 * l2_latency_cycles)

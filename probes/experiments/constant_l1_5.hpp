@@ -2,6 +2,7 @@
 // group of SMs, serving instructions too on many GPUs.
 #pragma once
 
+#include "experiments/modes.hpp"
 #include "experiments/session.hpp"
 #include "experiments/sm_cache.hpp"
 #include "topology/topology.hpp"
@@ -13,6 +14,15 @@ struct ConstantL15 {
   double threshold_cycles = 0;   ///< a timed load at or above it went past this cache
   std::uint64_t line_bytes = 0;  ///< 0 where there is no such cache
 };
+
+struct ConstantLevel {
+  Mode timed;  ///< loads that miss L1 and hit here, the clock pair included
+  double latency_cycles = 0;
+  double threshold_cycles = 0;  ///< a timed load at or above it went further
+};
+
+/// The level that serves constants which miss the L1. Of `l1` the hits, the threshold and the capacity matter.
+Expected<ConstantLevel> measure_constant_level(Session& session, const SmCache& l1, std::uint64_t stride_bytes);
 
 /// `l1` is the constant L1 as measured; `l2_latency_cycles` is 0 where the GPU has no L2. One module's constants reach
 /// 64 KiB: where all of them fit, the size is a lower bound.

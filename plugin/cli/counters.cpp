@@ -1,0 +1,59 @@
+#include "cli/counters.hpp"
+
+#include <fmt/format.h>
+
+#include "counters/open.hpp"
+#include "device/open/open.hpp"
+#include "files/files.hpp"
+
+namespace gputopo::cli {
+
+Expected<std::unique_ptr<counters::Counter>> open_counter_of(const device::Device& device, const device::Spec& spec) {
+  if (device.info().kind != "cuda")
+    return fail(Error::Kind::unavailable,
+                fmt::format("a {} GPU has no hardware counters; choose a real one by --device cuda:N",
+                            device.info().kind == "replay" ? "recorded" : "simulated"));
+  int ordinal = spec.ordinal;
+  if (spec.kind == device::Spec::Kind::automatic) {
+    // The first that opens isn't always the driver's first.
+    const auto list = device::list_devices();
+    for (std::size_t i = 0; i < list.real.size(); ++i)
+      if (list.real[i].info.gpu.uuid == device.info().gpu.uuid) ordinal = static_cast<int>(i);
+  }
+  return counters::open_counter(ordinal);
+}
+
+std::vector<CheckedFootprint> checked_footprints(const std::vector<CrossCheck>& entries) {
+  std::vector<CheckedFootprint> rows;
+  for (const CrossCheck& entry : entries) {
+    if (entry.metric.starts_with("change point: ")) continue;
+    const bool loads = entry.metric.starts_with("loads: ");
+    const bool continues = loads && !rows.empty() && !rows.back().loads_issued && rows.back().memory == entry.memory &&
+                           rows.back().size_bytes == entry.size_bytes &&
+                           rows.back().carve_out_percent == entry.carve_out_percent;
+    if (!continues)
+      rows.push_back({entry.memory, entry.carve_out_percent, entry.size_bytes, entry.loads, {}, {}, {}, entry.verdict});
+    CheckedFootprint& row = rows.back();
+    if (loads) {
+      row.loads_issued = entry.by_counter;
+    } else {
+      row.by_timing = entry.by_timing;
+      row.by_counter = entry.by_counter;
+    }
+    if (entry.verdict == experiments::verdict_differs) row.verdict = entry.verdict;
+  }
+  return rows;
+}
+
+std::string failed_memories(const Topology& topology, const experiments::CrossCheckReport& report) {
+  std::vector<std::string> failed;
+  for (const Memory& memory : topology.memories)
+    if (report.verdict(memory.id) == experiments::verdict_differs) failed.push_back(memory.id);
+  return fmt::format("{}", fmt::join(failed, ", "));
+}
+
+void say_loudly(const std::string& message) {
+  static_cast<void>(files::write_all(2, "gputopo: " + message + "\n", "standard error"));
+}
+
+}  // namespace gputopo::cli

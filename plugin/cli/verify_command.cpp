@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/counters.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "device/open/open.hpp"
+#include "experiments/discover.hpp"
+#include "files/files.hpp"
+#include "report/grid.hpp"
+#include "report/text.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+struct VerifyFlags {
+  std::string device = "auto";
+  std::uint64_t seed = 1;
+  bool quiet = false;
+};
+
+std::string table(const Topology& topology, const experiments::CrossCheckReport& report, const Context& context) {
+  using report::Align;
+  report::Grid grid({{"Memory"},
+                     {"Carve-out", Align::right},
+                     {"Size tried", Align::right},
+                     {"Loads", Align::right},
+                     {"Issued", Align::right},
+                     {"Misses by timing", Align::right},
+                     {"by counter", Align::right},
+                     {"Difference", Align::right},
+                     {"Verdict"}});
+  for (const CheckedFootprint& row : checked_footprints(report.entries))
+    grid.add({{row.memory, {}},
+              {fmt::format("{} %", row.carve_out_percent), {}},
+              {report::size_text(static_cast<double>(row.size_bytes)), {}},
+              {fmt::format("{}", row.loads_asked), {}},
+              {row.loads_issued ? fmt::format("{:.0f}", *row.loads_issued) : "-", {}},
+              {row.by_timing ? fmt::format("{:.0f}", *row.by_timing) : "-", {}},
+              {row.by_counter ? fmt::format("{:.0f}", *row.by_counter) : "-", {}},
+              {row.by_timing ? fmt::format("{:.0f}", *row.by_timing - *row.by_counter) : "-", {}},
+              {row.verdict, {}}});
+  const char* rule = context.unicode ? "─" : "-";
+  std::string text = grid.text(rule);
+  report::Grid sizes({{"Memory"},
+                      {"Detected", Align::right},
+                      {"Change point by timing", Align::right},
+                      {"by counter", Align::right},
+                      {"Verdict"}});
+  for (const CrossCheck& entry : report.entries) {
+    if (!entry.metric.starts_with("change point: ")) continue;
+    const Memory* memory = topology.find(entry.memory);
+    const Estimate* size = memory == nullptr ? nullptr : memory->find("size");
+    sizes.add({{entry.memory, {}},
+               {size != nullptr && size->has_value() ? fmt::format("{:.0f} B", *size->value) : "-", {}},
+               {fmt::format("{:.0f} B", entry.by_timing), {}},
+               {fmt::format("{:.0f} B", entry.by_counter), {}},
+               {entry.verdict, {}}});
+  }
+  text += "\n" + sizes.text(rule) + "\n";
+  for (const std::string& note : report.notes) text += report::printable(note, 200) + "\n";
+  return text;
+}
+
+// One line a memory, so that nobody has to look for the row that fails.
+std::string summary(const Topology& topology, const experiments::CrossCheckReport& report) {
+  std::string text;
+  for (const Memory& memory : topology.memories)
+    if (const std::string verdict = report.verdict(memory.id); !verdict.empty())
+      text += fmt::format("{}: {}\n", memory.id, verdict);
+  return text;
+}
+
+Expected<Exit> verify(const VerifyFlags& flags, const device::Spec& spec, const Context& context) {
+  auto opened = device::open(spec);
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  auto counter = open_counter_of(*opened->device, spec);
+  if (!counter) return tl::unexpected<Error>(counter.error());
+  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
+  experiments::DiscoverOptions options;
+  options.seed = flags.seed;
+  options.stop = context.stop;
+  options.progress = [&bar](double done, std::string_view label) { bar.show(done, label); };
+  const auto topology = experiments::discover(*opened->device, options);
+  if (!topology) return tl::unexpected<Error>(topology.error());
+  const auto report = experiments::cross_check(*opened->device, **counter, *topology, options);
+  if (!report) return tl::unexpected<Error>(report.error());
+  bar.clear();
+  const std::string text = fmt::format("{}, counters of a {}\n\n{}{}", opened->headline, (*counter)->chip(),
+                                       table(*topology, *report, context), summary(*topology, *report));
+  if (auto written = emit({}, text); !written) return tl::unexpected<Error>(written.error());
+  if (const std::string failed = failed_memories(*topology, *report); !failed.empty()) {
+    say_loudly(fmt::format("counters contradict timing for {}; docs/counters.md tells how to read that", failed));
+    return Exit::inconclusive;
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<VerifyFlags>();
+  auto spec = std::make_shared<device::Spec>();
+  CLI::App* command = app.add_subcommand("verify", "Hold timing against hardware counters, footprint by footprint");
+  command->add_option("--device", flags->device, "auto or cuda:N")
+      ->check([spec](const std::string& text) {
+        auto parsed = device::parse_spec(text);
+        if (parsed) *spec = *parsed;
+        return parsed ? std::string() : parsed.error().message;
+      })
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  command->add_option("--seed", flags->seed, "Of walk orders and bootstraps")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--quiet", flags->quiet, "No progress on stderr");
+  command->callback(
+      [flags, spec, &context] { context.action = [=, &context] { return verify(*flags, *spec, context); }; });
+}
+
+}  // namespace gputopo::cli

@@ -1,0 +1,177 @@
+#include "experiments/crosscheck/crosscheck.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "counters/metrics.hpp"
+#include "experiments/constant_l1_5.hpp"
+#include "experiments/crosscheck/counted.hpp"
+#include "experiments/crosscheck/judge.hpp"
+#include "experiments/crosscheck/plan.hpp"
+#include "experiments/hit_latency.hpp"
+#include "experiments/l2_search.hpp"
+#include "experiments/modes.hpp"
+#include "experiments/samples.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+constexpr std::uint64_t tiny_bytes = 512;
+constexpr std::uint64_t small_l2_bytes = 64 << 10;
+constexpr std::uint64_t tiny_stride = 32;
+constexpr std::uint64_t memory_stride_bytes = 1152;  // nine lines of 128 B: no load finds what another one fetched
+constexpr double traffic_tolerance = 0.005;          // of the traffic, for memories that the whole GPU shares
+
+std::uint64_t value_or(const Memory& memory, std::string_view attribute, std::uint64_t otherwise) {
+  const Estimate* e = memory.find(attribute);
+  return e != nullptr && e->has_value() && *e->value > 0 ? static_cast<std::uint64_t>(*e->value) : otherwise;
+}
+
+class Checker {
+ public:
+  Checker(device::Device& device, counters::Counter& counter, const counters::Chip& chip, const Topology& topology,
+          const DiscoverOptions& options)
+      : session_(device, options), counter_(counter), chip_(chip), topology_(topology), options_(options) {}
+
+  Expected<CrossCheckReport> run() {
+    std::size_t done = 0;
+    for (const std::string_view id : memory_ids()) {
+      session_.report(static_cast<double>(done++) / static_cast<double>(memory_ids().size()), id);
+      const auto& only = options_.only;
+      if (!only.empty() && std::find(only.begin(), only.end(), id) == only.end()) continue;
+      const Memory* memory = topology_.find(id);
+      if (memory == nullptr || id == "shared") continue;
+      const Estimate* size = memory->find("size");
+      if (size == nullptr || size->status == Status::not_supported) continue;
+      const counters::MemoryMetrics* metrics = chip_.find(id);
+      if (metrics == nullptr) {
+        report_.notes.push_back(fmt::format("{}: a {} has no counter for it", id, chip_.name));
+      } else if (!size->has_value()) {
+        report_.notes.push_back(fmt::format("{}: its size isn't known, so it wasn't checked against counters", id));
+      } else if (auto ok = check(*memory, *metrics); !ok) {
+        return tl::unexpected<Error>(ok.error());
+      }
+    }
+    session_.report(1, "done");
+    return std::move(report_);
+  }
+
+ private:
+  Expected<void> check(const Memory& memory, const counters::MemoryMetrics& metrics) {
+    auto subject = subject_of(memory, metrics);
+    if (!subject) return tl::unexpected<Error>(subject.error());
+    if (subject->plan.empty()) return {};
+    program::Batch launches;
+    std::vector<std::size_t> at;
+    for (const PlannedCheck& planned : subject->plan) {
+      launches.insert(launches.end(), planned.before.begin(), planned.before.end());
+      at.push_back(launches.size());
+      launches.push_back(planned.program);
+    }
+    auto runs = run_counted(session_, counter_, {std::string(metrics.loads), std::string(metrics.misses)}, launches);
+    if (!runs) return tl::unexpected<Error>(runs.error());
+    std::vector<CountedRun> checked;
+    for (const std::size_t i : at) checked.push_back(std::move((*runs)[i]));
+    judge(*subject, checked, session_.change_point_options(), report_);
+    return {};
+  }
+
+  Expected<Subject> subject_of(const Memory& memory, const counters::MemoryMetrics& metrics) {
+    Subject subject{memory.id, metrics, 0, 1, 0, 0, {}};
+    const std::uint64_t size = value_or(memory, "size", 0);
+    const std::uint64_t line = value_or(memory, "line_size", value_or(memory, "sector_size", 32));
+    subject.line_bytes = line;
+    if (memory.id == "l2" || memory.id == "device_memory") {
+      auto threshold = l2_threshold();
+      if (!threshold) return tl::unexpected<Error>(threshold.error());
+      subject.threshold_cycles = *threshold;
+      subject.tolerance = traffic_tolerance;
+      // The counters count sectors of 32 B; a miss fetches as many as cold loads were seen to share.
+      const Memory* l2 = topology_.find("l2");
+      const std::uint64_t fetched = l2 != nullptr ? value_or(*l2, "sector_size", 32) : 32;
+      subject.units_a_miss = static_cast<double>(fetched) / static_cast<double>(counters::sector_bytes);
+      if (memory.id == "l2") {
+        subject.plan = plan_l2(session_, size, std::max<std::uint64_t>(line, 128));
+      } else {
+        const std::uint64_t l2_bytes = l2 != nullptr ? value_or(*l2, "size", 0) : session_.info().l2_bytes;
+        subject.plan = plan_device_memory(session_, l2_bytes, memory_stride_bytes);
+      }
+      return subject;
+    }
+    if (memory.id == "constant_l1_5") return constant_l1_5(std::move(subject));
+    static const std::map<std::string_view, CachePath> paths{
+        {"l1", {"l1", "", program::Path::global_cached, slot_global}},
+        {"texture", {"texture", "", program::Path::texture, slot_texture}},
+        {"read_only", {"read_only", "", program::Path::read_only, slot_global}},
+        {"constant_l1", {"constant_l1", "", program::Path::constant, slot_constant}}};
+    const auto path = paths.find(memory.id);
+    if (path == paths.end()) return subject;
+    auto hit = measure_hit_latency(session_, path->second, tiny_bytes, tiny_stride);
+    if (!hit) return tl::unexpected<Error>(hit.error());
+    subject.threshold_cycles = miss_threshold(*hit);
+    subject.plan = plan_sm_cache(session_, path->second, size, line,
+                                 memory.id == "l1" && session_.info().shared_bytes_per_sm != 0);
+    return subject;
+  }
+
+  Expected<double> l2_threshold() {
+    if (!l2_threshold_) {
+      // Of a footprint that fits every L2: all its loads hit on the near side, and a slower one didn't.
+      auto rows = l2_curve(session_, {small_l2_bytes, 2 * small_l2_bytes}, 128);
+      if (!rows) return tl::unexpected<Error>(rows.error());
+      const Histogram hits = merged(rows->front().timed, rows->back().timed);
+      const auto modes = modes_of(hits, 0.1);
+      if (modes.empty()) return fail(Error::Kind::device, "no load of a small footprint was recorded; try again");
+      l2_threshold_ = quantile(hits, 0.99).value_or(0) + std::max(12.0, 0.1 * modes.back().median);
+    }
+    return *l2_threshold_;
+  }
+
+  // The level's latency is that of constants which miss the L1, so the L1 has to be known.
+  Expected<Subject> constant_l1_5(Subject subject) {
+    const Memory* l1 = topology_.find("constant_l1");
+    const std::uint64_t capacity = l1 != nullptr ? value_or(*l1, "size", 0) : 0;
+    if (capacity == 0) {
+      report_.notes.emplace_back(
+          "constant_l1_5: not checked against counters, since that needs the constant L1's size");
+      return subject;
+    }
+    constexpr CachePath path{"constant_l1", "", program::Path::constant, slot_constant};
+    auto hit = measure_hit_latency(session_, path, tiny_bytes, tiny_stride);
+    if (!hit) return tl::unexpected<Error>(hit.error());
+    SmCache cache;
+    cache.hit = *hit;
+    cache.threshold_cycles = miss_threshold(*hit);
+    cache.capacity_bytes = capacity;
+    const std::uint64_t stride = value_or(*l1, "line_size", 64);
+    auto level = measure_constant_level(session_, cache, stride);
+    if (!level) return tl::unexpected<Error>(level.error());
+    subject.threshold_cycles = level->threshold_cycles;
+    subject.plan = plan_constant_l1_5(session_, stride);
+    return subject;
+  }
+
+  Session session_;
+  counters::Counter& counter_;
+  const counters::Chip& chip_;
+  const Topology& topology_;
+  const DiscoverOptions& options_;
+  std::optional<double> l2_threshold_;
+  CrossCheckReport report_;
+};
+
+}  // namespace
+
+Expected<CrossCheckReport> cross_check(device::Device& device, counters::Counter& counter, const Topology& topology,
+                                       const DiscoverOptions& options) {
+  const auto chip = counters::find_chip(counter.chip());
+  if (!chip) return tl::unexpected<Error>(chip.error());
+  return Checker(device, counter, *chip, topology, options).run();
+}
+
+}  // namespace gputopo::experiments

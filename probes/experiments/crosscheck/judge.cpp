@@ -1,0 +1,195 @@
+#include "experiments/crosscheck/judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "experiments/samples.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using Shape = PlannedCheck::Shape;
+
+// What a launch of this shape counts though it loads nothing.
+struct Base {
+  double loads = 0;
+  double misses = 0;
+};
+using BaseKey = std::pair<Shape, std::uint32_t>;
+
+struct Timed {
+  std::uint64_t asked = 0;
+  std::uint64_t misses = 0;       // of recorded phases
+  std::uint64_t cold_misses = 0;  // of the first recorded phase
+  std::uint64_t cold_loads = 0;
+};
+
+Timed timed(const PlannedCheck& planned, const CountedRun& run, double threshold_cycles) {
+  Timed t;
+  bool first = true;
+  for (std::size_t i = 0; i < planned.program.phases.size(); ++i) {
+    const auto* walk = std::get_if<program::Walk>(&planned.program.phases[i]);
+    if (walk == nullptr) continue;
+    const std::uint64_t loads = program::lap_loads(*walk) * walk->laps;
+    t.asked += loads;
+    if (walk->record != program::Record::histogram) continue;
+    const std::uint64_t misses = count_from(run.trace.phases[i].histogram, threshold_cycles);
+    t.misses += misses;
+    if (std::exchange(first, false)) {
+      t.cold_misses = misses;
+      t.cold_loads = loads;
+    }
+  }
+  return t;
+}
+
+std::map<BaseKey, Base> bases_of(const Subject& subject, const std::vector<CountedRun>& runs,
+                                 CrossCheckReport& report) {
+  std::map<BaseKey, std::pair<std::vector<double>, std::vector<double>>> counts;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const PlannedCheck& planned = subject.plan[i];
+    if (!planned.empty) continue;
+    const Timed t = timed(planned, runs[i], subject.threshold_cycles);
+    auto& [loads, misses] = counts[{planned.shape, planned.carve_out_percent}];
+    loads.push_back(runs[i].values[0] - static_cast<double>(t.asked));
+    misses.push_back(runs[i].values[1] - static_cast<double>(t.misses) * subject.units_a_miss);
+  }
+  std::map<BaseKey, Base> bases;
+  for (auto& [key, lists] : counts) {
+    auto& [loads, misses] = lists;
+    bases[key] = {median(loads), median(misses)};
+    const auto [least, most] = std::minmax_element(misses.begin(), misses.end());
+    if (subject.tolerance == 0 && key.first == Shape::recorded && *least != *most)
+      report.notes.push_back(fmt::format("{}: launches that load nothing count {:.0f} to {:.0f} {}", subject.memory,
+                                         *least, *most, subject.metrics.misses));
+  }
+  return bases;
+}
+
+std::string_view verdict_of(double by_timing, double by_counter, double allowed) {
+  const double difference = std::fabs(by_timing - by_counter);
+  if (difference == 0) return verdict_equal;
+  return difference <= allowed ? verdict_within : verdict_differs;
+}
+
+// Hits and misses as latencies that no mixture doubts.
+change_point::Row row_of(std::uint64_t footprint_bytes, double loads, double misses) {
+  change_point::Row row{static_cast<double>(footprint_bytes), {}};
+  const auto n = static_cast<std::size_t>(std::max(0.0, loads));
+  row.values.assign(n, 100);
+  std::fill_n(row.values.begin(), std::min(n, static_cast<std::size_t>(std::max(0.0, misses))), 1000);
+  return row;
+}
+
+void judge_size(const Subject& subject, const change_point::Trace& timing, const change_point::Trace& counter,
+                const change_point::Options& options, CrossCheckReport& report) {
+  constexpr std::size_t fewest_rows = 8;
+  if (timing.rows.size() < fewest_rows) return;
+  const auto by_timing = change_point::find_size(timing, options);
+  const auto by_counter = change_point::find_size(counter, options);
+  if (by_timing.verdict == change_point::Verdict::inconclusive &&
+      by_counter.verdict == change_point::Verdict::inconclusive)
+    return;
+  CrossCheck entry;
+  entry.memory = subject.memory;
+  entry.metric = fmt::format("change point: {}", subject.metrics.misses);
+  entry.by_timing = by_timing.value;
+  entry.by_counter = by_counter.value;
+  entry.size_bytes = static_cast<std::uint64_t>(by_timing.value);
+  entry.loads = by_timing.samples;
+  const double apart = std::fabs(by_timing.value - by_counter.value);
+  const bool same = by_timing.verdict == by_counter.verdict && apart <= static_cast<double>(subject.line_bytes);
+  entry.verdict = !same ? verdict_differs : apart == 0 ? verdict_equal : verdict_within;
+  report.entries.push_back(std::move(entry));
+}
+
+}  // namespace
+
+void judge(const Subject& subject, const std::vector<CountedRun>& runs, const change_point::Options& options,
+           CrossCheckReport& report) {
+  auto bases = bases_of(subject, runs, report);
+  change_point::Trace timing_curve;
+  change_point::Trace counter_curve;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const PlannedCheck& planned = subject.plan[i];
+    if (planned.empty) continue;
+    const Base base = bases[{planned.shape, planned.carve_out_percent}];
+    const Timed t = timed(planned, runs[i], subject.threshold_cycles);
+    CrossCheck entry;
+    entry.memory = subject.memory;
+    entry.size_bytes = planned.footprint_bytes;
+    entry.loads = t.asked;
+    entry.carve_out_percent = planned.carve_out_percent;
+    if (planned.shape != Shape::measured) {
+      entry.metric = subject.metrics.misses;
+      entry.by_timing = static_cast<double>(t.misses) * subject.units_a_miss;
+      entry.by_counter = runs[i].values[1] - base.misses;
+      const double allowed = subject.tolerance * static_cast<double>(t.asked) * subject.units_a_miss;
+      entry.verdict = verdict_of(entry.by_timing, entry.by_counter, allowed);
+      report.entries.push_back(entry);
+      if (planned.carve_out_percent == 0 && subject.memory != "device_memory") {
+        // The first lap of a cache that starts empty misses at any footprint, and says nothing about its size.
+        const bool laps = planned.shape == Shape::recorded;
+        const double cold = laps ? static_cast<double>(t.cold_misses) : 0;
+        const double loads = static_cast<double>(t.asked - (laps ? t.cold_loads : 0));
+        timing_curve.rows.push_back(row_of(planned.footprint_bytes, loads, entry.by_timing - cold));
+        counter_curve.rows.push_back(row_of(planned.footprint_bytes, loads, entry.by_counter - cold));
+      }
+    }
+    entry.metric = fmt::format("loads: {}", subject.metrics.loads);
+    entry.by_timing = static_cast<double>(t.asked);
+    entry.by_counter = runs[i].values[0] - base.loads;
+    entry.verdict = verdict_of(entry.by_timing, entry.by_counter, 0);
+    report.entries.push_back(std::move(entry));
+  }
+  judge_size(subject, timing_curve, counter_curve, options, report);
+}
+
+std::string CrossCheckReport::verdict(std::string_view memory) const {
+  std::string worst;
+  for (const CrossCheck& entry : entries) {
+    if (entry.memory != memory || worst == verdict_differs) continue;
+    if (worst.empty() || entry.verdict != verdict_equal) worst = entry.verdict;
+  }
+  return worst;
+}
+
+void apply(const CrossCheckReport& report, Topology& topology) {
+  topology.crosscheck = report.entries;
+  for (const std::string& note : report.notes) topology.provenance.notes.push_back(note);
+  for (Memory& memory : topology.memories) {
+    const std::string verdict = report.verdict(memory.id);
+    const auto size = memory.attributes.find("size");
+    if (verdict.empty() || size == memory.attributes.end()) continue;
+    Estimate& estimate = size->second;
+    if (verdict != verdict_differs) {
+      estimate.note += estimate.note.empty() ? "confirmed by counters" : "; confirmed by counters";
+      continue;
+    }
+    std::size_t all = 0;
+    std::size_t failed = 0;
+    const CrossCheck* first = nullptr;
+    for (const CrossCheck& entry : report.entries) {
+      if (entry.memory != memory.id) continue;
+      ++all;
+      if (entry.verdict != verdict_differs) continue;
+      ++failed;
+      if (first == nullptr) first = &entry;
+    }
+    const std::string was = estimate.has_value() ? fmt::format("{:.0f} {}", *estimate.value, estimate.unit) : "nothing";
+    estimate.note = fmt::format(
+        "timing said {}, but {} of {} checks against counters fail, first at {} B: {:.0f} by "
+        "timing, {:.0f} by {}",
+        was, failed, all, first->size_bytes, first->by_timing, first->by_counter, first->metric);
+    estimate.status = Status::inconclusive;
+    estimate.value.reset();
+    estimate.interval.reset();
+    estimate.confidence.reset();
+  }
+}
+
+}  // namespace gputopo::experiments

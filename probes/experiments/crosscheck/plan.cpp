@@ -1,0 +1,171 @@
+#include "experiments/crosscheck/plan.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "experiments/device_memory.hpp"
+#include "experiments/l2_search.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using program::Program;
+using program::Record;
+using program::Walk;
+using Shape = PlannedCheck::Shape;
+
+constexpr std::size_t empties = 3;  // a shape: their counts must agree to be subtracted
+constexpr std::uint32_t warm_laps = 2;
+constexpr std::uint32_t measured_warm_laps = 3;
+constexpr std::uint64_t sampled_loads = 4096;
+
+Program cache_program(const Session& session, const CachePath& path, std::uint64_t bytes, std::uint64_t stride,
+                      Shape shape, std::uint32_t carve_out) {
+  Program p = make_program(fmt::format("{} cross-check {} B", path.id, bytes), session.info(), path.slot);
+  p.carve_out_percent = carve_out;
+  const Walk walk = make_walk(path, bytes, stride, 1);
+  if (shape == Shape::recorded) {
+    p.phases = {recorded(walk, Record::histogram, 1), recorded(walk, Record::histogram, warm_laps)};
+  } else {
+    p.phases = {make_walk(path, bytes, stride, measured_warm_laps), recorded(walk, Record::histogram, 1)};
+  }
+  return p;
+}
+
+// The same phases, with one load each.
+Program emptied(Program p) {
+  for (auto& phase : p.phases)
+    if (auto* walk = std::get_if<Walk>(&phase)) {
+      walk->footprint_bytes = 4;
+      walk->stride_bytes = 4;
+      walk->loads_per_lap = 1;
+      walk->laps = 1;
+    }
+  return p;
+}
+
+void add_empties(std::vector<PlannedCheck>& plan, const PlannedCheck& like) {
+  PlannedCheck empty = like;
+  empty.empty = true;
+  empty.footprint_bytes = 4;
+  empty.before.clear();
+  empty.program = emptied(like.program);
+  plan.insert(plan.end(), empties, empty);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> check_footprints(std::uint64_t capacity_bytes, std::uint64_t stride_bytes,
+                                            std::uint64_t limit_bytes) {
+  std::vector<std::uint64_t> all;
+  const auto add = [&](std::uint64_t bytes) {
+    all.push_back(std::clamp(bytes / stride_bytes * stride_bytes, stride_bytes, std::max(stride_bytes, limit_bytes)));
+  };
+  for (const std::uint64_t eighths : {1, 2, 3, 4, 5, 6, 7}) add(capacity_bytes * eighths / 8);
+  const std::uint64_t at = capacity_bytes / stride_bytes;  // in lines
+  for (std::uint64_t line = at > 4 ? at - 4 : 1; line <= at + 8; ++line) add(line * stride_bytes);
+  for (const std::uint64_t eighths : {9, 10, 12, 16}) add(capacity_bytes * eighths / 8);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+std::vector<PlannedCheck> plan_sm_cache(Session& session, const CachePath& path, std::uint64_t capacity_bytes,
+                                        std::uint64_t stride_bytes, bool carve_outs) {
+  const std::uint64_t limit = path.slot == slot_constant ? session.info().constant_bytes_per_module : sweep_limit_bytes;
+  std::vector<PlannedCheck> plan;
+  const auto add = [&](std::uint64_t bytes, Shape shape, std::uint32_t carve_out) {
+    plan.push_back(
+        {shape, bytes, carve_out, {}, cache_program(session, path, bytes, stride_bytes, shape, carve_out), false});
+  };
+  for (const std::uint64_t bytes : check_footprints(capacity_bytes, stride_bytes, limit))
+    add(bytes, Shape::recorded, 0);
+  add_empties(plan, plan.front());
+  for (const std::uint64_t eighths : {4, 8, 12})
+    add(std::min(limit, capacity_bytes * eighths / 8 / stride_bytes * stride_bytes), Shape::measured, 0);
+  add_empties(plan, plan.back());
+  if (!carve_outs) return plan;
+  // What is left to the cache at these isn't known here, so the footprints are spread evenly.
+  for (const std::uint32_t carve_out : {25U, 50U, 75U, 100U}) {
+    constexpr std::uint64_t count = 12;
+    for (std::uint64_t i = 1; i <= count; ++i)
+      add(capacity_bytes * i / (count - 1) / stride_bytes * stride_bytes, Shape::recorded, carve_out);
+    add_empties(plan, plan.back());
+  }
+  return plan;
+}
+
+std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t stride_bytes) {
+  constexpr CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
+  const std::uint64_t bank = session.info().constant_bytes_per_module;
+  std::vector<PlannedCheck> plan;
+  constexpr std::uint64_t count = 14;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    const std::uint64_t bytes = std::max(stride_bytes, bank * i / count / stride_bytes * stride_bytes);
+    Program p = make_program(fmt::format("{} cross-check {} B", path.id, bytes), session.info(), path.slot);
+    p.isolation = Scope::gpu;
+    const Walk walk = recorded(make_walk(path, bytes, stride_bytes, 1), Record::histogram, 1);
+    p.phases = {walk, recorded(walk, Record::histogram, 2)};
+    if (session.info().has_execute) {
+      program::Execute code;
+      code.code_bytes = session.info().execute_limit_bytes;
+      code.laps = 2;
+      p.phases.emplace_back(code);
+      p.phases.emplace_back(walk);
+    }
+    plan.push_back({Shape::recorded, bytes, 0, {}, std::move(p), false});
+  }
+  add_empties(plan, plan.back());
+  return plan;
+}
+
+std::vector<PlannedCheck> plan_l2(Session& session, std::uint64_t capacity_bytes, std::uint64_t stride_bytes) {
+  std::vector<PlannedCheck> plan;
+  constexpr std::array<std::uint64_t, 14> sixteenths{1, 2, 4, 6, 7, 8, 9, 10, 12, 14, 16, 18, 24, 32};
+  const std::uint64_t most = std::min(2 * capacity_bytes, session.info().largest_buffer_bytes / 2);
+  for (const std::uint64_t part : sixteenths) {
+    const std::uint64_t bytes = std::min(most, capacity_bytes * part / 16) / stride_bytes * stride_bytes;
+    Program warm = make_program(fmt::format("l2 cross-check {} B, warm-up", bytes), session.info(), slot_flush);
+    warm.isolation = Scope::gpu;
+    warm.buffers[slot_flush].size_bytes = std::max(most, slot_bytes);
+    Walk walk = make_walk(l2_path, bytes, stride_bytes, 2);
+    Program sample = warm;
+    sample.label = fmt::format("l2 cross-check {} B", bytes);
+    Walk timed = recorded(walk, Record::histogram, 1);
+    timed.order = program::Order::shuffled;
+    timed.order_seed = session.options().seed;
+    timed.loads_per_lap = std::min(sampled_loads, program::positions(timed));
+    walk.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
+    warm.phases = {walk};
+    sample.phases = {timed};
+    plan.push_back({Shape::sampled, bytes, 0, {warm}, std::move(sample), false});
+  }
+  add_empties(plan, plan.front());
+  return plan;
+}
+
+std::vector<PlannedCheck> plan_device_memory(Session& session, std::uint64_t l2_bytes, std::uint64_t stride_bytes) {
+  std::vector<PlannedCheck> plan;
+  const std::uint64_t flush = std::max<std::uint64_t>(4 * l2_bytes, 8 << 20);
+  constexpr std::uint64_t count = 12;
+  constexpr std::uint64_t unit = 1024;  // loads
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    const std::uint64_t bytes = i * unit * stride_bytes;
+    Program p = make_program(fmt::format("device memory cross-check {} B", bytes), session.info(), slot_flush);
+    p.isolation = Scope::gpu;
+    p.buffers[slot_flush].size_bytes = flush + count * unit * stride_bytes;
+    Program before = p;
+    before.label += ", flush";
+    before.phases = {flush_walk(session, flush)};
+    Walk cold = recorded(make_walk(l2_path, bytes, stride_bytes, 1), Record::histogram, 1);
+    cold.first_byte = flush;
+    p.phases = {cold};
+    plan.push_back({Shape::sampled, bytes, 0, {before}, std::move(p), false});
+  }
+  add_empties(plan, plan.front());
+  return plan;
+}
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,45 @@
+// What a cross-check runs: footprints around a capacity, and programs that record every load.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "experiments/session.hpp"
+
+namespace gputopo::experiments {
+
+/// One footprint to try. Programs of the same `shape` differ in their loads alone, so that what else they count (kernel
+/// parameters, the program itself, results) is the same.
+struct PlannedCheck {
+  enum class Shape {
+    recorded,  ///< a cold lap and warm laps, each recorded: every load's latency is known
+    measured,  ///< as experiments measure: unrecorded warm-up, then a recorded lap
+    sampled,   ///< an uncounted launch brings the data into the cache; the counted one samples it
+  };
+  Shape shape = Shape::recorded;
+  std::uint64_t footprint_bytes = 0;
+  std::uint32_t carve_out_percent = 0;
+  program::Batch before;     ///< launches that come first and aren't looked at
+  program::Program program;  ///< the launch that is checked
+  bool empty = false;        ///< a single load: what it counts beyond that load belongs to the launch itself
+};
+
+/// Footprints for a cache of `capacity_bytes`, ascending: well below, line by line around, and well above it; whole
+/// multiples of `stride_bytes`, at most `limit_bytes`.
+std::vector<std::uint64_t> check_footprints(std::uint64_t capacity_bytes, std::uint64_t stride_bytes,
+                                            std::uint64_t limit_bytes);
+
+/// Caches that each SM has to itself, at several carve-outs for those that share their array with shared memory.
+std::vector<PlannedCheck> plan_sm_cache(Session& session, const CachePath& path, std::uint64_t capacity_bytes,
+                                        std::uint64_t stride_bytes, bool carve_outs);
+
+/// Constants, before and after a stretch of code long enough to push them out of a cache they share with code.
+std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t stride_bytes);
+
+/// Samples of footprints below and above the L2's capacity.
+std::vector<PlannedCheck> plan_l2(Session& session, std::uint64_t capacity_bytes, std::uint64_t stride_bytes);
+
+/// Cold regions of growing size, after everything else was pushed out of an L2 of `l2_bytes`.
+std::vector<PlannedCheck> plan_device_memory(Session& session, std::uint64_t l2_bytes, std::uint64_t stride_bytes);
+
+}  // namespace gputopo::experiments
