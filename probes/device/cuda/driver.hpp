@@ -14,12 +14,13 @@
   X(cuDriverGetVersion)                                                                                              \
   X(cuDeviceGetCount)                                                                                                \
   X(cuDeviceGet)                                                                                                     \
-  X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDeviceTotalMem)           \
-      X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuModuleLoadData)                \
-          X(cuModuleUnload) X(cuModuleGetFunction) X(cuModuleGetGlobal) X(cuFuncSetAttribute) X(cuFuncGetAttribute)  \
-              X(cuMemAlloc) X(cuMemFree) X(cuMemAllocHost) X(cuMemFreeHost) X(cuMemsetD32Async) X(cuMemcpyHtoDAsync) \
-                  X(cuMemcpyDtoHAsync) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuLaunchKernel) \
-                      X(cuTexObjectCreate) X(cuTexObjectDestroy) X(cuGetErrorName) X(cuGetErrorString) X(cuMemGetInfo)
+  X(cuDeviceGetName)                                                                                                 \
+  X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDeviceTotalMem) X(cuDevicePrimaryCtxRetain)  \
+      X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction)   \
+          X(cuModuleGetGlobal) X(cuFuncSetAttribute) X(cuFuncGetAttribute) X(cuMemAlloc) X(cuMemFree)                \
+              X(cuMemAllocHost) X(cuMemFreeHost) X(cuMemsetD32Async) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync)       \
+                  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuLaunchKernel) X(cuTexObjectCreate) \
+                      X(cuTexObjectDestroy) X(cuGetErrorName) X(cuGetErrorString) X(cuMemGetInfo)
 
 namespace gputopo::device::cuda {
 

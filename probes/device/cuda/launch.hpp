@@ -47,6 +47,7 @@ class Launcher {
                         CUtexObject& texture);
   Expected<void> submit(const PlannedLaunch& launch, const std::vector<kernels::Task>& tasks, CUtexObject texture,
                         std::uint64_t shared_bytes, std::size_t results, std::uint32_t blocks_used);
+  Expected<void> prepare_modules(const PlannedLaunch& launch);
   Expected<void> start_kernels(const PlannedLaunch& launch, const kernels::LaunchArguments& arguments,
                                unsigned dynamic_bytes);
   Expected<void> check(CUresult code, const char* what) const;

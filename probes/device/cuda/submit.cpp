@@ -67,6 +67,21 @@ void write_tasks(const PlannedLaunch& launch, const std::vector<Task>& tasks, st
 
 }  // namespace
 
+// Modules and streams are made while the GPU is idle: loading waits for running kernels, and those of one launch wait
+// for each other.
+Expected<void> Launcher::prepare_modules(const PlannedLaunch& launch) {
+  for (std::uint32_t module = 0; module < launch.modules; ++module) {
+    if (auto kernel = variant(launch.executes, module); !kernel) return tl::unexpected<Error>(kernel.error());
+    while (side_streams_.size() < module) {
+      CUstream side = nullptr;
+      if (auto ok = check(driver_.cuStreamCreate(&side, CU_STREAM_NON_BLOCKING), "creating a stream failed"); !ok)
+        return ok;
+      side_streams_.push_back(side);
+    }
+  }
+  return {};
+}
+
 // One kernel a module. A module by itself runs a block of full size on every SM; several run side by side as small
 // blocks, many more than SMs, of which the first on each SM takes that SM's queue and the others leave.
 Expected<void> Launcher::start_kernels(const PlannedLaunch& launch, const LaunchArguments& arguments,
@@ -80,12 +95,6 @@ Expected<void> Launcher::start_kernels(const PlannedLaunch& launch, const Launch
   for (std::uint32_t module = 0; module < launch.modules; ++module) {
     auto kernel = variant(launch.executes, module);
     if (!kernel) return tl::unexpected<Error>(kernel.error());
-    while (side_streams_.size() < module) {
-      CUstream side = nullptr;
-      if (auto ok = check(driver_.cuStreamCreate(&side, CU_STREAM_NON_BLOCKING), "creating a stream failed"); !ok)
-        return ok;
-      side_streams_.push_back(side);
-    }
     LaunchArguments own = arguments;
     own.queues += std::size_t{module} * info_.gpu.sm_count;
     own.claims += std::size_t{module} * info_.gpu.sm_count;
@@ -112,6 +121,7 @@ Expected<void> Launcher::start_kernels(const PlannedLaunch& launch, const Launch
 
 Expected<void> Launcher::submit(const PlannedLaunch& launch, const std::vector<Task>& tasks, CUtexObject texture,
                                 std::uint64_t shared_bytes, std::size_t results, std::uint32_t blocks_used) {
+  if (auto ok = prepare_modules(launch); !ok) return ok;
   const std::uint32_t sm_count = info_.gpu.sm_count;
   const ControlLayout layout(launch.modules * sm_count, tasks.size());
   if (control_.bytes() < layout.bytes) {
