@@ -107,6 +107,36 @@ run_tests() {
   return 1
 }
 
+# Whether `discover` would measure a real GPU here.
+has_gpu() { build/bin/gputopo devices --format json 2>/dev/null | grep -q '"cuda:'; }
+
+# The GPU as others show it. A measured one is kept for them first; without a GPU they show the simulated H200.
+show_elsewhere() {
+  local -a who=()
+  if has_gpu; then
+    build/bin/gputopo discover --save --quiet >/dev/null 2>&1 || return 0
+  else
+    who=(env GPUTOPO_SIMULATE=h200)
+  fi
+  if [[ -x build/bin/likwid-topology ]]; then
+    printf '\nlikwid-topology -g:\n\n'
+    "${who[@]}" build/bin/likwid-topology -g 2>/dev/null | sed -n '/^GPU cache topology/,$p' | sed -n '/^GPU [0-9]/,$p'
+  fi
+  local lstopo
+  lstopo=$(command -v lstopo-no-graphics || command -v lstopo) || return 0
+  printf '\nlstopo:\n\n'
+  HWLOC_PLUGINS_PATH=$PWD/build/lib/hwloc:$(pkg-config --variable=libdir hwloc)/hwloc \
+    "${who[@]}" "$lstopo" --of console --no-caches - 2>/dev/null | sed -n '/CoProc(CUDA)/,$p'
+}
+
+# The main job; its exit status is discover's. With arguments of the user's own there is nothing else to show.
+run_main() {
+  local status=0
+  build/bin/gputopo discover "$@" || status=$?
+  if [[ $# -eq 0 && ( $status -eq 0 || $status -eq 3 ) ]]; then show_elsewhere || true; fi
+  return "$status"
+}
+
 main() {
   local command=${1-}
   [[ $# -gt 0 ]] && shift
@@ -115,7 +145,7 @@ main() {
       install_packages
       find_nvcc
       build default build product
-      exec build/bin/gputopo discover "$@"
+      run_main "$@"
       ;;
     test)
       [[ $# -eq 0 ]] || die "test takes no arguments"
