@@ -17,8 +17,10 @@ constexpr MemoryMetrics texture{"texture", "smsp__inst_executed_op_texture.sum",
                                 "l1tex__t_sectors_pipe_tex_lookup_miss.sum"};
 constexpr MemoryMetrics read_only{"read_only", global_loads, l1_misses};
 constexpr MemoryMetrics constant_l1{"constant_l1", "smsp__inst_executed_op_ldc.sum", "idc__requests_lookup_miss.sum"};
+// Only lookups that find no tag: every SM reads the kernel's parameters at once, and how many of them find a line that
+// is on its way differs from launch to launch.
 constexpr MemoryMetrics constant_l1_5{"constant_l1_5", "smsp__inst_executed_op_ldc.sum",
-                                      "gcc__cache_requests_type_constant_lookup_miss.sum"};
+                                      "gcc__cache_requests_type_constant_lookup_miss_tag_miss.sum"};
 constexpr MemoryMetrics l2{"l2", global_loads, l2_misses};
 
 constexpr std::array<MemoryMetrics, 7> until_hopper{{l1,

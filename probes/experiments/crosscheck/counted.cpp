@@ -5,40 +5,73 @@
 namespace gputopo::experiments {
 namespace {
 
-// A program whose block came to lie on another SM is launched again, which makes one launch more than programs.
+// A program whose block came to lie on another SM is launched again, which makes one launch more than planned.
 constexpr int attempts = 4;
 
-Expected<std::vector<CountedRun>> run_once(Session& session, counters::Counter& counter,
-                                           const counters::Metrics& metrics, const program::Batch& programs) {
-  std::vector<CountedRun> runs;
-  if (auto ok = counter.start(metrics, 2 * programs.size()); !ok) return tl::unexpected<Error>(ok.error());
-  for (const program::Program& program : programs) {
-    auto traces = session.run({program});
-    if (!traces) {
-      static_cast<void>(counter.stop());
-      return tl::unexpected<Error>(traces.error());
-    }
-    runs.push_back({std::move(traces->front()), {}});
+class Counting {
+ public:
+  Counting(Session& session, counters::Counter& counter, const counters::Metrics& metrics)
+      : session_(session), counter_(counter), metrics_(metrics) {}
+  Counting(const Counting&) = delete;
+  Counting& operator=(const Counting&) = delete;
+  ~Counting() {
+    if (counting_) static_cast<void>(counter_.stop());
   }
-  auto values = counter.stop();
-  if (!values) return tl::unexpected<Error>(values.error());
-  if (values->size() != programs.size()) return std::vector<CountedRun>();
-  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].values = std::move((*values)[i]);
-  return runs;
-}
+
+  Expected<void> run(const PlannedCheck& planned, std::size_t still_to_come) {
+    if (!planned.before.empty()) {
+      if (auto ok = pause(); !ok) return ok;
+      if (auto traces = session_.run(planned.before); !traces) return tl::unexpected<Error>(traces.error());
+    }
+    if (!counting_) {
+      if (auto ok = counter_.start(metrics_, 2 * still_to_come); !ok) return ok;
+      counting_ = true;
+    }
+    auto traces = session_.run(planned.launch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    runs_.push_back({std::move(*traces), {}});
+    return {};
+  }
+
+  Expected<void> pause() {
+    if (!counting_) return {};
+    counting_ = false;
+    auto values = counter_.stop();
+    if (!values) return tl::unexpected<Error>(values.error());
+    matched_ = matched_ && counted_ + values->size() == runs_.size();
+    if (matched_)
+      for (auto& v : *values) runs_[counted_++].values = std::move(v);
+    return {};
+  }
+
+  bool matched() const { return matched_; }
+  std::vector<CountedRun> take() { return std::move(runs_); }
+
+ private:
+  Session& session_;
+  counters::Counter& counter_;
+  const counters::Metrics& metrics_;
+  std::vector<CountedRun> runs_;
+  std::size_t counted_ = 0;  // runs that have their values
+  bool counting_ = false;
+  bool matched_ = true;
+};
 
 }  // namespace
 
 Expected<std::vector<CountedRun>> run_counted(Session& session, counters::Counter& counter,
-                                              const counters::Metrics& metrics, const program::Batch& programs) {
+                                              const counters::Metrics& metrics, const std::vector<PlannedCheck>& plan) {
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    auto runs = run_once(session, counter, metrics, programs);
-    if (!runs || runs->size() == programs.size()) return runs;
+    Counting counting(session, counter, metrics);
+    for (std::size_t i = 0; i < plan.size() && counting.matched(); ++i)
+      if (auto ok = counting.run(plan[i], plan.size() - i); !ok) return tl::unexpected<Error>(ok.error());
+    if (auto ok = counting.pause(); !ok) return tl::unexpected<Error>(ok.error());
+    if (counting.matched()) return counting.take();
   }
   return fail(Error::Kind::device,
-              fmt::format("the counters saw another number of launches than the {} that '{}' and its like took; is "
-                          "another process using the GPU?",
-                          programs.size(), programs.front().label));
+              fmt::format("the counters saw another number of launches than '{}' and its like took; is another process "
+                          "using the GPU?",
+                          plan.front().launch.front().label));
 }
 
 }  // namespace gputopo::experiments

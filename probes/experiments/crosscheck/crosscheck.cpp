@@ -24,8 +24,8 @@ namespace {
 constexpr std::uint64_t tiny_bytes = 512;
 constexpr std::uint64_t small_l2_bytes = 64 << 10;
 constexpr std::uint64_t tiny_stride = 32;
-constexpr std::uint64_t memory_stride_bytes = 1152;  // nine lines of 128 B: no load finds what another one fetched
-constexpr double traffic_tolerance = 0.005;          // of the traffic, for memories that the whole GPU shares
+constexpr std::uint64_t memory_stride_bytes = 256;  // no load finds what another one fetched
+constexpr double traffic_tolerance = 0.005;         // of the traffic, for memories that the whole GPU shares
 
 std::uint64_t value_or(const Memory& memory, std::string_view attribute, std::uint64_t otherwise) {
   const Estimate* e = memory.find(attribute);
@@ -40,12 +40,15 @@ class Checker {
 
   Expected<CrossCheckReport> run() {
     std::size_t done = 0;
-    for (const std::string_view id : memory_ids()) {
-      session_.report(static_cast<double>(done++) / static_cast<double>(memory_ids().size()), id);
+    // Memories with the same counters follow one another: setting other ones up takes long.
+    static constexpr std::array<std::string_view, 7> order{
+        "l1", "read_only", "texture", "constant_l1", "constant_l1_5", "l2", "device_memory"};
+    for (const std::string_view id : order) {
+      session_.report(static_cast<double>(done++) / static_cast<double>(order.size()), id);
       const auto& only = options_.only;
       if (!only.empty() && std::find(only.begin(), only.end(), id) == only.end()) continue;
       const Memory* memory = topology_.find(id);
-      if (memory == nullptr || id == "shared") continue;
+      if (memory == nullptr) continue;
       const Estimate* size = memory->find("size");
       if (size == nullptr || size->status == Status::not_supported) continue;
       const counters::MemoryMetrics* metrics = chip_.find(id);
@@ -66,19 +69,33 @@ class Checker {
     auto subject = subject_of(memory, metrics);
     if (!subject) return tl::unexpected<Error>(subject.error());
     if (subject->plan.empty()) return {};
-    program::Batch launches;
-    std::vector<std::size_t> at;
-    for (const PlannedCheck& planned : subject->plan) {
-      launches.insert(launches.end(), planned.before.begin(), planned.before.end());
-      at.push_back(launches.size());
-      launches.push_back(planned.program);
-    }
-    auto runs = run_counted(session_, counter_, {std::string(metrics.loads), std::string(metrics.misses)}, launches);
+    const counters::Metrics all = counted_together(metrics);
+    auto runs = run_counted(session_, counter_, all, subject->plan);
     if (!runs) return tl::unexpected<Error>(runs.error());
-    std::vector<CountedRun> checked;
-    for (const std::size_t i : at) checked.push_back(std::move((*runs)[i]));
-    judge(*subject, checked, session_.change_point_options(), report_);
+    const auto index_of = [&](std::string_view metric) {
+      return static_cast<std::size_t>(std::find(all.begin(), all.end(), metric) - all.begin());
+    };
+    for (CountedRun& run : *runs)
+      run.values = {run.values.at(index_of(metrics.loads)), run.values.at(index_of(metrics.misses))};
+    judge(*subject, *runs, session_.change_point_options(), report_);
     return {};
+  }
+
+  // Setting the counters up takes long, so memories that can be counted in one pass share what they count.
+  counters::Metrics counted_together(const counters::MemoryMetrics& metrics) {
+    static const std::vector<std::vector<std::string_view>> groups{
+        {"l1", "read_only"}, {"texture"}, {"constant_l1", "constant_l1_5"}, {"l2", "device_memory"}};
+    counters::Metrics all;
+    for (const auto& group : groups) {
+      if (std::find(group.begin(), group.end(), metrics.memory) == group.end()) continue;
+      for (const std::string_view id : group)
+        if (const counters::MemoryMetrics* m = chip_.find(id); m != nullptr)
+          for (const std::string_view name : {m->loads, m->misses})
+            if (std::find(all.begin(), all.end(), name) == all.end()) all.emplace_back(name);
+    }
+    const auto passes = counter_.passes(all);
+    if (passes && *passes == 1) return all;
+    return {std::string(metrics.loads), std::string(metrics.misses)};
   }
 
   Expected<Subject> subject_of(const Memory& memory, const counters::MemoryMetrics& metrics) {

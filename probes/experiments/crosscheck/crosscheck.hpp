@@ -21,7 +21,7 @@ inline constexpr std::string_view verdict_within = "within tolerance";
 inline constexpr std::string_view verdict_differs = "differs";
 
 struct CrossCheckReport {
-  /// In the order of memory_ids(); three kinds of entries a memory, told apart by `metric`: misses (the metric itself),
+  /// Memory by memory; three kinds of entries each, told apart by `metric`: misses (the metric itself),
   /// loads ("loads: ...", asked for against issued) and sizes ("change point: ...", bytes, by either source's curve).
   std::vector<CrossCheck> entries;
   std::vector<std::string> notes;  ///< memories that weren't checked, and why

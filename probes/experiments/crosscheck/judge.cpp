@@ -23,34 +23,28 @@ using BaseKey = std::pair<Shape, std::uint32_t>;
 
 struct Timed {
   std::uint64_t asked = 0;
-  std::uint64_t misses = 0;       // of recorded phases
-  std::uint64_t cold_misses = 0;  // of the first recorded phase
-  std::uint64_t cold_loads = 0;
+  std::uint64_t misses = 0;  // of recorded phases
+  std::uint64_t lines = 0;   // visited first by this launch, as often as it may have emptied the cache in between
 };
 
 Timed timed(const PlannedCheck& planned, const CountedRun& run, double threshold_cycles) {
   Timed t;
-  bool first = true;
-  for (std::size_t i = 0; i < planned.program.phases.size(); ++i) {
-    const auto* walk = std::get_if<program::Walk>(&planned.program.phases[i]);
-    if (walk == nullptr) continue;
-    const std::uint64_t loads = program::lap_loads(*walk) * walk->laps;
-    t.asked += loads;
-    if (walk->record != program::Record::histogram) continue;
-    const std::uint64_t misses = count_from(run.trace.phases[i].histogram, threshold_cycles);
-    t.misses += misses;
-    if (std::exchange(first, false)) {
-      t.cold_misses = misses;
-      t.cold_loads = loads;
+  for (std::size_t p = 0; p < planned.launch.size(); ++p)
+    for (std::size_t i = 0; i < planned.launch[p].phases.size(); ++i) {
+      const auto* walk = std::get_if<program::Walk>(&planned.launch[p].phases[i]);
+      if (walk == nullptr) continue;
+      t.asked += program::lap_loads(*walk) * walk->laps;
+      t.lines += program::lap_loads(*walk);
+      if (walk->record == program::Record::histogram)
+        t.misses += count_from(run.traces[p].phases[i].histogram, threshold_cycles);
     }
-  }
   return t;
 }
 
 std::map<BaseKey, Base> bases_of(const Subject& subject, const std::vector<CountedRun>& runs,
                                  CrossCheckReport& report) {
   std::map<BaseKey, std::pair<std::vector<double>, std::vector<double>>> counts;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
+  for (std::size_t i = 1; i < runs.size(); ++i) {  // the first launch after a pause is like no other
     const PlannedCheck& planned = subject.plan[i];
     if (!planned.empty) continue;
     const Timed t = timed(planned, runs[i], subject.threshold_cycles);
@@ -133,11 +127,11 @@ void judge(const Subject& subject, const std::vector<CountedRun>& runs, const ch
       report.entries.push_back(entry);
       if (planned.carve_out_percent == 0 && subject.memory != "device_memory") {
         // The first lap of a cache that starts empty misses at any footprint, and says nothing about its size.
-        const bool laps = planned.shape == Shape::recorded;
-        const double cold = laps ? static_cast<double>(t.cold_misses) : 0;
-        const double loads = static_cast<double>(t.asked - (laps ? t.cold_loads : 0));
-        timing_curve.rows.push_back(row_of(planned.footprint_bytes, loads, entry.by_timing - cold));
-        counter_curve.rows.push_back(row_of(planned.footprint_bytes, loads, entry.by_counter - cold));
+        const double cold = planned.shape == Shape::recorded ? static_cast<double>(t.lines) : 0;
+        const double loads = static_cast<double>(t.asked) - cold;
+        const double unit = subject.units_a_miss;
+        timing_curve.rows.push_back(row_of(planned.footprint_bytes, loads, entry.by_timing / unit - cold));
+        counter_curve.rows.push_back(row_of(planned.footprint_bytes, loads, entry.by_counter / unit - cold));
       }
     }
     entry.metric = fmt::format("loads: {}", subject.metrics.loads);

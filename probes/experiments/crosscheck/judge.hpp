@@ -24,7 +24,7 @@ struct Subject {
 };
 
 /// Adds the verdicts on `runs`, which belong to `subject.plan` one by one. What a launch counts beyond its loads is
-/// known from those of the plan that are empty, and subtracted.
+/// known from those of the plan that are empty, and subtracted; the plan's first is left out.
 void judge(const Subject& subject, const std::vector<CountedRun>& runs, const change_point::Options& options,
            CrossCheckReport& report);
 

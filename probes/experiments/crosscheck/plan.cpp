@@ -16,8 +16,7 @@ using program::Record;
 using program::Walk;
 using Shape = PlannedCheck::Shape;
 
-constexpr std::size_t empties = 3;  // a shape: their counts must agree to be subtracted
-constexpr std::uint32_t warm_laps = 2;
+constexpr std::uint32_t recorded_laps = 3;
 constexpr std::uint32_t measured_warm_laps = 3;
 constexpr std::uint64_t sampled_loads = 4096;
 
@@ -27,7 +26,8 @@ Program cache_program(const Session& session, const CachePath& path, std::uint64
   p.carve_out_percent = carve_out;
   const Walk walk = make_walk(path, bytes, stride, 1);
   if (shape == Shape::recorded) {
-    p.phases = {recorded(walk, Record::histogram, 1), recorded(walk, Record::histogram, warm_laps)};
+    // One phase: writing a phase's result would push lines out of the cache.
+    p.phases = {recorded(walk, Record::histogram, recorded_laps)};
   } else {
     p.phases = {make_walk(path, bytes, stride, measured_warm_laps), recorded(walk, Record::histogram, 1)};
   }
@@ -46,13 +46,15 @@ Program emptied(Program p) {
   return p;
 }
 
-void add_empties(std::vector<PlannedCheck>& plan, const PlannedCheck& like) {
-  PlannedCheck empty = like;
+// In front: the first launch after a pause finds caches that no later one finds, so an empty one is there to be
+// skipped.
+void add_empties(std::vector<PlannedCheck>& plan, std::size_t like, std::size_t count) {
+  PlannedCheck empty = plan[like];
   empty.empty = true;
   empty.footprint_bytes = 4;
   empty.before.clear();
-  empty.program = emptied(like.program);
-  plan.insert(plan.end(), empties, empty);
+  for (Program& p : empty.launch) p = emptied(std::move(p));
+  plan.insert(plan.begin(), count, empty);
 }
 
 }  // namespace
@@ -63,10 +65,11 @@ std::vector<std::uint64_t> check_footprints(std::uint64_t capacity_bytes, std::u
   const auto add = [&](std::uint64_t bytes) {
     all.push_back(std::clamp(bytes / stride_bytes * stride_bytes, stride_bytes, std::max(stride_bytes, limit_bytes)));
   };
-  for (const std::uint64_t eighths : {1, 2, 3, 4, 5, 6, 7}) add(capacity_bytes * eighths / 8);
+  for (const std::uint64_t eighths : {2, 4, 6, 7}) add(capacity_bytes * eighths / 8);
   const std::uint64_t at = capacity_bytes / stride_bytes;  // in lines
-  for (std::uint64_t line = at > 4 ? at - 4 : 1; line <= at + 8; ++line) add(line * stride_bytes);
-  for (const std::uint64_t eighths : {9, 10, 12, 16}) add(capacity_bytes * eighths / 8);
+  for (const std::uint64_t line : {at - std::min<std::uint64_t>(at, 1), at, at + 1, at + 2, at + 4, at + 8})
+    add(line * stride_bytes);
+  for (const std::uint64_t eighths : {10, 12, 16}) add(capacity_bytes * eighths / 8);
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
@@ -77,23 +80,26 @@ std::vector<PlannedCheck> plan_sm_cache(Session& session, const CachePath& path,
   const std::uint64_t limit = path.slot == slot_constant ? session.info().constant_bytes_per_module : sweep_limit_bytes;
   std::vector<PlannedCheck> plan;
   const auto add = [&](std::uint64_t bytes, Shape shape, std::uint32_t carve_out) {
+    const std::uint64_t whole = std::clamp(bytes / stride_bytes * stride_bytes, stride_bytes, limit);
     plan.push_back(
-        {shape, bytes, carve_out, {}, cache_program(session, path, bytes, stride_bytes, shape, carve_out), false});
+        {shape, whole, carve_out, {}, {cache_program(session, path, whole, stride_bytes, shape, carve_out)}, false});
   };
   for (const std::uint64_t bytes : check_footprints(capacity_bytes, stride_bytes, limit))
     add(bytes, Shape::recorded, 0);
-  add_empties(plan, plan.front());
-  for (const std::uint64_t eighths : {4, 8, 12})
-    add(std::min(limit, capacity_bytes * eighths / 8 / stride_bytes * stride_bytes), Shape::measured, 0);
-  add_empties(plan, plan.back());
-  if (!carve_outs) return plan;
-  // What is left to the cache at these isn't known here, so the footprints are spread evenly.
-  for (const std::uint32_t carve_out : {25U, 50U, 75U, 100U}) {
-    constexpr std::uint64_t count = 12;
-    for (std::uint64_t i = 1; i <= count; ++i)
-      add(capacity_bytes * i / (count - 1) / stride_bytes * stride_bytes, Shape::recorded, carve_out);
-    add_empties(plan, plan.back());
+  add(capacity_bytes * 3 / 2, Shape::measured, 0);
+  add_empties(plan, plan.size() - 1, 1);
+  if (carve_outs) {
+    // What is left to the cache at these isn't known here, so the footprints are spread evenly.
+    for (const std::uint32_t carve_out : {50U, 100U}) {
+      constexpr std::uint64_t count = 5;
+      for (std::uint64_t i = 1; i <= count; ++i)
+        add(capacity_bytes * (2 * i - 1) / (2 * count), Shape::recorded, carve_out);
+      add_empties(plan, plan.size() - 1, 1);
+    }
   }
+  const auto first = std::find_if(plan.begin(), plan.end(),
+                                  [](const PlannedCheck& c) { return !c.empty && c.shape == Shape::recorded; });
+  add_empties(plan, static_cast<std::size_t>(first - plan.begin()), 3);
   return plan;
 }
 
@@ -101,13 +107,13 @@ std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t str
   constexpr CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
   const std::uint64_t bank = session.info().constant_bytes_per_module;
   std::vector<PlannedCheck> plan;
-  constexpr std::uint64_t count = 14;
+  constexpr std::uint64_t count = 12;
   for (std::uint64_t i = 1; i <= count; ++i) {
     const std::uint64_t bytes = std::max(stride_bytes, bank * i / count / stride_bytes * stride_bytes);
     Program p = make_program(fmt::format("{} cross-check {} B", path.id, bytes), session.info(), path.slot);
     p.isolation = Scope::gpu;
-    const Walk walk = recorded(make_walk(path, bytes, stride_bytes, 1), Record::histogram, 1);
-    p.phases = {walk, recorded(walk, Record::histogram, 2)};
+    const Walk walk = recorded(make_walk(path, bytes, stride_bytes, 1), Record::histogram, recorded_laps);
+    p.phases = {walk};
     if (session.info().has_execute) {
       program::Execute code;
       code.code_bytes = session.info().execute_limit_bytes;
@@ -115,15 +121,15 @@ std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t str
       p.phases.emplace_back(code);
       p.phases.emplace_back(walk);
     }
-    plan.push_back({Shape::recorded, bytes, 0, {}, std::move(p), false});
+    plan.push_back({Shape::recorded, bytes, 0, {}, {std::move(p)}, false});
   }
-  add_empties(plan, plan.back());
+  add_empties(plan, 0, 4);
   return plan;
 }
 
 std::vector<PlannedCheck> plan_l2(Session& session, std::uint64_t capacity_bytes, std::uint64_t stride_bytes) {
   std::vector<PlannedCheck> plan;
-  constexpr std::array<std::uint64_t, 14> sixteenths{1, 2, 4, 6, 7, 8, 9, 10, 12, 14, 16, 18, 24, 32};
+  constexpr std::array<std::uint64_t, 12> sixteenths{1, 4, 6, 7, 8, 9, 10, 12, 14, 16, 24, 32};
   const std::uint64_t most = std::min(2 * capacity_bytes, session.info().largest_buffer_bytes / 2);
   for (const std::uint64_t part : sixteenths) {
     const std::uint64_t bytes = std::min(most, capacity_bytes * part / 16) / stride_bytes * stride_bytes;
@@ -140,31 +146,41 @@ std::vector<PlannedCheck> plan_l2(Session& session, std::uint64_t capacity_bytes
     walk.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
     warm.phases = {walk};
     sample.phases = {timed};
-    plan.push_back({Shape::sampled, bytes, 0, {warm}, std::move(sample), false});
+    plan.push_back({Shape::sampled, bytes, 0, {warm}, {std::move(sample)}, false});
   }
-  add_empties(plan, plan.front());
+  add_empties(plan, 0, 3);
   return plan;
 }
 
 std::vector<PlannedCheck> plan_device_memory(Session& session, std::uint64_t l2_bytes, std::uint64_t stride_bytes) {
   std::vector<PlannedCheck> plan;
   const std::uint64_t flush = std::max<std::uint64_t>(4 * l2_bytes, 8 << 20);
+  const std::uint64_t readers = std::max<std::uint32_t>(1, session.info().gpu.sm_count);
   constexpr std::uint64_t count = 12;
-  constexpr std::uint64_t unit = 1024;  // loads
-  for (std::uint64_t i = 1; i <= count; ++i) {
-    const std::uint64_t bytes = i * unit * stride_bytes;
-    Program p = make_program(fmt::format("device memory cross-check {} B", bytes), session.info(), slot_flush);
-    p.isolation = Scope::gpu;
-    p.buffers[slot_flush].size_bytes = flush + count * unit * stride_bytes;
+  constexpr std::uint64_t most_loads = 24576;  // a reader
+  const std::uint64_t room = session.info().largest_buffer_bytes / 2;
+  const std::uint64_t fit = (room > flush ? room - flush : 0) / readers / stride_bytes;
+  const std::uint64_t loads = std::min(most_loads, fit);
+  if (loads < 2 * count) return plan;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t part = loads * (count + i + 1) / (2 * count) * stride_bytes;
+    Program p = make_program("", session.info(), slot_flush);
+    p.label = fmt::format("device memory cross-check {} B", part * readers);
+    p.buffers[slot_flush].size_bytes = flush + readers * loads * stride_bytes;
     Program before = p;
     before.label += ", flush";
+    before.isolation = Scope::gpu;
     before.phases = {flush_walk(session, flush)};
-    Walk cold = recorded(make_walk(l2_path, bytes, stride_bytes, 1), Record::histogram, 1);
-    cold.first_byte = flush;
-    p.phases = {cold};
-    plan.push_back({Shape::sampled, bytes, 0, {before}, std::move(p), false});
+    program::Batch launch;
+    for (std::uint64_t reader = 0; reader < readers; ++reader) {
+      Walk cold = recorded(make_walk(l2_path, part, stride_bytes, 1), Record::histogram, 1);
+      cold.first_byte = flush + reader * part;
+      p.phases = {cold};
+      launch.push_back(p);
+    }
+    plan.push_back({Shape::sampled, part * readers, 0, {before}, std::move(launch), false});
   }
-  add_empties(plan, plan.front());
+  add_empties(plan, 0, 3);
   return plan;
 }
 

@@ -12,16 +12,16 @@ namespace gputopo::experiments {
 /// parameters, the program itself, results) is the same.
 struct PlannedCheck {
   enum class Shape {
-    recorded,  ///< a cold lap and warm laps, each recorded: every load's latency is known
+    recorded,  ///< cold and warm laps, all recorded in one phase: every load's latency is known
     measured,  ///< as experiments measure: unrecorded warm-up, then a recorded lap
-    sampled,   ///< an uncounted launch brings the data into the cache; the counted one samples it
+    sampled,   ///< uncounted launches bring the caches into a state; the counted one samples it
   };
   Shape shape = Shape::recorded;
   std::uint64_t footprint_bytes = 0;
   std::uint32_t carve_out_percent = 0;
-  program::Batch before;     ///< launches that come first and aren't looked at
-  program::Program program;  ///< the launch that is checked
-  bool empty = false;        ///< a single load: what it counts beyond that load belongs to the launch itself
+  program::Batch before;  ///< what runs first and isn't counted
+  program::Batch launch;  ///< what is checked: programs that go into one launch
+  bool empty = false;     ///< a single load: what it counts beyond that load belongs to the launch itself
 };
 
 /// Footprints for a cache of `capacity_bytes`, ascending: well below, line by line around, and well above it; whole
@@ -39,7 +39,8 @@ std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t str
 /// Samples of footprints below and above the L2's capacity.
 std::vector<PlannedCheck> plan_l2(Session& session, std::uint64_t capacity_bytes, std::uint64_t stride_bytes);
 
-/// Cold regions of growing size, after everything else was pushed out of an L2 of `l2_bytes`.
+/// Cold regions of growing size, after everything else was pushed out of an L2 of `l2_bytes`: every SM reads one, so
+/// that the traffic is large against that of the rest of the system.
 std::vector<PlannedCheck> plan_device_memory(Session& session, std::uint64_t l2_bytes, std::uint64_t stride_bytes);
 
 }  // namespace gputopo::experiments

@@ -1,0 +1,79 @@
+// Where kernel, timing and counters are sound, they agree exactly.
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "counted_gpu.hpp"
+#include "experiments/crosscheck/crosscheck.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+class Agreement : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Agreement, TimingAndCountersAreEqualAtEveryFootprint) {
+  CountedGpu gpu(quiet_model());
+  DiscoverOptions options;
+  options.only = {GetParam()};
+  const auto report = cross_check(gpu, gpu, sim::truth(quiet_model()), options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->verdict(GetParam()), verdict_equal);
+  std::set<std::uint64_t> sizes;
+  std::size_t loads = 0;
+  std::size_t change_points = 0;
+  double least = 1e18;
+  double most = 0;
+  for (const CrossCheck& entry : report->entries) {
+    EXPECT_EQ(entry.memory, GetParam());
+    EXPECT_EQ(entry.verdict, verdict_equal)
+        << entry.metric << ' ' << entry.size_bytes << ' ' << entry.by_timing << ' ' << entry.by_counter;
+    if (entry.metric.starts_with("change point: ")) {
+      ++change_points;
+    } else if (entry.metric.starts_with("loads: ")) {
+      ++loads;
+      EXPECT_EQ(entry.by_timing, static_cast<double>(entry.loads));
+    } else {
+      sizes.insert(entry.size_bytes);
+      least = std::min(least, entry.by_timing / static_cast<double>(entry.loads));
+      most = std::max(most, entry.by_timing / static_cast<double>(entry.loads));
+    }
+  }
+  EXPECT_GE(sizes.size(), 12U);
+  EXPECT_GE(loads, sizes.size());
+  EXPECT_EQ(change_points, 1U);
+  EXPECT_LT(least, most) << "no footprint told hits from misses";
+}
+
+INSTANTIATE_TEST_SUITE_P(Caches, Agreement,
+                         ::testing::Values("l1", "texture", "read_only", "constant_l1", "constant_l1_5"),
+                         [](const auto& p) { return std::string(p.param); });
+
+TEST(Agreement, TheChangePointIsTheCapacityToTheLine) {
+  CountedGpu gpu(quiet_model());
+  DiscoverOptions options;
+  options.only = {"l1"};
+  const Topology truth = sim::truth(quiet_model());
+  const auto report = cross_check(gpu, gpu, truth, options);
+  ASSERT_TRUE(report) << report.error().message;
+  const double size = *truth.find("l1")->find("size")->value;
+  for (const CrossCheck& entry : report->entries)
+    if (entry.metric.starts_with("change point: ")) {
+      EXPECT_NEAR(entry.by_counter, size, 128);
+      EXPECT_EQ(entry.by_counter, entry.by_timing);
+    }
+}
+
+TEST(Agreement, SeveralCarveOutsAreTried) {
+  CountedGpu gpu(quiet_model());
+  DiscoverOptions options;
+  options.only = {"l1"};
+  const auto report = cross_check(gpu, gpu, sim::truth(quiet_model()), options);
+  ASSERT_TRUE(report);
+  std::set<std::uint32_t> carve_outs;
+  for (const CrossCheck& entry : report->entries) carve_outs.insert(entry.carve_out_percent);
+  EXPECT_THAT(carve_outs, ::testing::ElementsAre(0, 50, 100));
+}
+
+}  // namespace
+}  // namespace gputopo::experiments
