@@ -1,0 +1,89 @@
+// A whole discovery recorded on an NVIDIA H200 leads to the same Topology again, bit for bit.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "device/open/open.hpp"
+#include "experiments/discover.hpp"
+#include "topology/json.hpp"
+
+namespace gputopo {
+namespace {
+
+const std::string folder = std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/h200/";
+constexpr std::uintmax_t largest_recording_bytes = 2'000'000;
+
+std::string read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+Topology recorded_topology() {
+  const auto topology = parse_topology(read(folder + "topology.json"));
+  if (!topology) ADD_FAILURE() << topology.error().message;
+  return topology.value_or(Topology{});
+}
+
+Topology replayed_topology() {
+  const auto spec = device::parse_spec("replay:" + folder + "recording.json");
+  if (!spec) ADD_FAILURE() << spec.error().message;
+  auto opened = device::open(*spec);
+  if (!opened) ADD_FAILURE() << opened.error().message;
+  auto topology = experiments::discover(*opened->device, {});
+  if (!topology) ADD_FAILURE() << topology.error().message;
+  return topology.value_or(Topology{});
+}
+
+// What time and place of a run change, and nothing else.
+Topology without_circumstances(Topology t) {
+  t.provenance.created.clear();
+  t.provenance.device.clear();
+  t.provenance.duration_s = 0;
+  t.provenance.breakdown_s.clear();
+  return t;
+}
+
+TEST(RecordedDiscovery, OfAnH200LeadsToTheSameTopologyBitForBit) {
+  const Topology recorded = without_circumstances(recorded_topology());
+  const Topology replayed = without_circumstances(replayed_topology());
+  EXPECT_EQ(to_json_text(replayed), to_json_text(recorded));
+}
+
+TEST(RecordedDiscovery, IsSmallEnoughForTheRepository) {
+  EXPECT_LE(std::filesystem::file_size(folder + "recording.json"), largest_recording_bytes);
+}
+
+TEST(RecordedDiscovery, FindsWhatIsKnownOfTheH200) {
+  const Topology t = replayed_topology();
+  const auto value = [&](const char* id, const char* attribute) {
+    const Memory* memory = t.find(id);
+    const Estimate* estimate = memory != nullptr ? memory->find(attribute) : nullptr;
+    return estimate != nullptr ? estimate->value.value_or(-1) : -1;
+  };
+  // 256 KiB less the 8 KiB carve-out and a fixed reservation of 7 KiB, within a line.
+  EXPECT_NEAR(value("l1", "size"), 246656, 128);
+  for (const char* id : {"texture", "read_only"}) {
+    EXPECT_EQ(value(id, "size"), value("l1", "size"));
+    EXPECT_EQ(t.find(id)->physical_cache, "l1");
+  }
+  EXPECT_EQ(value("l1", "line_size"), 128);
+  EXPECT_EQ(value("l1", "sector_size"), 32);
+  EXPECT_NEAR(value("l1", "latency"), 38, 1);
+  EXPECT_NEAR(value("texture", "latency"), 87, 2);
+  EXPECT_EQ(value("constant_l1", "size"), 2048);
+  EXPECT_EQ(value("constant_l1", "line_size"), 64);
+  EXPECT_EQ(t.find("constant_l1_5")->find("size")->status, Status::lower_bound);
+  EXPECT_GE(value("constant_l1_5", "size"), 65536);
+  EXPECT_EQ(value("constant_l1_5", "line_size"), 256);
+  EXPECT_EQ(value("l2", "size"), 62914560);
+  EXPECT_NEAR(value("l2", "partition_size"), 31457280, 0.1 * 31457280);
+  EXPECT_EQ(t.find("constant_l1_5")->sm_groups.size(), 8U);
+  ASSERT_EQ(t.find("l1")->carve_outs.size(), 9U);
+  for (const CarveOut& row : t.find("l1")->carve_outs) EXPECT_EQ(*row.reserved_bytes.value, 7168);
+}
+
+}  // namespace
+}  // namespace gputopo
