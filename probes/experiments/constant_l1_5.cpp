@@ -16,9 +16,13 @@ using program::Walk;
 
 constexpr CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
 
-std::uint64_t line_of(const Memory& memory, std::uint64_t otherwise) {
-  const Estimate* line = memory.find("line_size");
-  return line != nullptr && line->has_value() ? static_cast<std::uint64_t>(*line->value) : otherwise;
+// A cache that a group of SMs shares isn't empty at launch: one that replaces lines at random takes many laps to let go
+// of what was there.
+constexpr std::uint32_t settling_laps = 24;
+
+std::uint64_t bytes_of(const Memory& memory, std::string_view attribute, std::uint64_t otherwise) {
+  const Estimate* e = memory.find(attribute);
+  return e != nullptr && e->has_value() ? static_cast<std::uint64_t>(*e->value) : otherwise;
 }
 
 ConstantL15 absent(ConstantL15 cache, std::string_view why) {
@@ -33,30 +37,60 @@ struct Cold {
   Estimate miss_penalty;
 };
 
-// How constants get out of the cache: the bank's first `near_bytes` by the `far_bytes` behind them, and by code.
+// How constants get out of the cache: the bank's first `near_bytes` by the `far_bytes` behind them, by code and by the
+// banks of other modules.
 struct Eviction {
   std::uint64_t near_bytes = 0;
   std::uint64_t far_bytes = 0;
-  bool by_code = false;
+  std::uint64_t code_bytes = 0;
+  std::uint32_t other_banks = 0;
 };
 
-// Constants that no cache of this path holds any more, but the next level does: loaded once, then pushed out by a long
-// stretch of code where code and constants share the cache, else by the far part of the bank.
-Expected<Cold> measure_cold(Session& session, std::uint64_t stride, const ConstantLevel& level,
-                            const Eviction& eviction) {
-  const std::uint64_t near = eviction.near_bytes;
-  program::Program p = make_program("constant_l1_5 cold", session.info(), slot_constant);
-  p.isolation = Scope::gpu;
-  p.phases.emplace_back(make_walk(path, near, stride, 1));
-  Walk evict = make_walk(path, eviction.far_bytes, stride, 4);
-  evict.first_byte = near;
-  p.phases.emplace_back(evict);
-  if (eviction.by_code) {
+// No more than half of the L2 holds: what is pushed out of this cache should be found there. By code where that runs,
+// else, or where code has a cache of its own, by `other_banks`.
+Eviction strong_eviction(const device::DeviceInfo& info, bool by_banks) {
+  const std::uint64_t bank = info.constant_bytes_per_module;
+  Eviction e{bank / 4, bank - bank / 4, 0, 0};
+  const std::uint64_t room = info.l2_bytes == 0 ? info.execute_limit_bytes : info.l2_bytes / 2;
+  if (!by_banks && info.has_execute) e.code_bytes = std::min(info.execute_limit_bytes, room);
+  constexpr std::uint32_t most_banks = 7;
+  const auto banks = static_cast<std::uint32_t>(info.l2_bytes == 0 ? most_banks : info.l2_bytes / 2 / bank);
+  if (by_banks && info.constant_modules > 1) e.other_banks = std::min({info.constant_modules - 1, most_banks, banks});
+  return e;
+}
+
+// Walks that push the near constants out.
+void add_eviction(program::Program& p, const device::DeviceInfo& info, std::uint64_t stride, const Eviction& eviction) {
+  Walk far = make_walk(path, eviction.far_bytes, stride, 4);
+  far.first_byte = eviction.near_bytes;
+  p.phases.emplace_back(far);
+  if (eviction.code_bytes != 0) {
     program::Execute code;
-    code.code_bytes = session.info().execute_limit_bytes;
+    code.code_bytes = eviction.code_bytes;
     code.laps = 2;
     p.phases.emplace_back(code);
   }
+  const auto first_bank = static_cast<std::uint32_t>(slot_constant) + 1;
+  for (std::uint32_t i = 0; i < eviction.other_banks; ++i) {
+    Walk other = make_walk(path, info.constant_bytes_per_module, stride, 2);
+    other.buffer = first_bank + i;
+    p.phases.emplace_back(other);
+  }
+}
+
+// Constants that no cache of this path holds any more, but the next level does: pushed out, loaded from afar once (so
+// that they come by the next level), and pushed out again.
+Expected<Cold> measure_cold(Session& session, std::uint64_t stride, const ConstantLevel& level,
+                            const Eviction& eviction) {
+  const std::uint64_t near = eviction.near_bytes;
+  const device::DeviceInfo& info = session.info();
+  program::Program p = make_program("constant_l1_5 cold", info, slot_constant);
+  p.isolation = Scope::gpu;
+  for (std::uint32_t i = 1; i <= eviction.other_banks; ++i)
+    p.buffers.push_back({program::Space::constant, info.constant_bytes_per_module, i});
+  add_eviction(p, info, stride, eviction);
+  p.phases.emplace_back(make_walk(path, near, stride, 1));
+  add_eviction(p, info, stride, eviction);
   p.phases.emplace_back(recorded(make_walk(path, near, stride, 1), Record::latencies, 1));
   auto traces = session.run({p});
   if (!traces) return tl::unexpected<Error>(traces.error());
@@ -105,12 +139,14 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   memory.physical_cache = path.id;
   memory.scope = Scope::gpc;
   auto& attributes = memory.attributes;
+  if (!l1.present) return absent(cache, "there is no constant L1 in front of it");
   const std::uint64_t bank = session.info().constant_bytes_per_module;
   if (l1.capacity_bytes == 0 || 3 * l1.capacity_bytes > bank) {
     attributes["size"] = inconclusive("B", "doubling", "needs the size of the constant L1");
     return cache;
   }
-  const std::uint64_t stride = line_of(l1.memory, 64);
+  const std::uint64_t stride = bytes_of(l1.memory, "line_size", 64);
+  const std::uint64_t fetch = bytes_of(l1.memory, "sector_size", stride);  // the finest that this level can see
   auto level = measure_constant_level(session, l1, stride);
   if (!level) return tl::unexpected<Error>(level.error());
   if (level->timed.share == 0) return absent(cache, "no constant load misses the L1");
@@ -119,24 +155,37 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   attributes["latency"] = measured(level->latency_cycles, "cycles", "timed_hits", 8 * 3 * l1.capacity_bytes / stride);
   attributes["latency"].interval =
       Interval{level->timed.low_quartile - l1.hit.overhead_cycles, level->timed.high_quartile - l1.hit.overhead_cycles};
-  auto cold = measure_cold(session, stride, *level, {bank / 4, bank - bank / 4, session.info().has_execute});
+  auto cold = measure_cold(session, fetch, *level, strong_eviction(session.info(), !session.info().has_execute));
   if (!cold) return tl::unexpected<Error>(cold.error());
+  if (!cold->sector.has_value() && session.info().has_execute && session.info().constant_modules > 1) {
+    cold = measure_cold(session, fetch, *level, strong_eviction(session.info(), true));
+    if (!cold) return tl::unexpected<Error>(cold.error());
+  }
   const Estimate& sector = attributes["sector_size"] = cold->sector;
   attributes["miss_penalty"] = cold->miss_penalty;
 
   const std::uint64_t step = sector.has_value() ? static_cast<std::uint64_t>(*sector.value) : stride;
   SearchSpec spec{path, step, 2 * l1.capacity_bytes, bank, level->threshold_cycles, Scope::gpu};
+  spec.warm_laps = settling_laps;
+  spec.front_line_bytes = stride;
   auto bracket = search_by_doubling(session, spec);
   if (!bracket) return tl::unexpected<Error>(bracket.error());
   auto found = narrow(session, spec, *bracket, step);
   if (!found) return tl::unexpected<Error>(found.error());
   attributes["size"] = to_estimate(*found, "B");
-  const bool known = found->verdict == change_point::Verdict::value;
+  // The kernel's own code and constants take room here: what misses at the bank's very end may be theirs alone.
+  constexpr double own_bytes = 2048;
+  if (found->verdict == change_point::Verdict::value && found->value > static_cast<double>(bank) - own_bytes) {
+    attributes["size"].status = Status::lower_bound;
+    attributes["size"].interval.reset();
+    attributes["size"].note = "a bank of constants ends here, and the kernel's own code and constants lie beside it";
+  }
+  const bool known = attributes["size"].status == Status::measured;
   const auto capacity = known ? static_cast<std::uint64_t>(found->value) : 0;
   if (known && capacity * 7 / 4 <= bank) {
     // Just enough constants to push the near ones out of this cache, but not out of the next one.
     auto gentle =
-        measure_cold(session, stride, *level, {capacity / 4, std::min(2 * capacity, bank - capacity / 4), false});
+        measure_cold(session, fetch, *level, {capacity / 4, std::min(2 * capacity, bank - capacity / 4), 0, 0});
     if (!gentle) return tl::unexpected<Error>(gentle.error());
     if (gentle->miss_penalty.has_value()) attributes["miss_penalty"] = gentle->miss_penalty;
   }
@@ -147,7 +196,7 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
     if (line->has_value()) attributes["line_size"] = *line;
   }
   cache.threshold_cycles = level->threshold_cycles;
-  cache.line_bytes = line_of(memory, step);
+  cache.line_bytes = bytes_of(memory, "line_size", step);
   return cache;
 }
 

@@ -24,6 +24,7 @@ constexpr std::uint64_t mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 << 10;  // fits into every L2 there has been
 constexpr std::uint64_t stride_bytes = 128;      // of small footprints
 constexpr double no_limit = 1e9;
+constexpr std::uint32_t many_laps = 64;  // of small footprints: settles any replacement
 
 struct Search {
   HitLatency hit;
@@ -61,7 +62,7 @@ Expected<Search> measure_hits(Session& session) {
   auto hit = measure_hit_latency(session, l2_path, small_bytes, stride_bytes);
   if (!hit) return tl::unexpected<Error>(hit.error());
   search.hit = *hit;
-  auto rows = l2_curve(session, {small_bytes, 2 * small_bytes}, stride_bytes);
+  auto rows = l2_curve(session, {small_bytes, 2 * small_bytes}, stride_bytes, many_laps);
   if (!rows) return tl::unexpected<Error>(rows.error());
   const Histogram timed = merged(rows->front().timed, rows->back().timed);
   search.hit_modes = modes_of(timed, 0.1);
@@ -71,14 +72,14 @@ Expected<Search> measure_hits(Session& session) {
 }
 
 Expected<Estimate> measure_line(Session& session, std::uint64_t capacity_bytes, std::uint64_t sector_bytes,
-                                double threshold_cycles) {
+                                double threshold_cycles, std::uint32_t warm_laps) {
   const auto strides = line_size_strides(sector_bytes, std::min<std::uint64_t>(capacity_bytes, 8192));
   program::Batch batch;
   for (const std::uint64_t stride : strides) {
     program::Program p = make_program(fmt::format("l2 line size, stride {}", stride), session.info(), slot_flush);
     p.isolation = Scope::gpu;
     p.buffers[slot_flush].size_bytes = std::max(2 * capacity_bytes, slot_bytes);
-    p.phases = shifted_pattern(l2_path, capacity_bytes, stride, 2,
+    p.phases = shifted_pattern(l2_path, capacity_bytes, stride, 0, warm_laps,
                                std::max<std::uint32_t>(1, session.info().warps_per_block * 32));
     Walk sample = recorded(std::get<Walk>(p.phases.front()), Record::histogram, 1);
     sample.order = program::Order::shuffled;
@@ -98,8 +99,9 @@ Expected<Estimate> measure_line(Session& session, std::uint64_t capacity_bytes, 
 
 // The largest footprint whose loads stay at the near level, between `low` and `high`: one sweep of `rows` footprints.
 Expected<change_point::Finding> find_onset(Session& session, double threshold_cycles, std::uint64_t stride,
-                                           std::uint64_t low, std::uint64_t high, std::size_t rows) {
-  auto curve = l2_curve(session, spaced(low, high, rows), stride);
+                                           std::uint32_t warm_laps, std::uint64_t low, std::uint64_t high,
+                                           std::size_t rows) {
+  auto curve = l2_curve(session, spaced(low, high, rows), stride, warm_laps);
   if (!curve) return tl::unexpected<Error>(curve.error());
   // Always the default method: the thesis takes the L2's size from the driver.
   change_point::Options options;
@@ -107,26 +109,10 @@ Expected<change_point::Finding> find_onset(Session& session, double threshold_cy
   return change_point::find_size(classified(*curve, threshold_cycles, no_limit), options);
 }
 
-struct Bracket {
-  std::uint64_t fits = 0;
-  std::uint64_t overflows = 0;  // 0 where the largest footprint tried still fits
-};
-
-Expected<Bracket> search_by_doubling(Session& session, double threshold_cycles, std::uint64_t stride) {
-  const std::uint64_t api = session.info().l2_bytes;
-  const std::uint64_t limit = std::min(session.info().largest_buffer_bytes / 2, std::max(4 * api, 256 * mebi));
-  Bracket bracket;
-  for (std::uint64_t bytes = 2 * small_bytes; bytes <= limit && bracket.overflows == 0; bytes *= 2) {
-    auto rows = l2_curve(session, {bytes}, stride);
-    if (!rows) return tl::unexpected<Error>(rows.error());
-    (share_between(rows->front(), threshold_cycles, no_limit) > 0.02 ? bracket.overflows : bracket.fits) = bytes;
-  }
-  return bracket;
-}
-
 struct Onset {
   Estimate estimate;
   Estimate line;
+  std::uint32_t warm_laps = few_laps;
 };
 
 // Doubling and a coarse sweep with a load a sector; that is enough for the line, and with the line two finer sweeps
@@ -134,29 +120,30 @@ struct Onset {
 Expected<Onset> measure_onset(Session& session, double threshold_cycles, std::uint64_t sector_bytes) {
   Onset onset;
   onset.line = inconclusive("B", "shifted_stride", "needs the size");
-  auto bracket = search_by_doubling(session, threshold_cycles, sector_bytes);
+  auto bracket = bracket_l2(session, threshold_cycles, sector_bytes, 2 * small_bytes);
   if (!bracket) return tl::unexpected<Error>(bracket.error());
-  if (bracket->overflows == 0) {
-    onset.estimate = measured(static_cast<double>(bracket->fits), "B", "doubling", 0);
+  const std::uint32_t laps = onset.warm_laps = bracket->warm_laps;
+  if (bracket->overflows_bytes == 0) {
+    onset.estimate = measured(static_cast<double>(bracket->fits_bytes), "B", "doubling", 0);
     onset.estimate.status = Status::lower_bound;
     onset.estimate.note = "the largest footprint tried still fits";
     return onset;
   }
-  const std::uint64_t low = std::max(small_bytes, bracket->fits * 3 / 4);
-  auto finding = find_onset(session, threshold_cycles, sector_bytes, low, bracket->overflows, 17);
+  const std::uint64_t low = std::max(small_bytes, bracket->fits_bytes * 3 / 4);
+  auto finding = find_onset(session, threshold_cycles, sector_bytes, laps, low, bracket->overflows_bytes, 17);
   if (!finding) return tl::unexpected<Error>(finding.error());
-  std::uint64_t step = (bracket->overflows - low) / 16;
+  std::uint64_t step = (bracket->overflows_bytes - low) / 16;
   std::uint64_t stride = sector_bytes;
   for (int stage = 0; stage < 2 && finding->verdict == change_point::Verdict::value; ++stage) {
     const auto found = static_cast<std::uint64_t>(finding->value);
     if (stage == 0) {
-      auto line = measure_line(session, found + step / 2, sector_bytes, threshold_cycles);
+      auto line = measure_line(session, found + step / 2, sector_bytes, threshold_cycles, laps);
       if (!line) return tl::unexpected<Error>(line.error());
       onset.line = *line;
       if (line->has_value()) stride = static_cast<std::uint64_t>(*line->value);
     }
     const std::uint64_t from = found > 2 * step + small_bytes ? found - 2 * step : small_bytes;
-    auto finer = find_onset(session, threshold_cycles, stride, from, found + 2 * step, 25);
+    auto finer = find_onset(session, threshold_cycles, stride, laps, from, found + 2 * step, 25);
     if (!finer) return tl::unexpected<Error>(finer.error());
     // A hashed L2 begins to miss gradually: where a closer look shows no onset, the wider one stands.
     if (finer->verdict != change_point::Verdict::value) break;
@@ -215,13 +202,14 @@ Estimate whole_capacity(const std::vector<L2Row>& rows, double from, double to, 
 }
 
 // Past one side's capacity: the far hits' latency, and from where on even far lines come from memory.
-Expected<void> measure_partitions(Session& session, L2& l2, const Search& search, const Estimate& onset,
+Expected<void> measure_partitions(Session& session, L2& l2, const Search& search, const Onset& found,
                                   std::uint64_t line_bytes) {
+  const Estimate& onset = found.estimate;
   auto& attributes = l2.memory.attributes;
   const std::uint64_t api = session.info().l2_bytes;
   const double overhead = search.hit.overhead_cycles;
   const auto near_bytes = static_cast<std::uint64_t>(*onset.value);
-  auto rows = l2_curve(session, spaced(near_bytes * 5 / 4, api * 7 / 4, 25), line_bytes);
+  auto rows = l2_curve(session, spaced(near_bytes * 5 / 4, api * 7 / 4, 25), line_bytes, found.warm_laps);
   if (!rows) return tl::unexpected<Error>(rows.error());
   attributes["partition_size"] = near_capacity(*rows, search.threshold_cycles, onset);
   // Far hits are what all footprints within the whole capacity have in common beyond near hits.
@@ -247,6 +235,17 @@ Expected<void> measure_partitions(Session& session, L2& l2, const Search& search
   const std::uint64_t weight = levels_beyond.size() > 2 ? 2 : 1;
   attributes["measured_size"] = whole_capacity(*rows, from, to, weight, session.change_point_options());
   return {};
+}
+
+// Small footprints with a near and a far level: every line lives in one partition only. Lines are spread evenly, so the
+// near share tells how many partitions there are; beyond the first, all are equally far.
+void add_home_partitions(Memory& memory, const std::vector<Mode>& hit_modes, double size_bytes) {
+  if (hit_modes.size() != 2 || memory.find("partition_size") != nullptr) return;
+  const double count = std::round(1 / hit_modes.front().share);
+  if (count < 2) return;
+  const std::uint64_t samples = memory.attributes["far_latency"].samples;
+  memory.attributes["partitions"] = measured(count, "", "near share", samples);
+  memory.attributes["partition_size"] = measured(size_bytes / count, "B", "near share", samples);
 }
 
 }  // namespace
@@ -300,7 +299,7 @@ Expected<L2> measure_l2(Session& session) {
   l2.capacity_bytes = session.info().l2_bytes;
   Estimate size = from_api(api, "B");
   if (onset.status == Status::measured && *onset.value < 0.75 * api) {
-    if (auto ok = measure_partitions(session, l2, *search, onset, line_bytes); !ok)
+    if (auto ok = measure_partitions(session, l2, *search, *found, line_bytes); !ok)
       return tl::unexpected<Error>(ok.error());
   } else {
     attributes["measured_size"] = onset;
@@ -311,6 +310,7 @@ Expected<L2> measure_l2(Session& session) {
     size.note = fmt::format("measured {:.1f} MiB, {:.0f} % from it", *whole->value / mebi, 100 * difference);
   }
   attributes["size"] = size;
+  add_home_partitions(l2.memory, search->hit_modes, *size.value);
   return l2;
 }
 

@@ -8,13 +8,14 @@ namespace gputopo::experiments {
 namespace {
 
 constexpr std::uint64_t sampled_loads = 2048;
-constexpr std::uint32_t warm_laps = 2;
+constexpr double no_limit = 1e9;
+constexpr std::uint64_t mebi = 1 << 20;
 constexpr std::uint64_t unit_bytes = 4096;
 
 }  // namespace
 
 Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
-                                      std::uint64_t stride_bytes) {
+                                      std::uint64_t stride_bytes, std::uint32_t warm_laps) {
   program::Batch batch;
   const std::uint64_t largest = *std::max_element(footprints_bytes.begin(), footprints_bytes.end());
   for (const std::uint64_t bytes : footprints_bytes) {
@@ -36,6 +37,34 @@ Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::u
   for (std::size_t i = 0; i < batch.size(); ++i)
     rows.push_back({footprints_bytes[i], (*traces)[i].phases.back().histogram});
   return rows;
+}
+
+Expected<L2Bracket> bracket_l2(Session& session, double threshold_cycles, std::uint64_t stride_bytes,
+                               std::uint64_t first_bytes) {
+  constexpr double overflows_from = 0.02;
+  constexpr double settled_from = 0.75;                    // of the misses left by a quarter of the laps
+  constexpr std::uint64_t most_walked_bytes = 128 * mebi;  // a large L2 would take too long
+  const std::uint64_t limit =
+      std::min(session.info().largest_buffer_bytes / 2, std::max(4 * session.info().l2_bytes, 256 * mebi));
+  L2Bracket bracket;
+  const auto misses = [&](std::uint64_t bytes, std::uint32_t laps) -> Expected<double> {
+    auto rows = l2_curve(session, {bytes}, stride_bytes, laps);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    return share_between(rows->front(), threshold_cycles, no_limit);
+  };
+  for (std::uint64_t bytes = first_bytes; bytes <= limit && bracket.overflows_bytes == 0; bytes *= 2) {
+    auto share = misses(bytes, bracket.warm_laps);
+    if (!share) return tl::unexpected<Error>(share.error());
+    while (*share > overflows_from && 4 * bracket.warm_laps * bytes <= most_walked_bytes) {
+      auto later = misses(bytes, 4 * bracket.warm_laps);
+      if (!later) return tl::unexpected<Error>(later.error());
+      if (*later > settled_from * *share) break;
+      bracket.warm_laps *= 4;
+      share = later;
+    }
+    (*share > overflows_from ? bracket.overflows_bytes : bracket.fits_bytes) = bytes;
+  }
+  return bracket;
 }
 
 change_point::Trace classified(const std::vector<L2Row>& rows, double low_cycles, double high_cycles,

@@ -16,9 +16,24 @@ struct L2Row {
   Histogram timed;  ///< of a sample spread over the footprint, after warm laps
 };
 
-/// One row a footprint, in order.
+inline constexpr std::uint32_t few_laps = 2;  ///< fill a cache that replaces the oldest line first
+
+/// One row a footprint, in order, each after `warm_laps` laps by all lanes.
 Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
-                                      std::uint64_t stride_bytes);
+                                      std::uint64_t stride_bytes, std::uint32_t warm_laps = few_laps);
+
+/// Powers of two between which a level overflows, and the warm laps that it took to tell.
+struct L2Bracket {
+  std::uint64_t fits_bytes = 0;
+  std::uint64_t overflows_bytes = 0;  ///< 0 where the largest footprint tried still fits
+  std::uint32_t warm_laps = few_laps;
+};
+
+/// Doubles the footprint until more than 2 % of its loads take `threshold_cycles`. A cache that replaces lines at
+/// random throws out some of what has just come in, and fills up over many laps: as long as more laps leave much fewer
+/// misses, the footprint counts as one that fits.
+Expected<L2Bracket> bracket_l2(Session& session, double threshold_cycles, std::uint64_t stride_bytes,
+                               std::uint64_t first_bytes);
 
 /// A trace for the change-point engine in which loads within [low, high) cycles count as misses, `weight` times each
 /// where they stand for loads that can't be told apart, and all others as hits.

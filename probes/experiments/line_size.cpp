@@ -1,6 +1,7 @@
 #include "experiments/line_size.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -14,8 +15,24 @@ using program::Walk;
 
 constexpr double thrashes_from = 0.12;  // share of misses; the fitting pattern has almost none, the other far more
 constexpr std::uint64_t largest_line_bytes = 4096;
+constexpr std::uint32_t warm_laps = 4;
+// Where the second region may begin, strides behind the first. Odd ones tell halves of lines from sets in conflict.
+constexpr std::array<std::uint64_t, 8> gaps_in_strides{0, 1, 2, 3, 5, 7, 11, 13};
 
 }  // namespace
+
+std::vector<ShiftedMisses> fewest_misses(std::span<const ShiftedMisses> misses) {
+  std::vector<ShiftedMisses> fewest;
+  for (const ShiftedMisses& m : misses) {
+    if (fewest.empty() || fewest.back().stride_bytes != m.stride_bytes) {
+      fewest.push_back(m);
+      continue;
+    }
+    fewest.back().miss_share = std::min(fewest.back().miss_share, m.miss_share);
+    fewest.back().samples += m.samples;
+  }
+  return fewest;
+}
 
 Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t sector_bytes) {
   constexpr std::string_view method = "shifted_stride";
@@ -36,22 +53,21 @@ Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t secto
 
 std::vector<std::uint64_t> line_size_strides(std::uint64_t sector_bytes, std::uint64_t capacity_bytes) {
   std::vector<std::uint64_t> strides;
-  for (std::uint64_t x = 2 * sector_bytes; x <= std::min(2 * largest_line_bytes, capacity_bytes / 4); x *= 2)
+  for (std::uint64_t x = 2 * sector_bytes; x <= std::min(2 * largest_line_bytes, capacity_bytes / 2); x *= 2)
     strides.push_back(x);
   return strides;
 }
 
 std::vector<program::Phase> shifted_pattern(const CachePath& path, std::uint64_t capacity_bytes,
-                                            std::uint64_t stride_bytes, std::uint32_t laps, std::uint32_t lanes) {
-  // Whole strides of the largest tried, so that the second region starts at a multiple of every stride.
-  const std::uint64_t unit = std::max<std::uint64_t>(stride_bytes, 256);
-  const std::uint64_t region = std::max(unit, capacity_bytes * 6 / 10 / unit * unit);
+                                            std::uint64_t stride_bytes, std::uint64_t gap_bytes, std::uint32_t laps,
+                                            std::uint32_t lanes) {
+  // Whole strides, rounded up: rounded down, both regions of a cache of few lines would fit together.
+  const std::uint64_t region = (capacity_bytes * 6 / 10 + stride_bytes - 1) / stride_bytes * stride_bytes;
   Walk a = make_walk(path, region, stride_bytes, 1);
   a.lanes = lanes;
   Walk b = a;
-  b.first_byte = region + stride_bytes / 2;
   // One position fewer than fit would lose a line; the shifted region ends half a stride later instead.
-  b.footprint_bytes = region;
+  b.first_byte = region + gap_bytes + stride_bytes / 2;
   std::vector<program::Phase> phases;
   for (std::uint32_t lap = 0; lap < laps; ++lap) {
     phases.emplace_back(a);
@@ -62,25 +78,29 @@ std::vector<program::Phase> shifted_pattern(const CachePath& path, std::uint64_t
 
 Expected<Estimate> measure_line_size(Session& session, const CachePath& path, std::uint64_t capacity_bytes,
                                      std::uint64_t sector_bytes, double threshold_cycles) {
-  const auto strides = line_size_strides(sector_bytes, capacity_bytes);
   program::Batch batch;
-  for (const std::uint64_t stride : strides) {
-    program::Program p =
-        make_program(fmt::format("{} line size, stride {}", path.id, stride), session.info(), path.slot);
-    p.phases = shifted_pattern(path, capacity_bytes, stride, 4, 1);
-    p.phases.emplace_back(recorded(std::get<Walk>(p.phases.front()), program::Record::histogram, 1));
-    batch.push_back(std::move(p));
+  std::vector<std::uint64_t> strides;
+  for (const std::uint64_t stride : line_size_strides(sector_bytes, capacity_bytes)) {
+    for (const std::uint64_t gap : gaps_in_strides) {
+      program::Program p =
+          make_program(fmt::format("{} line size, stride {}, gap {}", path.id, stride, gap), session.info(), path.slot);
+      if (2 * (capacity_bytes * 6 / 10 + stride) + gap * stride > p.buffers[path.slot].size_bytes) continue;
+      strides.push_back(stride);
+      p.phases = shifted_pattern(path, capacity_bytes, stride, gap * stride, warm_laps, 1);
+      p.phases.emplace_back(recorded(std::get<Walk>(p.phases.front()), program::Record::histogram, 1));
+      batch.push_back(std::move(p));
+    }
   }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<ShiftedMisses> misses;
-  for (std::size_t i = 0; i < strides.size(); ++i) {
+  for (std::size_t i = 0; i < traces->size(); ++i) {
     const auto& histogram = (*traces)[i].phases.back().histogram;
     const std::uint64_t loads = total(histogram);
     misses.push_back(
         {strides[i], static_cast<double>(count_from(histogram, threshold_cycles)) / static_cast<double>(loads), loads});
   }
-  return line_size_of(misses, sector_bytes);
+  return line_size_of(fewest_misses(misses), sector_bytes);
 }
 
 }  // namespace gputopo::experiments

@@ -4,7 +4,8 @@
 // replacement misses 31 % of the loads at 1.2 times the capacity, and 0.6 leave room for sets that fill unevenly.
 #pragma once
 
-#include <functional>
+#include <span>
+#include <vector>
 
 #include "experiments/session.hpp"
 #include "topology/estimate.hpp"
@@ -18,13 +19,18 @@ struct ShiftedMisses {
   std::uint64_t samples = 0;
 };
 
+/// One entry a stride, in order: of neighbours with one stride, the fewest misses. Where regions share lines, they
+/// overflow wherever they lie; where they don't, only an unlucky place makes their sets collide.
+std::vector<ShiftedMisses> fewest_misses(std::span<const ShiftedMisses> misses);
+
 /// The last stride that thrashes before the pattern fits. `sector_bytes` is the smallest line there can be.
 Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t sector_bytes);
 
-/// Phases of the pattern: two warm laps over both regions; the caller appends what it records over the first region.
-/// `lanes` threads walk together.
+/// Phases of the pattern: `laps` warm laps over both regions; the caller appends what it records over the first one.
+/// `lanes` threads walk together. The second region begins `gap_bytes` (whole strides) behind the first.
 std::vector<program::Phase> shifted_pattern(const CachePath& path, std::uint64_t capacity_bytes,
-                                            std::uint64_t stride_bytes, std::uint32_t laps, std::uint32_t lanes);
+                                            std::uint64_t stride_bytes, std::uint64_t gap_bytes, std::uint32_t laps,
+                                            std::uint32_t lanes);
 
 /// The strides to try: from twice the sector on.
 std::vector<std::uint64_t> line_size_strides(std::uint64_t sector_bytes, std::uint64_t capacity_bytes);

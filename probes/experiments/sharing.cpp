@@ -17,9 +17,15 @@ using program::Walk;
 
 constexpr std::uint64_t probe_stride = 32;  // at most a sector of any cache there has been
 
+// One load a line: more would hit what the first one brought in, and dilute the misses.
+std::uint64_t stride_of(const Sharer& s) {
+  const Estimate* line = s.cache->memory.find("line_size");
+  return line != nullptr && line->has_value() ? static_cast<std::uint64_t>(*line->value) : probe_stride;
+}
+
 // Buffers of their own even where both paths would use the same slot: data of one must not serve the other.
 Walk walk_of(const Sharer& s, std::uint64_t bytes, bool second) {
-  Walk walk = make_walk(s.path, bytes, probe_stride, 2);
+  Walk walk = make_walk(s.path, bytes, stride_of(s), 2);
   if (second && s.path.slot != slot_constant) walk.buffer = slot_flush;
   return walk;
 }
@@ -62,9 +68,10 @@ Expected<Sharing> test_sharing(Session& session, const Sharer& a, const Sharer& 
 Expected<std::optional<Estimate>> measure_displacement(Session& session, const Sharer& global, const Sharer& other,
                                                        std::uint64_t line_bytes) {
   constexpr std::array<std::uint64_t, 3> quarters{1, 2, 3};
+  constexpr std::size_t replicates = 4;  // disturbances only ever hide lines that are left
   program::Batch batch;
   std::vector<std::uint64_t> walked;
-  const std::uint64_t fill_bytes = global.cache->capacity_bytes * 3 / 2 / 4096 * 4096;
+  const std::uint64_t fill_bytes = (global.cache->capacity_bytes * 3 / 2 / 4096 + 1) * 4096;
   for (const std::uint64_t q : quarters) {
     const std::uint64_t bytes = other.cache->capacity_bytes * q / 4 / line_bytes * line_bytes;
     program::Program p = make_program(fmt::format("{} displacement", other.path.id), session.info(), slot_flush);
@@ -73,17 +80,20 @@ Expected<std::optional<Estimate>> measure_displacement(Session& session, const S
     probe.path = program::Path::global_no_allocate;
     p.phases = {fill, make_walk(other.path, bytes, line_bytes, 1), probe};
     walked.push_back(bytes);
-    batch.push_back(std::move(p));
+    batch.insert(batch.end(), replicates, p);
   }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<std::uint64_t> sums;
   std::uint64_t samples = 0;
   for (std::size_t i = 0; i < walked.size(); ++i) {
-    const auto& histogram = (*traces)[i].phases.back().histogram;
-    const std::uint64_t left = total(histogram) - count_from(histogram, global.cache->threshold_cycles);
+    std::uint64_t left = 0;
+    for (std::size_t j = i * replicates; j < (i + 1) * replicates; ++j) {
+      const auto& histogram = (*traces)[j].phases.back().histogram;
+      left = std::max(left, total(histogram) - count_from(histogram, global.cache->threshold_cycles));
+      samples += total(histogram);
+    }
     sums.push_back(left * probe_stride + walked[i]);
-    samples += total(histogram);
   }
   const auto [low, high] = std::minmax_element(sums.begin(), sums.end());
   if (*low != *high) return std::optional<Estimate>();

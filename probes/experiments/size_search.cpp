@@ -24,13 +24,39 @@ program::Program footprint_program(const Session& session, const SearchSpec& spe
   program::Program p = make_program(fmt::format("{} {} B", spec.path.id, bytes), session.info(), spec.path.slot);
   p.isolation = spec.isolation;
   const program::Walk warm = make_walk(spec.path, bytes, spec.stride_bytes, spec.warm_laps);
-  const auto laps = std::clamp<std::uint64_t>(loads_wanted / program::lap_loads(warm), spec.timed_laps, 16);
-  p.phases = {warm, recorded(warm, Record::histogram, static_cast<std::uint32_t>(laps))};
+  const auto laps = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(loads_wanted / program::lap_loads(warm), spec.timed_laps, 16));
+  const std::uint64_t turns = spec.front_line_bytes == 0 ? 1 : spec.stride_bytes / spec.front_line_bytes;
+  if (turns <= 1) {
+    p.phases = {warm, recorded(warm, Record::histogram, laps)};
+    return p;
+  }
+  // Each lap loads every line of the cache in question once, by another line of the one in front in turn: so that one
+  // sees the whole footprint before anything comes again, and has nothing of it any more.
+  for (std::uint32_t lap = 0; lap < spec.warm_laps + laps; ++lap) {
+    program::Walk walk = make_walk(spec.path, bytes, spec.stride_bytes, 1);
+    walk.first_byte = lap % turns * spec.front_line_bytes;
+    const auto add = [&] { p.phases.emplace_back(lap < spec.warm_laps ? walk : recorded(walk, Record::histogram, 1)); };
+    const bool last_apart = walk.first_byte + bytes > p.buffers[spec.path.slot].size_bytes && bytes > spec.stride_bytes;
+    if (last_apart) walk.footprint_bytes = bytes - spec.stride_bytes;
+    add();
+    if (!last_apart) continue;
+    walk.first_byte += walk.footprint_bytes;
+    walk.footprint_bytes = spec.front_line_bytes;
+    add();
+  }
   return p;
 }
 
+// All that a program recorded.
+Histogram recorded_histogram(const program::ProgramTrace& trace) {
+  Histogram all;
+  for (const auto& phase : trace.phases) all = merged(all, phase.histogram);
+  return all;
+}
+
 bool overflows(const SearchSpec& spec, const program::ProgramTrace& trace) {
-  const auto& histogram = trace.phases.back().histogram;
+  const Histogram histogram = recorded_histogram(trace);
   const std::uint64_t misses = count_from(histogram, spec.threshold_cycles);
   return misses > 2 && misses * 50 > total(histogram);
 }
@@ -82,11 +108,11 @@ Expected<Trace> sweep(Session& session, const SearchSpec& spec, std::uint64_t lo
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto first = traces->begin() + static_cast<std::ptrdiff_t>(i * replicates);
     const auto misses = [&](const program::ProgramTrace& t) {
-      return count_from(t.phases.back().histogram, spec.threshold_cycles);
+      return count_from(recorded_histogram(t), spec.threshold_cycles);
     };
     const auto quietest = std::min_element(first, first + static_cast<std::ptrdiff_t>(replicates),
                                            [&](const auto& a, const auto& b) { return misses(a) < misses(b); });
-    const Histogram& histogram = quietest->phases.back().histogram;
+    const Histogram histogram = recorded_histogram(*quietest);
     trace.rows.push_back({static_cast<double>(sizes[i]),
                           raw ? values(histogram) : classified(histogram, spec.threshold_cycles, no_limit_cycles)});
   }

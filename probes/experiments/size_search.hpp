@@ -15,8 +15,9 @@ struct SearchSpec {
   std::uint64_t limit_bytes = 1 << 20;  ///< the largest
   double threshold_cycles = 0;          ///< a load that takes this long missed
   Scope isolation = Scope::sm;
-  std::uint32_t warm_laps = 3;   ///< the last of them finds the steady state of LRU and of random replacement
-  std::uint32_t timed_laps = 1;  ///< at least; small footprints get more, for equal evidence
+  std::uint32_t warm_laps = 3;         ///< the last of them finds the steady state of LRU and of random replacement
+  std::uint64_t front_line_bytes = 0;  ///< line of a smaller cache in front, which must not answer; 0: none
+  std::uint32_t timed_laps = 1;        ///< at least; small footprints get more, for equal evidence
 };
 
 /// Powers of two between which the cache overflows. `overflows_bytes` is 0 where even the limit fits.

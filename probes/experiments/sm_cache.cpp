@@ -26,17 +26,28 @@ void set_absent(Memory& memory, std::string_view why) {
   for (const char* name : {"latency", "miss_penalty"}) memory.attributes[name] = not_supported("cycles", why);
 }
 
-// Median of the loads that miss when twice the capacity is walked, less the median of hits.
+// Median of the loads that miss when somewhat more than the capacity is walked, less the median of hits. Walks at
+// several places, since a small one may lie on one side of the next level alone; twice the capacity at most, since the
+// next level may not hold much more.
 Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path, const SmCache& cache,
                                         std::uint64_t line_bytes) {
+  constexpr std::uint64_t places = 8;
   const std::uint64_t limit = path.slot == slot_constant ? session.info().constant_bytes_per_module : sweep_limit_bytes;
   const std::uint64_t bytes = std::min(limit, 2 * cache.capacity_bytes);
-  program::Program p = make_program(fmt::format("{} miss penalty", path.id), session.info(), path.slot);
-  const program::Walk warm = make_walk(path, bytes, line_bytes, 2);
-  p.phases = {warm, recorded(warm, Record::histogram, 1)};
-  auto traces = session.run({p});
+  const std::uint64_t apart = std::min<std::uint64_t>((limit - bytes) / places, 64 << 10) / line_bytes * line_bytes;
+  program::Batch batch;
+  for (std::uint64_t i = 0; i < places; ++i) {
+    program::Program p = make_program(fmt::format("{} miss penalty", path.id), session.info(), path.slot);
+    program::Walk warm = make_walk(path, bytes, line_bytes, 2);
+    warm.first_byte = i * apart;
+    p.phases = {warm, recorded(warm, Record::histogram, 1)};
+    batch.push_back(std::move(p));
+  }
+  auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
-  const Histogram misses = between(traces->front().phases.back().histogram, cache.threshold_cycles, 1e9);
+  Histogram all;
+  for (const auto& trace : *traces) all = merged(all, trace.phases.back().histogram);
+  const Histogram misses = between(all, cache.threshold_cycles, 1e9);
   const std::uint64_t n = total(misses);
   if (n < 8) return inconclusive("cycles", "miss_latency", "too few loads miss when twice the capacity is walked");
   const Mode nearest = lowest_mode(misses);
@@ -58,6 +69,17 @@ Estimate combine(const Estimate& by_change_point, const std::optional<Estimate>&
   e.confidence = 0.9;
   e.note = fmt::format("the change point of the miss curve says {:.0f} B", *by_change_point.value);
   return e;
+}
+
+// The size to a line: one load a line, around `cache.capacity_bytes` or, where that is unknown, in `bracket`.
+Expected<change_point::Finding> measure_with_lines(Session& session, const CachePath& path, const SmCache& cache,
+                                                   std::uint64_t limit_bytes, std::uint64_t line_bytes,
+                                                   const Bracket* bracket) {
+  const SearchSpec spec{path, line_bytes, tiny_bytes, limit_bytes, cache.threshold_cycles, Scope::sm};
+  if (bracket != nullptr) return narrow(session, spec, *bracket, line_bytes);
+  const Bracket near{std::max(tiny_bytes, cache.capacity_bytes * 15 / 16),
+                     std::min(limit_bytes, cache.capacity_bytes * 9 / 8 + 4 * line_bytes)};
+  return narrow(session, spec, near, line_bytes);
 }
 
 Expected<void> measure_size(Session& session, const CachePath& path, SmCache& cache, std::uint64_t sector_bytes) {
@@ -84,12 +106,20 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
   auto line = measure_line_size(session, path, cache.capacity_bytes, sector_bytes, cache.threshold_cycles);
   if (!line) return tl::unexpected<Error>(line.error());
   attributes["line_size"] = *line;
-  const std::uint64_t line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : sector_bytes;
-  spec = SearchSpec{path, line_bytes, tiny_bytes, spec.limit_bytes, cache.threshold_cycles, Scope::sm};
-  Bracket near{std::max(tiny_bytes, cache.capacity_bytes * 15 / 16), 0};
-  near.overflows_bytes = std::min(spec.limit_bytes, cache.capacity_bytes * 9 / 8 + 4 * line_bytes);
-  auto exact = narrow(session, spec, found ? near : *bracket, line_bytes);
+  std::uint64_t line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : sector_bytes;
+  auto exact = measure_with_lines(session, path, cache, spec.limit_bytes, line_bytes, found ? nullptr : &*bracket);
   if (!exact) return tl::unexpected<Error>(exact.error());
+  // Loads further apart than a line leave lines out, and the cache seems to hold more than when each sector is loaded.
+  const auto leaves_lines_out = [&] {
+    return found && exact->verdict == change_point::Verdict::value && exact->value > 1.4 * rough->value;
+  };
+  while (leaves_lines_out() && line_bytes > sector_bytes) {
+    line_bytes /= 2;
+    attributes["line_size"].value = static_cast<double>(line_bytes);
+    attributes["line_size"].interval = Interval{static_cast<double>(line_bytes), static_cast<double>(line_bytes)};
+    exact = measure_with_lines(session, path, cache, spec.limit_bytes, line_bytes, nullptr);
+    if (!exact) return tl::unexpected<Error>(exact.error());
+  }
   const Estimate by_change_point = to_estimate(*exact, "B");
   if (by_change_point.status == Status::measured)
     cache.capacity_bytes = static_cast<std::uint64_t>(*by_change_point.value);
@@ -100,6 +130,13 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
     auto counted = measure_residency(session, path, cache.capacity_bytes, sector_bytes, cache.threshold_cycles);
     if (!counted) return tl::unexpected<Error>(counted.error());
     by_residency = *counted;
+  }
+  if (!by_residency && session.options().method == Method::standard && by_change_point.status == Status::measured) {
+    auto counted = measure_reverse_residency(session, path, cache.capacity_bytes, line_bytes, cache.threshold_cycles);
+    if (!counted) return tl::unexpected<Error>(counted.error());
+    // A count below the footprint that fits tells of another replacement; one far above it of another cache.
+    const double fits = *by_change_point.value;
+    if (*counted && *(*counted)->value >= fits && *(*counted)->value <= 1.5 * fits) by_residency = *counted;
   }
   attributes["size"] = combine(by_change_point, by_residency, static_cast<double>(line_bytes));
   if (is_usable(attributes["size"])) cache.capacity_bytes = static_cast<std::uint64_t>(*attributes["size"].value);
@@ -124,6 +161,10 @@ Expected<SmCache> measure_sm_cache(Session& session, const CachePath& path) {
   cache.memory.label = path.label;
   cache.memory.physical_cache = path.id;
   auto& attributes = cache.memory.attributes;
+  if (path.slot == slot_constant && session.info().constant_modules == 0) {
+    set_absent(cache.memory, "this GPU has no constant memory");
+    return cache;
+  }
   auto hit = measure_hit_latency(session, path, tiny_bytes, tiny_stride);
   if (!hit) return tl::unexpected<Error>(hit.error());
   cache.hit = *hit;
