@@ -43,9 +43,9 @@ struct Memory {
   std::string physical_cache;                  ///< id naming the physical cache; equal ids are one cache
   std::map<std::string, Estimate> attributes;  ///< "size", "line_size", "sector_size", "latency", "miss_penalty", ...
   std::vector<std::vector<std::uint32_t>> sm_groups;  ///< SM ids sharing each instance, where that was measured
-  std::vector<CarveOut> carve_outs;            ///< filled for caches that share their array with shared memory
-  std::vector<std::uint32_t> warp_instances;   ///< which of an SM's instances warp w of a block uses, where measured
-  std::vector<double> disturbance;             ///< share of warp 0's lines gone after warp w walked lines of its own
+  std::vector<CarveOut> carve_outs;                   ///< filled for caches that share their array with shared memory
+  std::vector<std::uint32_t> warp_instances;  ///< which of an SM's instances warp w of a block uses, where measured
+  std::vector<double> disturbance;            ///< share of warp 0's lines gone after warp w walked lines of its own
 
   const Estimate* find(std::string_view attribute) const;
   friend bool operator==(const Memory&, const Memory&) = default;

@@ -1,0 +1,164 @@
+// What a user reads where the driver or the GPU can't be used: one line with what, why and what to do.
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/cuda/cuda_device.hpp"
+
+namespace gputopo::device {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string fake = std::string(GPUTOPO_BINARY_DIR) + "/tests/libfake_cuda.so";
+const std::string empty = std::string(GPUTOPO_BINARY_DIR) + "/tests/libempty_cuda.so";
+
+class Driver : public testing::Test {
+ protected:
+  void TearDown() override {
+    for (const std::string& name : set_) unsetenv(name.c_str());
+  }
+  void script(const std::string& name, int value) {
+    setenv(name.c_str(), std::to_string(value).c_str(), 1);
+    set_.push_back(name);
+  }
+  static Error error_of(const std::string& library, int ordinal = 0) {
+    const auto opened = open_cuda(ordinal, library);
+    EXPECT_FALSE(opened);
+    return opened ? Error{} : opened.error();
+  }
+  // A program that any device could run.
+  static program::Batch small_batch() {
+    program::Program p;
+    p.label = "small";
+    p.buffers = {{program::Space::global, 4096, 0}};
+    program::Walk walk;
+    walk.footprint_bytes = 4096;
+    walk.record = program::Record::histogram;
+    p.phases.emplace_back(walk);
+    return {p};
+  }
+
+ private:
+  std::vector<std::string> set_;
+};
+
+void expect_one_line(const Error& error) {
+  EXPECT_THAT(error.message, Not(HasSubstr("\n")));
+  EXPECT_THAT(error.message, HasSubstr(";")) << "lacks what to do";
+}
+
+TEST_F(Driver, ThatIsMissingIsUnavailable) {
+  const Error error = error_of("libcuda-that-is-not-there.so");
+  EXPECT_EQ(error.kind, Error::Kind::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("no NVIDIA driver"));
+  expect_one_line(error);
+}
+
+TEST_F(Driver, ThatLacksAFunctionIsTooOld) {
+  const Error error = error_of(empty);
+  EXPECT_EQ(error.kind, Error::Kind::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("too old"));
+  expect_one_line(error);
+}
+
+TEST_F(Driver, WithoutAGpuIsUnavailable) {
+  script("FAKE_COUNT", 0);
+  const Error error = error_of(fake);
+  EXPECT_EQ(error.kind, Error::Kind::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("no GPU"));
+  expect_one_line(error);
+  const auto list = list_cuda(fake);
+  ASSERT_TRUE(list);
+  EXPECT_TRUE(list->empty());
+}
+
+TEST_F(Driver, WithoutThatGpuSaysWhichThereAre) {
+  EXPECT_THAT(error_of(fake, 7).message, HasSubstr("gputopo devices"));
+}
+
+TEST_F(Driver, ThatCanNotStartSaysWhy) {
+  script("FAKE_cuInit", 803);  // kernel module and library of different versions
+  const Error error = error_of(fake);
+  EXPECT_EQ(error.kind, Error::Kind::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("reinstall the driver"));
+  expect_one_line(error);
+}
+
+TEST_F(Driver, TooOldForTheKernelsIsUnavailable) {
+  for (const int code : {209, 222}) {  // no binary for this GPU; PTX of a newer version
+    script("FAKE_cuModuleLoadData", code);
+    const Error error = error_of(fake);
+    EXPECT_EQ(error.kind, Error::Kind::unavailable);
+    EXPECT_THAT(error.message, HasSubstr("update the NVIDIA driver"));
+    expect_one_line(error);
+  }
+}
+
+TEST_F(Driver, GpuInProhibitedModeIsUnavailable) {
+  script("FAKE_COMPUTE_MODE", 2);
+  const Error error = error_of(fake);
+  EXPECT_EQ(error.kind, Error::Kind::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("prohibited"));
+  expect_one_line(error);
+}
+
+TEST_F(Driver, GpuThatAnotherProcessHoldsExclusivelyIsUnavailable) {
+  script("FAKE_cuDevicePrimaryCtxRetain", 46);
+  const Error error = error_of(fake);
+  EXPECT_EQ(error.kind, Error::Kind::unavailable);
+  EXPECT_THAT(error.message, HasSubstr("exclusively"));
+  expect_one_line(error);
+}
+
+TEST_F(Driver, OutOfMemoryIsUnavailable) {
+  auto opened = open_cuda(0, fake);
+  ASSERT_TRUE(opened) << opened.error().message;
+  script("FAKE_cuMemAlloc", 2);
+  const auto traces = (*opened)->run(small_batch());
+  ASSERT_FALSE(traces);
+  EXPECT_EQ(traces.error().kind, Error::Kind::unavailable);
+  EXPECT_THAT(traces.error().message, HasSubstr("free device memory"));
+  expect_one_line(traces.error());
+}
+
+TEST_F(Driver, StickyErrorSaysThatTheContextIsLost) {
+  auto opened = open_cuda(0, fake);
+  ASSERT_TRUE(opened) << opened.error().message;
+  for (const int code : {700, 719}) {  // illegal address; launch failed
+    script("FAKE_cuStreamSynchronize", code);
+    const auto traces = (*opened)->run(small_batch());
+    ASSERT_FALSE(traces);
+    EXPECT_EQ(traces.error().kind, Error::Kind::device);
+    EXPECT_THAT(traces.error().message, HasSubstr("context is lost"));
+    expect_one_line(traces.error());
+  }
+}
+
+TEST_F(Driver, GpuThatPlacesNoBlockIsReportedAndNotWaitedForForever) {
+  auto opened = open_cuda(0, fake);
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto traces = (*opened)->run(small_batch());
+  ASSERT_FALSE(traces);
+  EXPECT_EQ(traces.error().kind, Error::Kind::unavailable);
+  EXPECT_THAT(traces.error().message, HasSubstr("another process"));
+}
+
+TEST_F(Driver, ListsGpusWithoutAContext) {
+  script("FAKE_cuDevicePrimaryCtxRetain", 46);
+  const auto list = list_cuda(fake);
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->size(), 1U);
+  EXPECT_EQ(list->front().gpu.name, "Fake GPU");
+  EXPECT_EQ(list->front().gpu.uuid, "GPU-11111111-1111-1111-1111-111111111111");
+  EXPECT_EQ(list->front().gpu.pci_bus_id, "0000:3b:00.0");
+  EXPECT_EQ(list->front().gpu.compute_capability, "9.0");
+}
+
+}  // namespace
+}  // namespace gputopo::device

@@ -1,0 +1,4 @@
+// A library without a single driver function.
+extern "C" int gputopo_empty_cuda() {
+  return 0;
+}

@@ -1,0 +1,126 @@
+#include "device/cuda/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gputopo::device::cuda {
+namespace {
+
+using program::Batch;
+using program::Program;
+using program::Record;
+using program::Walk;
+
+constexpr std::uint32_t sms = 4;
+constexpr std::uint32_t warps = 32;
+
+Walk walk_of(std::uint64_t bytes, Record record = Record::nothing) {
+  Walk walk;
+  walk.footprint_bytes = bytes;
+  walk.record = record;
+  return walk;
+}
+
+Program program_of(std::vector<program::Phase> phases) {
+  Program p;
+  p.label = "test";
+  p.buffers = {{program::Space::global, 1 << 20, 0}};
+  p.phases = std::move(phases);
+  return p;
+}
+
+std::vector<PlannedLaunch> planned(const Batch& batch) {
+  auto launches = plan(batch, sms, warps);
+  if (!launches) ADD_FAILURE() << launches.error().message;
+  return launches.value_or(std::vector<PlannedLaunch>());
+}
+
+TEST(Plan, SpreadsPrivateProgramsOverTheSmsInOneLaunch) {
+  const auto launches = planned(Batch(6, program_of({walk_of(4096)})));
+  ASSERT_EQ(launches.size(), 1U);
+  EXPECT_FALSE(launches[0].crosses_sms);
+  const std::vector<std::uint32_t> expected{0, 1, 2, 3, 0, 1};
+  ASSERT_EQ(launches[0].phases.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(launches[0].phases[i].sm, expected[i]);
+}
+
+TEST(Plan, PassesTheTurnWhereAChainChangesTheSm) {
+  Program p = program_of({walk_of(64), walk_of(64), walk_of(64)});
+  p.isolation = Scope::gpu;
+  p.agents = {{0, 0}, {2, 0}};
+  std::get<Walk>(p.phases[1]).agent = 1;
+  const auto launches = planned({p});
+  ASSERT_EQ(launches.size(), 1U);
+  const auto& phases = launches[0].phases;
+  EXPECT_TRUE(launches[0].crosses_sms);
+  EXPECT_EQ(phases[0].sm, 0U);
+  EXPECT_EQ(phases[1].sm, 2U);
+  EXPECT_EQ(phases[2].sm, 0U);
+  EXPECT_EQ(phases[0].wait_value, 0U);
+  EXPECT_EQ(phases[0].post_value, 1U);
+  EXPECT_EQ(phases[1].wait_value, 1U);
+  EXPECT_EQ(phases[1].post_value, 2U);
+  EXPECT_EQ(phases[2].wait_value, 2U);
+  EXPECT_EQ(phases[2].post_value, 0U);
+}
+
+TEST(Plan, ChainsProgramsThatWantTheChipQuietOnOneSmWithoutTurns) {
+  Program p = program_of({walk_of(64)});
+  p.isolation = Scope::gpu;
+  const auto launches = planned({p, p, p});
+  ASSERT_EQ(launches.size(), 1U);
+  EXPECT_FALSE(launches[0].crosses_sms);
+  for (const auto& phase : launches[0].phases) EXPECT_EQ(phase.sm, 0U);
+}
+
+TEST(Plan, GivesEveryCarveOutItsLaunch) {
+  Program small = program_of({walk_of(64)});
+  Program large = small;
+  large.carve_out_percent = 50;
+  const auto launches = planned({small, large, small});
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_EQ(launches[0].programs, (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(launches[1].programs, (std::vector<std::size_t>{1}));
+}
+
+TEST(Plan, KeepsPointerChasesThatClashApart) {
+  Walk a = walk_of(4096, Record::lap_time);
+  Walk b = a;
+  b.stride_bytes = 128;
+  Walk elsewhere = b;
+  elsewhere.first_byte = 8192;
+  const auto launches = planned({program_of({a}), program_of({b}), program_of({a}), program_of({elsewhere})});
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_EQ(launches[0].programs, (std::vector<std::size_t>{0, 2, 3}));
+  EXPECT_EQ(launches[1].programs, (std::vector<std::size_t>{1}));
+}
+
+TEST(Plan, RunsModulesSideBySideWithATurnBetweenThem) {
+  Program p;
+  p.label = "modules";
+  p.isolation = Scope::gpu;
+  p.buffers = {{program::Space::constant, 65536, 0}, {program::Space::constant, 65536, 1}};
+  for (std::uint32_t buffer : {0U, 1U, 0U}) {
+    Walk walk = walk_of(1024);
+    walk.path = program::Path::constant;
+    walk.buffer = buffer;
+    p.phases.emplace_back(walk);
+  }
+  const auto launches = planned({p});
+  ASSERT_EQ(launches.size(), 1U);
+  EXPECT_EQ(launches[0].modules, 2U);
+  EXPECT_TRUE(launches[0].crosses_sms);
+  EXPECT_EQ(launches[0].phases[1].module, 1U);
+  EXPECT_EQ(launches[0].phases[1].wait_value, 1U);
+  EXPECT_EQ(launches[0].phases[2].wait_value, 2U);
+}
+
+TEST(Plan, RefusesAnSmOrWarpThatIsNotThere) {
+  Program p = program_of({walk_of(64)});
+  p.agents = {{sms, 0}};
+  EXPECT_FALSE(plan({p}, sms, warps));
+  p.agents = {{0, warps}};
+  EXPECT_FALSE(plan({p}, sms, warps));
+}
+
+}  // namespace
+}  // namespace gputopo::device::cuda
