@@ -21,14 +21,19 @@ void add_value(std::vector<Info>& infos, const std::string& prefix, const std::s
     infos.emplace_back(prefix + info_name(attribute + "_at_most", e.unit), number_text(*e.value));
 }
 
+std::string confidence_text(const Estimate& e) {
+  if (is_confirmed_by_counters(e)) return std::string(confirmed_by_counters);
+  return e.confidence ? number_text(*e.confidence) : std::string();
+}
+
 void add_statement(std::vector<Info>& infos, const std::string& prefix, const Estimate& e) {
   infos.emplace_back(prefix + "Status", to_string(e.status));
   if (!e.method.empty()) infos.emplace_back(prefix + "Method", e.method);
-  if (e.confidence) infos.emplace_back(prefix + "Confidence", number_text(*e.confidence));
+  if (const std::string text = confidence_text(e); !text.empty()) infos.emplace_back(prefix + "Confidence", text);
 }
 
 bool same_statement(const Estimate& a, const Estimate& b) {
-  return a.status == b.status && a.method == b.method && a.confidence == b.confidence;
+  return a.status == b.status && a.method == b.method && confidence_text(a) == confidence_text(b);
 }
 
 void add_estimate(std::vector<Info>& infos, const std::string& prefix, const std::string& attribute, const Estimate& e,

@@ -188,6 +188,7 @@ local function checked_estimate(raw)
         high = number_of(interval[2]),
         confidence = number_of(raw.confidence),
         samples = raw.samples and number_of(raw.samples),
+        confirmed = type(raw.note) == "string" and raw.note:find("confirmed by counters$") ~= nil,
         ns = number_of(raw.value_ns),
     }
 end
@@ -585,7 +586,8 @@ local function add_details(lines, title, topology, csv)
             rows[#rows + 1] = {
                 memory.id, text_of(name, 24), csv_number(estimate.value), unit, estimate.status,
                 estimate.method ~= "" and estimate.method or "-", csv_number(estimate.low), csv_number(estimate.high),
-                csv_number(estimate.confidence), csv_number(estimate.samples),
+                estimate.confirmed and "confirmed by counters" or csv_number(estimate.confidence),
+                csv_number(estimate.samples),
             }
         end
         if #memory.groups > 0 then

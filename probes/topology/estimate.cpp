@@ -35,4 +35,8 @@ bool is_usable(const Estimate& estimate) {
          (estimate.status == Status::measured || estimate.status == Status::api || estimate.status == Status::truth);
 }
 
+bool is_confirmed_by_counters(const Estimate& estimate) {
+  return is_usable(estimate) && std::string_view(estimate.note).ends_with(confirmed_by_counters);
+}
+
 }  // namespace gputopo

@@ -52,4 +52,8 @@ struct Estimate {
 /// True where a reader may use `value` as the quantity itself (not as a bound): measured, api or truth.
 bool is_usable(const Estimate& estimate);
 
+/// What the note of a size says, alone or at the end, after hardware counters agreed with timing.
+inline constexpr std::string_view confirmed_by_counters = "confirmed by counters";
+bool is_confirmed_by_counters(const Estimate& estimate);
+
 }  // namespace gputopo

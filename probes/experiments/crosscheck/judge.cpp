@@ -161,7 +161,8 @@ void apply(const CrossCheckReport& report, Topology& topology) {
     if (verdict.empty() || size == memory.attributes.end()) continue;
     Estimate& estimate = size->second;
     if (verdict != verdict_differs) {
-      estimate.note += estimate.note.empty() ? "confirmed by counters" : "; confirmed by counters";
+      if (!estimate.note.empty()) estimate.note += "; ";
+      estimate.note += confirmed_by_counters;
       continue;
     }
     std::size_t all = 0;

@@ -10,7 +10,6 @@ namespace gputopo::counters {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 struct Refusal {
   int code;

@@ -33,6 +33,14 @@ TEST(MemoryInfos, CarryValueUnitAndHowItWasFound) {
   EXPECT_THAT(infos, Contains(Pair("SharedBySMs", "1")));
 }
 
+TEST(MemoryInfos, ASizeThatCountersConfirmedSaysSo) {
+  Topology t = sample();
+  t.find("l1")->attributes["size"].note = "confirmed by counters";
+  EXPECT_THAT(infos_of(t, {"l1"}), Contains(Pair("Confidence", "confirmed by counters")));
+  t.find("l1")->attributes["size"].status = Status::inconclusive;
+  EXPECT_THAT(infos_of(t, {"l1"}), Contains(Pair("Confidence", "0.99")));
+}
+
 TEST(MemoryInfos, OtherNamesOfOneCacheKeepTheirOwnNumbers) {
   const auto infos = infos_of(sample(), {"l1", "texture", "read_only"});
   EXPECT_THAT(infos, Contains(Pair("GPUTopoAlso", "texture read_only")));
