@@ -7,6 +7,7 @@ namespace gputopo::kernels {
 
 #ifdef GPUTOPO_KERNEL_EXECUTE
 
+// clang-format off
 // A multiply-add can't be folded into its neighbours as an exclusive or can. One assembly statement holds 64 of them:
 // the compiler's front end is slow with thousands of statements.
 #define GPUTOPO_I1 "mad.lo.u32 %0, %0, %1, %1;\n"
@@ -15,21 +16,23 @@ namespace gputopo::kernels {
 #define GPUTOPO_X64 asm volatile(GPUTOPO_I64 : "+r"(value) : "r"(other));
 #define GPUTOPO_UNIT GPUTOPO_X64 GPUTOPO_X64 GPUTOPO_X64 GPUTOPO_X64 GPUTOPO_X64 GPUTOPO_X64 GPUTOPO_X64 GPUTOPO_X64
 // The unit's number goes into the code, so that no two units can be merged.
-#define GPUTOPO_CASE(n)                                                      \
-  if (units <= (n)) return value;                                            \
+#define GPUTOPO_CASE(n) \
+  if (units <= (n)) return value; \
   asm volatile("xor.b32 %0, %0, %1;" : "+r"(value) : "n"(0x5a000000 + (n))); \
   GPUTOPO_UNIT
+// clang-format on
 
 __device__ __noinline__ std::uint32_t straight_line(std::uint32_t units, std::uint32_t value, std::uint32_t other) {
   GPUTOPO_CASE(0)
   GPUTOPO_CASE(1)
   GPUTOPO_CASE(2)
   GPUTOPO_CASE(3)
-  GPUTOPO_CASE(4) GPUTOPO_CASE(5) GPUTOPO_CASE(6) GPUTOPO_CASE(7) GPUTOPO_CASE(8) GPUTOPO_CASE(9) GPUTOPO_CASE(10)
-      GPUTOPO_CASE(11) GPUTOPO_CASE(12) GPUTOPO_CASE(13) GPUTOPO_CASE(14) GPUTOPO_CASE(15) GPUTOPO_CASE(16)
-          GPUTOPO_CASE(17) GPUTOPO_CASE(18) GPUTOPO_CASE(19) GPUTOPO_CASE(20) GPUTOPO_CASE(21) GPUTOPO_CASE(22)
-              GPUTOPO_CASE(23) GPUTOPO_CASE(24) GPUTOPO_CASE(25) GPUTOPO_CASE(26) GPUTOPO_CASE(27) GPUTOPO_CASE(28)
-                  GPUTOPO_CASE(29) GPUTOPO_CASE(30) GPUTOPO_CASE(31) return value;
+  GPUTOPO_CASE(4)
+  GPUTOPO_CASE(5) GPUTOPO_CASE(6) GPUTOPO_CASE(7) GPUTOPO_CASE(8) GPUTOPO_CASE(9) GPUTOPO_CASE(10) GPUTOPO_CASE(11)
+      GPUTOPO_CASE(12) GPUTOPO_CASE(13) GPUTOPO_CASE(14) GPUTOPO_CASE(15) GPUTOPO_CASE(16) GPUTOPO_CASE(17)
+          GPUTOPO_CASE(18) GPUTOPO_CASE(19) GPUTOPO_CASE(20) GPUTOPO_CASE(21) GPUTOPO_CASE(22) GPUTOPO_CASE(23)
+              GPUTOPO_CASE(24) GPUTOPO_CASE(25) GPUTOPO_CASE(26) GPUTOPO_CASE(27) GPUTOPO_CASE(28) GPUTOPO_CASE(29)
+                  GPUTOPO_CASE(30) GPUTOPO_CASE(31) return value;
 }
 
 __device__ __forceinline__ std::uint64_t run_straight_line(const Task& task, std::uint32_t seed,

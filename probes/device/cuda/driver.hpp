@@ -9,21 +9,16 @@
 
 // Every driver function the device uses. Names go through cuda.h's macros, so each binds to the version compiled
 // against.
-#define GPUTOPO_DRIVER_FUNCTIONS(X)                                                                                 \
-  X(cuInit)                                                                                                         \
-  X(cuDriverGetVersion)                                                                                             \
-  X(cuDeviceGetCount)                                                                                               \
-  X(cuDeviceGet)                                                                                                    \
-  X(cuDeviceGetName)                                                                                                \
-  X(cuDeviceGetUuid)                                                                                                \
-  X(cuDeviceGetPCIBusId)                                                                                            \
-  X(cuDeviceGetAttribute)                                                                                           \
-  X(cuDeviceTotalMem)                                                                                               \
-  X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuModuleLoadData) X(cuModuleUnload) \
-      X(cuModuleGetFunction) X(cuModuleGetGlobal) X(cuFuncSetAttribute) X(cuFuncGetAttribute) X(cuMemAlloc)         \
-          X(cuMemFree) X(cuMemAllocHost) X(cuMemFreeHost) X(cuMemsetD32Async) X(cuMemcpyHtoDAsync)                  \
-              X(cuMemcpyDtoHAsync) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuLaunchKernel)    \
-                  X(cuTexObjectCreate) X(cuTexObjectDestroy) X(cuGetErrorName) X(cuGetErrorString) X(cuMemGetInfo)
+// clang-format off
+#define GPUTOPO_DRIVER_FUNCTIONS(X) \
+  X(cuInit) X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) \
+  X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDeviceTotalMem) X(cuDevicePrimaryCtxRetain) \
+  X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) \
+  X(cuModuleGetGlobal) X(cuFuncSetAttribute) X(cuFuncGetAttribute) X(cuMemAlloc) X(cuMemFree) X(cuMemAllocHost) \
+  X(cuMemFreeHost) X(cuMemsetD32Async) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuStreamCreate) \
+  X(cuStreamDestroy) X(cuStreamSynchronize) X(cuLaunchKernel) X(cuTexObjectCreate) X(cuTexObjectDestroy) \
+  X(cuGetErrorName) X(cuGetErrorString) X(cuMemGetInfo)
+// clang-format on
 
 namespace gputopo::device::cuda {
 
