@@ -187,7 +187,11 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
     auto gentle =
         measure_cold(session, fetch, *level, {capacity / 4, std::min(2 * capacity, bank - capacity / 4), 0, 0});
     if (!gentle) return tl::unexpected<Error>(gentle.error());
-    if (gentle->miss_penalty.has_value()) attributes["miss_penalty"] = gentle->miss_penalty;
+    // The cheaper one is the next level's: the other walk lay on its far side, or had left it as well.
+    Estimate& penalty = attributes["miss_penalty"];
+    const bool cheaper =
+        gentle->miss_penalty.has_value() && (!penalty.has_value() || *gentle->miss_penalty.value < *penalty.value);
+    if (cheaper) penalty = gentle->miss_penalty;
   }
   attributes["line_size"] = sector;  // what one miss brings in is a whole line, as far as can be seen
   if (known && capacity * 3 / 2 <= bank) {
