@@ -29,7 +29,7 @@ class Driver {
   /// cuInit refuses; the message says which and what to do.
   static Expected<Driver> load(const std::string& library = "libcuda.so.1");
 
-#define GPUTOPO_DECLARE(name) decltype(&::name) name = nullptr;
+#define GPUTOPO_DECLARE(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   GPUTOPO_DRIVER_FUNCTIONS(GPUTOPO_DECLARE)
 #undef GPUTOPO_DECLARE
 

@@ -76,10 +76,10 @@ class Buffers {
   Buffers& operator=(const Buffers&) = delete;
   ~Buffers();
 
-  /// Address of at least `bytes` bytes. `unavailable` where the GPU has no room.
-  Expected<CUdeviceptr> global(std::uint32_t slot, std::uint64_t bytes);
+  /// Address of at least `bytes` bytes in slot `number`. `unavailable` where the GPU has no room.
+  Expected<CUdeviceptr> global(std::uint32_t number, std::uint64_t bytes);
   /// A linear texture of 32-bit unsigned elements over the slot, as much of it as textures can cover.
-  Expected<CUtexObject> texture(std::uint32_t slot, std::uint64_t bytes);
+  Expected<CUtexObject> texture(std::uint32_t number, std::uint64_t bytes);
 
  private:
   struct Slot {
