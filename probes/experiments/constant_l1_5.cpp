@@ -152,7 +152,7 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   if (level->timed.share == 0) return absent(cache, "no constant load misses the L1");
   if (l2_latency_cycles > 0 && level->latency_cycles > 0.9 * l2_latency_cycles)
     return absent(cache, "constants that miss L1 are as slow as L2: there is no level between");
-  attributes["latency"] = measured(level->latency_cycles, "cycles", "timed_hits", 8 * 3 * l1.capacity_bytes / stride);
+  attributes["latency"] = measured(level->latency_cycles, "cycles", "timed_hits", l1.capacity_bytes * 8 * 3 / stride);
   attributes["latency"].interval =
       Interval{level->timed.low_quartile - l1.hit.overhead_cycles, level->timed.high_quartile - l1.hit.overhead_cycles};
   auto cold = measure_cold(session, fetch, *level, strong_eviction(session.info(), !session.info().has_execute));

@@ -38,7 +38,7 @@ Expected<Memory> measure_device_memory(Session& session, std::uint64_t l2_bytes)
   for (int i = 0; i < repetitions; ++i) {
     program::Program p = make_program("device memory latency", session.info(), slot_flush);
     p.isolation = Scope::gpu;
-    p.buffers[slot_flush].size_bytes = flush_bytes + repetitions * 2 * loads * stride_bytes;
+    p.buffers[slot_flush].size_bytes = flush_bytes + loads * repetitions * 2 * stride_bytes;
     Walk cold = recorded(make_walk(path, loads * stride_bytes, stride_bytes, 1), Record::lap_time, 1);
     cold.first_byte = flush_bytes + static_cast<std::uint64_t>(2 * i) * loads * stride_bytes;
     Walk timed = recorded(cold, Record::histogram, 1);

@@ -160,6 +160,7 @@ std::optional<Estimate> counted_capacity(const std::vector<double>& resident_byt
   if (resident_bytes.size() < 4) return std::nullopt;
   const double middle = median(resident_bytes);
   std::vector<double> deviations;
+  deviations.reserve(resident_bytes.size());
   for (const double bytes : resident_bytes) deviations.push_back(std::fabs(bytes - middle));
   const double spread = 1.4826 * median(deviations);
   if (spread > 0.05 * middle) return std::nullopt;

@@ -68,7 +68,7 @@ Expected<L2Bracket> bracket_l2(Session& session, double threshold_cycles, std::u
   for (std::uint64_t bytes = first_bytes; bytes <= limit && bracket.overflows_bytes == 0; bytes *= 2) {
     auto share = misses(bytes, bracket.warm_laps);
     if (!share) return tl::unexpected<Error>(share.error());
-    while (*share > overflows_from && 4 * bracket.warm_laps * bytes <= most_walked_bytes) {
+    while (*share > overflows_from && std::uint64_t{4} * bracket.warm_laps * bytes <= most_walked_bytes) {
       auto later = misses(bytes, 4 * bracket.warm_laps);
       if (!later) return tl::unexpected<Error>(later.error());
       if (*later > settled_from * *share) break;

@@ -88,7 +88,7 @@ Expected<DeviceInfo> query(const Driver& driver, int ordinal) {
   info.has_no_allocate = capability >= 70;
   info.has_read_only = capability >= 35;
   info.has_execute = capability >= 70;  // older instruction encodings have another size than code_unit_bytes assumes
-  info.execute_unit_bytes = kernels::code_unit_instructions * kernels::code_instruction_bytes;
+  info.execute_unit_bytes = std::uint64_t{kernels::code_unit_instructions} * kernels::code_instruction_bytes;
   info.execute_limit_bytes = info.execute_unit_bytes * kernels::code_units;
   return info;
 }

@@ -139,10 +139,13 @@ Expected<void> Launcher::submit(const PlannedLaunch& launch, const std::vector<T
   write_tasks(launch, tasks, sm_count, bytes + layout.queues, bytes + layout.tasks,
               control_.address() + layout.counter);
   LaunchArguments arguments{};
+  // Device addresses are numbers to the driver and pointers to the kernel.
+  // NOLINTBEGIN(performance-no-int-to-ptr)
   arguments.tasks = reinterpret_cast<const Task*>(control_.address() + layout.tasks);
   arguments.queues = reinterpret_cast<const Queue*>(control_.address() + layout.queues);
   arguments.claims = reinterpret_cast<std::uint32_t*>(control_.address() + layout.claims);
   arguments.state = reinterpret_cast<LaunchState*>(control_.address());
+  // NOLINTEND(performance-no-int-to-ptr)
   arguments.queue_count = sm_count;
   arguments.texture = texture;
   arguments.lone_warps = warps_alone(tasks);
