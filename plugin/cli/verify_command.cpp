@@ -84,6 +84,7 @@ Expected<Exit> verify(const VerifyFlags& flags, const device::Spec& spec, const 
   experiments::DiscoverOptions options;
   options.seed = flags.seed;
   options.stop = context.stop;
+  options.extras = false;  // only sizes are checked
   options.progress = [&bar](double done, std::string_view label) { bar.show(done, label); };
   const auto topology = experiments::discover(*opened->device, options);
   if (!topology) return tl::unexpected<Error>(topology.error());

@@ -92,6 +92,7 @@ class Discovery {
       if (auto ok = step(provenance, id, [&, m = measure] { return (this->*m)(); }); !ok) return ok;
     }
     if (auto ok = step(provenance, "sharing", [&] { return sharing(); }); !ok) return ok;
+    if (!options_.extras) return {};
     if (auto ok = step(provenance, "instances", [&] { return instances(); }); !ok) return ok;
     if (auto ok = step(provenance, "carve_outs", [&] { return carve_outs(); }); !ok) return ok;
     if (auto ok = step(provenance, "constant_modules", [&] { return constant_modules(); }); !ok) return ok;

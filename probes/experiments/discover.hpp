@@ -22,7 +22,8 @@ enum class Method {
 
 struct DiscoverOptions {
   std::vector<std::string> only;  ///< memory ids to measure; empty: every one
-  bool all = false;               ///< also the slow extras: every carve-out, who shares what, the map of the chip
+  bool all = false;               ///< also what is of interest to few: constants of several modules
+  bool extras = true;             ///< carve-outs, instances, groups of SMs and the map of the chip
   Method method = Method::standard;
   std::uint64_t seed = 1;
   /// Called now and then with the share of the work done (0 to 1) and what is being measured.

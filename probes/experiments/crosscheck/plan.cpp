@@ -156,8 +156,10 @@ std::vector<PlannedCheck> plan_device_memory(Session& session, std::uint64_t l2_
   std::vector<PlannedCheck> plan;
   const std::uint64_t flush = std::max<std::uint64_t>(4 * l2_bytes, 8 << 20);
   const std::uint64_t readers = std::max<std::uint32_t>(1, session.info().gpu.sm_count);
-  constexpr std::uint64_t count = 12;
-  constexpr std::uint64_t most_loads = 24576;  // a reader
+  constexpr std::uint64_t count = 8;
+  // A reader. What else the memory does meanwhile comes to some thousand sectors a launch, whatever the footprint:
+  // large ones keep it far below the tolerance.
+  constexpr std::uint64_t most_loads = 49152;
   const std::uint64_t room = session.info().largest_buffer_bytes / 2;
   const std::uint64_t fit = (room > flush ? room - flush : 0) / readers / stride_bytes;
   const std::uint64_t loads = std::min(most_loads, fit);
