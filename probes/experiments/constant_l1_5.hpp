@@ -24,7 +24,7 @@ struct ConstantLevel {
 /// The level that serves constants which miss the L1. Of `l1` the hits, the threshold and the capacity matter.
 Expected<ConstantLevel> measure_constant_level(Session& session, const SmCache& l1, std::uint64_t stride_bytes);
 
-/// `l1` is the constant L1 as measured; `l2_latency_cycles` is 0 where the GPU has no L2. One module's constants reach
+/// `l1` is the constant L1 as measured; `l2_latency_cycles` is that of a global load past L1. One module's constants reach
 /// 64 KiB: where all of them fit, the size is a lower bound.
 Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles);
 

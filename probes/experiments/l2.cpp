@@ -270,6 +270,7 @@ Expected<L2> measure_l2(Session& session) {
   if (static_cast<std::size_t>(slow) * 100 < cold->size()) {
     set_absent(memory,
                "loads that were never made before are as fast as repeated ones: global loads have no cache behind L1");
+    l2.latency_cycles = *search->hit.estimate.value;
     return l2;
   }
   l2.latency_cycles = search->hit_modes.front().median - search->hit.overhead_cycles;

@@ -44,7 +44,7 @@ TEST_P(BuiltinModel, IsFoundAsItIs) {
   const sim::Model model = load(std::string(GetParam()));
   if (sanitized && is_large(model)) GTEST_SKIP() << "too large an L2 for a build with sanitizers";
   const Topology found = discover_model(model);
-  EXPECT_EQ(test::describe(test::differences(found, sim::truth(model))), "");
+  EXPECT_EQ(test::describe(test::differences(found, sim::truth(model), test::Exactness::to_the_byte)), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BuiltinModel, testing::ValuesIn(sim::builtin_models()),
@@ -55,7 +55,10 @@ TEST(BuiltinModels, AreFoundAlikeWhateverTheSeed) {
   for (const std::uint64_t seed : {2U, 12345U}) {
     experiments::DiscoverOptions options;
     options.seed = seed;
-    EXPECT_EQ(test::describe(test::differences(discover_model(model, options), sim::truth(model))), "") << seed;
+    EXPECT_EQ(test::describe(
+                  test::differences(discover_model(model, options), sim::truth(model), test::Exactness::to_the_byte)),
+              "")
+        << seed;
   }
 }
 

@@ -21,9 +21,15 @@ struct Difference {
   std::string text;  ///< one line: what was found and what is true
 };
 
-/// Sizes, lines and sectors are held to the byte (sizes swept in the L2 to 6 % or their interval), latencies and
-/// penalties to 1.5 cycles or 3 %, the greater; `not_supported` and physical caches must agree; bounds must hold.
-std::vector<Difference> differences(const Topology& found, const Topology& truth);
+enum class Exactness {
+  to_the_byte,
+  to_the_line,  ///< sizes may be a line off, or within their own 95 % interval if that is within 5 %
+};
+
+/// Sizes, lines and sectors are held to the byte (sizes swept in the L2 to 6 %, of odd models to 10 %, or their
+/// interval), latencies and penalties to 1.5 cycles or 3 %, the greater; `not_supported` and physical caches must
+/// agree; bounds must hold.
+std::vector<Difference> differences(const Topology& found, const Topology& truth, Exactness exactness);
 
 /// One line each.
 std::string describe(const std::vector<Difference>& differences);
