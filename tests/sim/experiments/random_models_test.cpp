@@ -67,6 +67,9 @@ constexpr std::uint64_t usual_count = 150;
 #endif
 
 TEST(RandomModels, AreFoundAsTheyAre) {
+  // Minutes of search for what discovery still gets wrong, not a check of every change: asked for by number.
+  if (std::getenv("GPUTOPO_RANDOM_MODELS") == nullptr) GTEST_SKIP() << "set GPUTOPO_RANDOM_MODELS=N to try N models";
+
   const Tally tally =
       discover_range(number_from("GPUTOPO_RANDOM_SEED", 1), number_from("GPUTOPO_RANDOM_MODELS", usual_count));
   EXPECT_EQ(tally.wrong, 0U);
