@@ -19,7 +19,7 @@ struct HitLatency {
 Expected<HitLatency> measure_hit_latency(Session& session, const CachePath& path, std::uint64_t footprint_bytes,
                                          std::uint64_t stride_bytes);
 
-/// A latency above which a load can't have been such a hit: half as long again, clear of the hits' own spread.
+/// A latency above which a load can't have been such a hit: three tenths as long again, clear of the hits' own spread.
 double miss_threshold(const HitLatency& hit);
 
 }  // namespace gputopo::experiments

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/estimates.hpp"
+
 namespace gputopo::experiments {
 namespace {
 
@@ -98,10 +100,22 @@ std::vector<Mode> modes_of(std::span<const LatencyCount> histogram, double least
     const bool is_last = i + 1 == segments.size();
     const auto part = between(histogram, first + static_cast<double>(segments[i].begin),
                               is_last ? 1e9 : first + static_cast<double>(segments[i].end));
-    modes.push_back({quantile(part, 0.5).value_or(0), quantile(part, 0.25).value_or(0),
-                     quantile(part, 0.75).value_or(0), static_cast<double>(total(part)) / whole});
+    Mode mode{quantile(part, 0.5).value_or(0), quantile(part, 0.25).value_or(0), quantile(part, 0.75).value_or(0),
+              static_cast<double>(total(part)) / whole, 0};
+    const double reach = 1.5 * (mode.high_quartile - mode.low_quartile) + 1;  // Tukey's fences
+    mode.centre =
+        mean(between(part, mode.low_quartile - reach, mode.high_quartile + reach + 0.5)).value_or(mode.median);
+    modes.push_back(mode);
   }
   return modes;
+}
+
+Estimate penalty_of(const Mode& next, double hit_cycles, std::uint64_t samples) {
+  Estimate e = measured(next.centre - hit_cycles, "cycles", "miss_latency", samples);
+  // The mean of whole cycles can lie outside the quartiles, where these are one and the same cycle.
+  e.interval = Interval{std::min(next.low_quartile, next.centre) - hit_cycles,
+                        std::max(next.high_quartile, next.centre) - hit_cycles};
+  return e;
 }
 
 Mode lowest_mode(std::span<const LatencyCount> histogram) {

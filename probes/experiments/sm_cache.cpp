@@ -26,7 +26,7 @@ void set_absent(Memory& memory, std::string_view why) {
   for (const char* name : {"latency", "miss_penalty"}) memory.attributes[name] = not_supported("cycles", why);
 }
 
-// Median of the loads that miss when somewhat more than the capacity is walked, less the median of hits. Walks at
+// The loads that miss when somewhat more than the capacity is walked, less the mean of hits. Walks at
 // several places, since a small one may lie on one side of the next level alone; twice the capacity at most, since the
 // next level may not hold much more.
 Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path, const SmCache& cache,
@@ -51,9 +51,8 @@ Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path,
   const std::uint64_t n = total(misses);
   if (n < 8) return inconclusive("cycles", "miss_latency", "too few loads miss when twice the capacity is walked");
   const Mode nearest = lowest_mode(misses);
-  Estimate e = measured(nearest.median - cache.hit.timed_cycles, "cycles", "miss_latency", n);
-  e.interval = Interval{nearest.low_quartile - cache.hit.timed_cycles, nearest.high_quartile - cache.hit.timed_cycles};
-  return e;
+  const double hit_cycles = *cache.hit.estimate.value + cache.hit.overhead_cycles;
+  return penalty_of(nearest, hit_cycles, n);
 }
 
 // Both answers where both exist: residency counts, the change point must not contradict it.
