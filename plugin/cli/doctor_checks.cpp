@@ -1,6 +1,6 @@
 #include "cli/doctor_checks.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "counters/locate.hpp"
 #include "device/open/open.hpp"
 #include "files/files.hpp"
 #include "store/environment.hpp"
@@ -19,11 +20,9 @@ namespace {
 
 using Result = Check::Result;
 
+// Never unloaded: libraries that carry a C++ runtime of their own, as CUPTI does, would leave its memory behind.
 bool loads(const std::string& library) {
-  void* handle = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (handle == nullptr) return false;
-  ::dlclose(handle);
-  return true;
+  return ::dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE) != nullptr;
 }
 
 std::string in_path(const std::string& program) {
@@ -78,19 +77,16 @@ void gpus(std::vector<Check>& checks) {
 }
 
 Check profiling() {
-  constexpr std::array<const char*, 4> names{"libcupti.so.13", "libcupti.so.12", "libcupti.so",
-                                             "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
-  const char* found = nullptr;
-  for (const char* name : names)
-    if (found == nullptr && loads(name)) found = name;
-  if (found == nullptr)
+  const auto candidates = counters::cupti_candidates();
+  const auto found = std::find_if(candidates.begin(), candidates.end(), loads);
+  if (found == candidates.end())
     return {Result::limited, "Hardware counters", "CUPTI isn't installed",
-            "to check timing against counters, install the toolkit's cupti package"};
+            "to check timing against counters, install the toolkit's cupti package or set GPUTOPO_CUPTI"};
   const auto parameters = files::read_file("/proc/driver/nvidia/params", 65536);
   if (::geteuid() != 0 && parameters && parameters->find("RmProfilingAdminOnly: 1") != std::string::npos)
     return {Result::limited, "Hardware counters", "the driver lets root alone read them",
             "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0, or run as root"};
-  return {Result::good, "Hardware counters", fmt::format("{} loads", found), {}};
+  return {Result::good, "Hardware counters", fmt::format("{} loads", *found), {}};
 }
 
 Check hwloc() {

@@ -217,6 +217,8 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   }
   cache.threshold_cycles = level->threshold_cycles;
   cache.line_bytes = bytes_of(memory, "line_size", step);
+  cache.front_line_bytes = stride;
+  cache.settling_laps = settling_laps;
   return cache;
 }
 

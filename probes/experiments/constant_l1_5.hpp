@@ -11,8 +11,10 @@ namespace gputopo::experiments {
 
 struct ConstantL15 {
   Memory memory;
-  double threshold_cycles = 0;   ///< a timed load at or above it went past this cache
-  std::uint64_t line_bytes = 0;  ///< 0 where there is no such cache
+  double threshold_cycles = 0;         ///< a timed load at or above it went past this cache
+  std::uint64_t line_bytes = 0;        ///< 0 where there is no such cache
+  std::uint64_t front_line_bytes = 0;  ///< line of the constant L1
+  std::uint32_t settling_laps = 0;     ///< until what lay here at launch has left even a cache of random replacement
 };
 
 struct ConstantLevel {
@@ -24,8 +26,8 @@ struct ConstantLevel {
 /// The level that serves constants which miss the L1. Of `l1` the hits, the threshold and the capacity matter.
 Expected<ConstantLevel> measure_constant_level(Session& session, const SmCache& l1, std::uint64_t stride_bytes);
 
-/// `l1` is the constant L1 as measured; `l2_latency_cycles` is that of a global load past L1. One module's constants reach
-/// 64 KiB: where all of them fit, the size is a lower bound.
+/// `l1` is the constant L1 as measured; `l2_latency_cycles` is that of a global load past L1. One module's constants
+/// reach 64 KiB: where all of them fit, the size is a lower bound.
 Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles);
 
 }  // namespace gputopo::experiments

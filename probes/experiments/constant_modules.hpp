@@ -7,8 +7,8 @@
 
 namespace gputopo::experiments {
 
-/// Footprints spread evenly over as many modules as they need; a lap walks every module's part in turn. `lower_bound`
-/// where the banks of all modules that can run side by side still fit.
+/// Footprints that fill one module's bank after the other; a lap walks every module's part in turn. `lower_bound` where
+/// the banks of all modules that can run side by side still fit.
 Expected<change_point::Finding> measure_constant_modules(Session& session, const ConstantL15& cache);
 
 }  // namespace gputopo::experiments

@@ -176,7 +176,7 @@ class Discovery {
   }
 
   Expected<void> constant_modules() {
-    if (!constant_l1_5_ || !options_.all) return {};
+    if (!constant_l1_5_) return {};
     return find_constant_size(session_, *constant_l1_5_);
   }
 

@@ -112,17 +112,16 @@ Expected<void> find_instances(Session& session, std::span<const Measured> caches
 }
 
 Expected<void> find_constant_size(Session& session, ConstantL15& cache) {
-  const Estimate& size = cache.memory.attributes["size"];
+  Estimate& size = cache.memory.attributes["size"];
   if (size.status != Status::lower_bound || cache.line_bytes == 0 || session.info().constant_modules < 2) return {};
   auto found = measure_constant_modules(session, cache);
   if (!found) return tl::unexpected<Error>(found.error());
-  // The modules' own code shares the cache and their banks may collide: what was seen to fit, not the capacity.
-  Estimate fits = to_estimate(*found, "B");
-  if (!fits.has_value() || fits.status == Status::upper_bound) return {};
-  fits.status = Status::lower_bound;
-  fits.interval.reset();
-  fits.note = "constants of several modules that fit together, beside the code that walks them";
-  cache.memory.attributes["multi_module_size"] = fits;
+  Estimate beyond = to_estimate(*found, "B");
+  const bool is_more = beyond.has_value() && *beyond.value >= *size.value;
+  if (!is_more || (beyond.status != Status::measured && beyond.status != Status::lower_bound)) return {};
+  beyond.method = "modules";
+  if (beyond.status == Status::lower_bound) beyond.note = "the constants of all modules that run side by side fit";
+  size = beyond;
   return {};
 }
 

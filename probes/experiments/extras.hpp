@@ -24,7 +24,7 @@ Expected<void> find_sharing(Session& session, std::span<const Measured> caches);
 /// Sets Memory::instances_per_scope, warp_instances and disturbance of each of `caches`.
 Expected<void> find_instances(Session& session, std::span<const Measured> caches);
 
-/// Where one module's constants all fit: attribute "multi_module_size", what fits of several modules'.
+/// Where one module's constants all fit, the size comes from the banks of several.
 Expected<void> find_constant_size(Session& session, ConstantL15& cache);
 
 /// Sets the groups of the constant L1.5, the map of the chip and the sides of the L2. Quantities that can't be told

@@ -1,6 +1,7 @@
 #include "experiments/size_search.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,36 +15,60 @@ using change_point::Trace;
 using change_point::Verdict;
 using program::Record;
 
-constexpr std::uint32_t warm_laps = 3;  // the last of them finds the steady state of LRU and of random replacement
-constexpr std::uint64_t coarse_rows = 48;
-constexpr std::size_t final_replicates = 4;
 constexpr double no_limit_cycles = 1e9;
 constexpr std::uint64_t loads_wanted = 1024;  // a row, so that small caches give as much evidence as large ones
+
+struct Part {
+  std::uint32_t buffer;
+  std::uint64_t bytes;
+};
+
+// Banks are filled one after the other, to the end: parts of equal length would crowd the sets that all of them begin
+// in, and leave others empty.
+std::vector<Part> parts_of(const SearchSpec& spec, std::uint64_t bytes) {
+  std::vector<Part> parts;
+  const std::uint64_t room = spec.bank_bytes == 0 ? bytes : spec.bank_bytes;
+  for (auto buffer = static_cast<std::uint32_t>(spec.path.slot); bytes != 0; ++buffer) {
+    parts.push_back({buffer, std::min(room, bytes)});
+    bytes -= parts.back().bytes;
+  }
+  return parts;
+}
 
 program::Program footprint_program(const Session& session, const SearchSpec& spec, std::uint64_t bytes) {
   program::Program p = make_program(fmt::format("{} {} B", spec.path.id, bytes), session.info(), spec.path.slot);
   p.isolation = spec.isolation;
-  const program::Walk warm = make_walk(spec.path, bytes, spec.stride_bytes, spec.warm_laps);
-  const auto laps = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(loads_wanted / program::lap_loads(warm), spec.timed_laps, 16));
+  const std::vector<Part> parts = parts_of(spec, bytes);
+  for (std::uint32_t module = 1; module < parts.size(); ++module)
+    p.buffers.push_back({program::Space::constant, spec.bank_bytes, module});
+  const std::uint64_t lap_loads = program::lap_loads(make_walk(spec.path, bytes, spec.stride_bytes, 1));
+  const auto laps =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(loads_wanted / lap_loads, spec.timed_laps, 16));
   const std::uint64_t turns = spec.front_line_bytes == 0 ? 1 : spec.stride_bytes / spec.front_line_bytes;
-  if (turns <= 1) {
+  if (turns <= 1 && parts.size() == 1) {
+    const program::Walk warm = make_walk(spec.path, bytes, spec.stride_bytes, spec.warm_laps);
     p.phases = {warm, recorded(warm, Record::histogram, laps)};
     return p;
   }
   // Each lap loads every line of the cache in question once, by another line of the one in front in turn: so that one
   // sees the whole footprint before anything comes again, and has nothing of it any more.
   for (std::uint32_t lap = 0; lap < spec.warm_laps + laps; ++lap) {
-    program::Walk walk = make_walk(spec.path, bytes, spec.stride_bytes, 1);
-    walk.first_byte = lap % turns * spec.front_line_bytes;
-    const auto add = [&] { p.phases.emplace_back(lap < spec.warm_laps ? walk : recorded(walk, Record::histogram, 1)); };
-    const bool last_apart = walk.first_byte + bytes > p.buffers[spec.path.slot].size_bytes && bytes > spec.stride_bytes;
-    if (last_apart) walk.footprint_bytes = bytes - spec.stride_bytes;
-    add();
-    if (!last_apart) continue;
-    walk.first_byte += walk.footprint_bytes;
-    walk.footprint_bytes = spec.front_line_bytes;
-    add();
+    for (const Part& part : parts) {
+      program::Walk walk = make_walk(spec.path, part.bytes, spec.stride_bytes, 1);
+      walk.buffer = part.buffer;
+      walk.first_byte = turns <= 1 ? 0 : lap % turns * spec.front_line_bytes;
+      const auto add = [&] {
+        p.phases.emplace_back(lap < spec.warm_laps ? walk : recorded(walk, Record::histogram, 1));
+      };
+      const bool last_apart =
+          walk.first_byte + part.bytes > p.buffers[part.buffer].size_bytes && part.bytes > spec.stride_bytes;
+      if (last_apart) walk.footprint_bytes = part.bytes - spec.stride_bytes;
+      add();
+      if (!last_apart) continue;
+      walk.first_byte += walk.footprint_bytes;
+      walk.footprint_bytes = spec.front_line_bytes;
+      add();
+    }
   }
   return p;
 }
@@ -119,6 +144,12 @@ Expected<Trace> sweep(Session& session, const SearchSpec& spec, std::uint64_t lo
   return trace;
 }
 
+Expected<std::uint64_t> count_misses(Session& session, const SearchSpec& spec, std::uint64_t bytes) {
+  auto traces = session.run({footprint_program(session, spec, bytes)});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  return count_from(recorded_histogram(traces->front()), spec.threshold_cycles);
+}
+
 Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket& bracket,
                          std::uint64_t resolution_bytes) {
   const std::uint64_t unit = resolution_bytes;
@@ -126,11 +157,12 @@ Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket
   // A footprint a little too large can miss so rarely that doubling took it for one that fits.
   std::uint64_t low = std::max(floor, round_down(bracket.fits_bytes * 4 / 5, unit));
   std::uint64_t high = round_down(bracket.overflows_bytes != 0 ? bracket.overflows_bytes : spec.limit_bytes, unit);
+  std::uint64_t finer = std::numeric_limits<std::uint64_t>::max();  // a sweep of few rows must get somewhere, too
   Finding finding;
   constexpr int stages_at_most = 8;
   for (int stage = 0; stage < stages_at_most; ++stage) {
-    const std::uint64_t step = round_down((high - low) / coarse_rows, unit);
-    auto trace = sweep(session, spec, low, high, step, step == unit ? final_replicates : 1);
+    const std::uint64_t step = round_down(std::min((high - low) / spec.coarse_rows, finer), unit);
+    auto trace = sweep(session, spec, low, high, step, step == unit ? spec.final_replicates : 1);
     if (!trace) return tl::unexpected<Error>(trace.error());
     finding = change_point::find_size(*trace, session.change_point_options());
     const std::uint64_t last = low + (high - low) / step * step;
@@ -151,6 +183,7 @@ Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket
       continue;
     }
     if (step == unit) return finding;
+    finer = step / 3;
     const auto found = static_cast<std::uint64_t>(finding.value);
     // Room on both sides: a fixed extra miss can look like an onset until what really follows is in view.
     low = found > floor + 3 * step ? found - 3 * step : floor;

@@ -18,6 +18,9 @@ struct SearchSpec {
   std::uint32_t warm_laps = 3;         ///< the last of them finds the steady state of LRU and of random replacement
   std::uint64_t front_line_bytes = 0;  ///< line of a smaller cache in front, which must not answer; 0: none
   std::uint32_t timed_laps = 1;        ///< at least; small footprints get more, for equal evidence
+  std::uint64_t bank_bytes = 0;        ///< a footprint goes on in the next module's constant bank; 0: one buffer
+  std::uint64_t coarse_rows = 48;      ///< of a sweep that narrows a bracket
+  std::size_t final_replicates = 4;    ///< of each row of the last sweep
 };
 
 /// Powers of two between which the cache overflows. `overflows_bytes` is 0 where even the limit fits.
@@ -33,6 +36,9 @@ Expected<Bracket> search_by_doubling(Session& session, const SearchSpec& spec);
 /// of a row the one with the fewest misses counts: disturbances only ever add misses, a full cache misses every time.
 Expected<change_point::Trace> sweep(Session& session, const SearchSpec& spec, std::uint64_t low_bytes,
                                     std::uint64_t high_bytes, std::uint64_t step_bytes, std::size_t replicates = 1);
+
+/// Recorded loads of one footprint that missed.
+Expected<std::uint64_t> count_misses(Session& session, const SearchSpec& spec, std::uint64_t bytes);
 
 /// Narrows a bracket down to steps of `resolution_bytes` by sweeps that the change-point engine reads.
 Expected<change_point::Finding> narrow(Session& session, const SearchSpec& spec, const Bracket& bracket,

@@ -33,6 +33,23 @@ std::uint64_t shared_bytes_of(const program::Program& p) {
   return bytes;
 }
 
+struct Image {
+  const void* fatbin;
+  const char* function;
+};
+
+Image image_of(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::execute:
+      return {chase_execute_fatbin(), "chase_execute"};
+    case Kernel::banks:
+      return {chase_banks_fatbin(), "chase_banks"};
+    case Kernel::chase:
+      break;
+  }
+  return {chase_fatbin(), "chase"};
+}
+
 }  // namespace
 
 Expected<void> Launcher::check(CUresult code, const char* what) const {
@@ -50,7 +67,7 @@ Expected<void> Launcher::start() {
   if (auto ok = check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "creating a stream failed"); !ok)
     return ok;
   buffers_ = std::make_unique<Buffers>(driver_, stream_, info_.texture_elements);
-  auto kernel = variant(false);
+  auto kernel = variant(Kernel::chase);
   if (!kernel) return tl::unexpected<Error>(kernel.error());
   return check(driver_.cuModuleGetFunction(&fill_, (*kernel)->module, "fill"), "the kernel image lacks 'fill'");
 }
@@ -63,13 +80,12 @@ Launcher::~Launcher() {
   if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
 }
 
-Expected<const Launcher::Variant*> Launcher::variant(bool executes, std::uint32_t module) {
-  Variant& v = variants_[{executes, module}];
+Expected<const Launcher::Variant*> Launcher::variant(Kernel kernel, std::uint32_t module) {
+  Variant& v = variants_[{kernel, module}];
   if (v.module != nullptr) return &v;
-  const void* image = executes ? chase_execute_fatbin() : chase_fatbin();
+  const auto [image, name] = image_of(kernel);
   if (auto ok = check(driver_.cuModuleLoadData(&v.module, image), "this GPU and driver can't load the kernels"); !ok)
     return tl::unexpected<Error>(ok.error());
-  const char* name = executes ? "chase_execute" : "chase";
   if (auto ok = check(driver_.cuModuleGetFunction(&v.function, v.module, name), "the kernel image is incomplete"); !ok)
     return tl::unexpected<Error>(ok.error());
   std::size_t bytes = 0;
@@ -120,7 +136,7 @@ Expected<void> Launcher::lay_pointer_chases(const program::Batch& batch, const P
              .second)
       continue;
     if (walk->path == program::Path::constant) {
-      auto kernel = variant(launch.executes, planned.module);
+      auto kernel = variant(launch.kernel, planned.module);
       if (!kernel) return tl::unexpected<Error>(kernel.error());
       if (auto ok = lay_constant_chase(*walk, **kernel); !ok) return ok;
       continue;

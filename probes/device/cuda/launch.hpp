@@ -37,7 +37,7 @@ class Launcher {
 
   Launcher(const Driver& driver, const DeviceInfo& info) : driver_(driver), info_(info) {}
   Expected<void> start();
-  Expected<const Variant*> variant(bool executes, std::uint32_t module = 0);
+  Expected<const Variant*> variant(Kernel kernel, std::uint32_t module = 0);
   Expected<void> load_now(const Variant& kernel);
   Expected<void> lay_pointer_chases(const program::Batch& batch, const PlannedLaunch& launch);
   Expected<void> lay_constant_chase(const program::Walk& walk, const Variant& kernel);
@@ -55,8 +55,8 @@ class Launcher {
   const Driver& driver_;
   const DeviceInfo& info_;
   CUstream stream_ = nullptr;
-  std::map<std::pair<bool, std::uint32_t>, Variant> variants_;  ///< by straight-line code and module
-  std::vector<CUstream> side_streams_;                          ///< of modules 1 and up
+  std::map<std::pair<Kernel, std::uint32_t>, Variant> variants_;  ///< by kernel and module
+  std::vector<CUstream> side_streams_;                            ///< of modules 1 and up
   CUfunction fill_ = nullptr;
   std::unique_ptr<Buffers> buffers_;
   Allocation control_;

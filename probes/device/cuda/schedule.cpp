@@ -49,9 +49,18 @@ std::uint32_t modules_of(const Program& p) {
   return modules;
 }
 
-bool executes(const Program& p) {
-  return std::any_of(p.phases.begin(), p.phases.end(),
-                     [](const Phase& x) { return std::holds_alternative<Execute>(x); });
+bool walks_a_bank(const Program& p, const Phase& phase) {
+  const auto* walk = std::get_if<Walk>(&phase);
+  return walk != nullptr && walk->path == program::Path::constant && walk->lanes == 1 &&
+         p.agents[walk->agent].warp == 0 && (walk->record == Record::nothing || walk->record == Record::histogram);
+}
+
+Kernel kernel_of(const Program& p) {
+  const auto is_execute = [](const Phase& x) { return std::holds_alternative<Execute>(x); };
+  if (std::any_of(p.phases.begin(), p.phases.end(), is_execute)) return Kernel::execute;
+  const auto is_bank = [&](const Phase& x) { return walks_a_bank(p, x); };
+  if (modules_of(p) > 1 && std::all_of(p.phases.begin(), p.phases.end(), is_bank)) return Kernel::banks;
+  return Kernel::chase;
 }
 
 // Programs use one texture at most; a second one would need a launch of its own.
@@ -76,7 +85,7 @@ struct Draft {
 
 bool fits(const Draft& draft, const Program& p, bool isolated) {
   if (draft.launch.carve_out_percent != p.carve_out_percent || draft.is_private != isolated ||
-      draft.launch.executes != executes(p) || draft.launch.modules != modules_of(p) ||
+      draft.launch.kernel != kernel_of(p) || draft.launch.modules != modules_of(p) ||
       draft.launch.phases.size() + p.phases.size() > phases_per_launch)
     return false;
   const auto slot = texture_slot(p);
@@ -129,7 +138,7 @@ Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_c
       draft = std::prev(drafts.end());
       draft->is_private = isolated;
       draft->launch.carve_out_percent = p.carve_out_percent;
-      draft->launch.executes = executes(p);
+      draft->launch.kernel = kernel_of(p);
       draft->launch.modules = modules_of(p);
     }
     append(*draft, index, p, home);

@@ -21,10 +21,17 @@ struct PlannedPhase {
   std::uint32_t post_value = 0;  ///< turn to announce afterwards, 0: none
 };
 
+/// Which of the compiled kernels runs a launch.
+enum class Kernel {
+  chase,    ///< the interpreter
+  execute,  ///< the interpreter with straight-line code
+  banks,    ///< walks over constant banks and nothing else, in as little code as can be
+};
+
 /// Phases that may be in one kernel launch, in an order that every SM keeps.
 struct PlannedLaunch {
   std::uint32_t carve_out_percent = 0;
-  bool executes = false;      ///< needs the kernel with straight-line code
+  Kernel kernel = Kernel::chase;
   bool crosses_sms = false;   ///< some phase waits for one on another SM or of another module
   std::uint32_t modules = 1;  ///< copies of the kernel, each with a constant bank, that run side by side
   std::optional<std::uint32_t> texture_slot;  ///< the buffer that Path::texture reads; one a launch
@@ -34,8 +41,8 @@ struct PlannedLaunch {
 
 /// Plans `batch` on a GPU of `sm_count` SMs. Programs that isolate an SM go to SMs in turn and run at once; programs
 /// with wider isolation or agents on several SMs follow one another in a chain of turns. Programs that differ in
-/// carve-out, number of modules, need straight-line code or lay different pointer chases into the same bytes get
-/// launches of their own. `bad_input` where an agent's SM or warp doesn't exist.
+/// carve-out, kernel or number of modules or lay different pointer chases into the same bytes get launches of their
+/// own. `bad_input` where an agent's SM or warp doesn't exist.
 Expected<std::vector<PlannedLaunch>> plan(const program::Batch& batch, std::uint32_t sm_count, std::uint32_t warps);
 
 }  // namespace gputopo::device::cuda

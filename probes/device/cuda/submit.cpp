@@ -71,7 +71,7 @@ void write_tasks(const PlannedLaunch& launch, const std::vector<Task>& tasks, st
 // for each other.
 Expected<void> Launcher::prepare_modules(const PlannedLaunch& launch) {
   for (std::uint32_t module = 0; module < launch.modules; ++module) {
-    if (auto kernel = variant(launch.executes, module); !kernel) return tl::unexpected<Error>(kernel.error());
+    if (auto kernel = variant(launch.kernel, module); !kernel) return tl::unexpected<Error>(kernel.error());
     while (side_streams_.size() < module) {
       CUstream side = nullptr;
       if (auto ok = check(driver_.cuStreamCreate(&side, CU_STREAM_NON_BLOCKING), "creating a stream failed"); !ok)
@@ -93,7 +93,7 @@ Expected<void> Launcher::start_kernels(const PlannedLaunch& launch, const Launch
   // Side by side they need shared memory for several blocks; what that takes from L1 doesn't matter to constants.
   const int carve_out = alone ? static_cast<int>(launch.carve_out_percent) : 100;
   for (std::uint32_t module = 0; module < launch.modules; ++module) {
-    auto kernel = variant(launch.executes, module);
+    auto kernel = variant(launch.kernel, module);
     if (!kernel) return tl::unexpected<Error>(kernel.error());
     LaunchArguments own = arguments;
     own.queues += std::size_t{module} * info_.gpu.sm_count;

@@ -114,6 +114,31 @@ TEST(Plan, RunsModulesSideBySideWithATurnBetweenThem) {
   EXPECT_EQ(launches[0].phases[2].wait_value, 2U);
 }
 
+TEST(Plan, WalksSeveralBanksInTheSmallestKernelThatCan) {
+  Program p;
+  p.label = "banks";
+  p.isolation = Scope::gpu;
+  p.buffers = {{program::Space::constant, 65536, 0}, {program::Space::constant, 65536, 1}};
+  for (std::uint32_t buffer : {0U, 1U}) {
+    Walk walk = walk_of(1024, buffer == 0 ? Record::nothing : Record::histogram);
+    walk.path = program::Path::constant;
+    walk.buffer = buffer;
+    p.phases.emplace_back(walk);
+  }
+  EXPECT_EQ(planned({p})[0].kernel, Kernel::banks);
+  Program one_bank = p;
+  std::get<Walk>(one_bank.phases[1]).buffer = 0;
+  EXPECT_EQ(planned({one_bank})[0].kernel, Kernel::chase);
+  Program every_load = p;
+  std::get<Walk>(every_load.phases[1]).record = Record::latencies;
+  EXPECT_EQ(planned({every_load})[0].kernel, Kernel::chase);
+  Program code = p;
+  program::Execute some;
+  some.code_bytes = 8192;
+  code.phases.emplace_back(some);
+  EXPECT_EQ(planned({code})[0].kernel, Kernel::execute);
+}
+
 TEST(Plan, RefusesAnSmOrWarpThatIsNotThere) {
   Program p = program_of({walk_of(64)});
   p.agents = {{sms, 0}};
