@@ -105,10 +105,7 @@ Expected<Cold> measure_cold(Session& session, std::uint64_t stride, const Consta
     cold.miss_penalty = inconclusive("cycles", "miss_latency", "too few constants could be pushed out of the cache");
     return cold;
   }
-  const Mode next = lowest_mode(misses);
-  cold.miss_penalty = measured(next.median - level.timed.median, "cycles", "miss_latency", total(misses));
-  cold.miss_penalty.interval =
-      Interval{next.low_quartile - level.timed.median, next.high_quartile - level.timed.median};
+  cold.miss_penalty = penalty_of(lowest_mode(misses), level.timed.centre, total(misses));
   return cold;
 }
 
@@ -134,7 +131,7 @@ Expected<ConstantLevel> measure_constant_level(Session& session, const SmCache& 
   for (const auto& trace : *traces)
     beyond = merged(beyond, between(trace.phases.back().histogram, l1.threshold_cycles, 1e9));
   level.timed = lowest_mode(beyond);
-  level.latency_cycles = level.timed.median - l1.hit.overhead_cycles;
+  level.latency_cycles = level.timed.centre - l1.hit.overhead_cycles;
   const double spread = level.timed.high_quartile - level.timed.low_quartile;
   level.threshold_cycles = level.timed.median + std::max({10.0, 0.3 * level.latency_cycles, 4 * spread});
   return level;
@@ -162,8 +159,7 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   if (l2_latency_cycles > 0 && level->latency_cycles > 0.9 * l2_latency_cycles)
     return absent(cache, "constants that miss L1 are as slow as loads past it: there is no level between");
   attributes["latency"] = measured(level->latency_cycles, "cycles", "timed_hits", l1.capacity_bytes * 8 * 3 / stride);
-  attributes["latency"].interval =
-      Interval{level->timed.low_quartile - l1.hit.overhead_cycles, level->timed.high_quartile - l1.hit.overhead_cycles};
+  attributes["latency"].interval = penalty_of(level->timed, l1.hit.overhead_cycles, 0).interval;
   auto cold = measure_cold(session, fetch, *level, strong_eviction(session.info(), !session.info().has_execute));
   if (!cold) return tl::unexpected<Error>(cold.error());
   if (!cold->sector.has_value() && session.info().has_execute && session.info().constant_modules > 1) {
