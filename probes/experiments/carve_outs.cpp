@@ -112,7 +112,9 @@ Expected<std::vector<CarveOut>> measure_carve_outs(Session& session, const Cache
     if (!lines) return tl::unexpected<Error>(lines.error());
     CarveOut row;
     // The block limit may be smaller than the largest carve-out: the last step is only known to the SM's limit.
-    const std::uint64_t bytes = *end == last ? session.info().shared_bytes_per_sm : *end * step_bytes;
+    std::uint64_t bytes = *end == last ? session.info().shared_bytes_per_sm : *end * step_bytes;
+    // Blocks that ask for nothing fit here and no others: room for their bookkeeping alone is no carve-out.
+    if (request_for(session.info(), bytes) == 0) bytes = 0;
     row.requested_percent =
         session.info().shared_bytes_per_sm == 0 ? 0 : bytes * 100 / session.info().shared_bytes_per_sm;
     row.shared_bytes = exact(static_cast<double>(bytes), *end == last ? "driver" : "allocation", search.samples());

@@ -7,6 +7,7 @@
 #include "experiments/fetch_granularity.hpp"
 #include "experiments/line_size.hpp"
 #include "experiments/modes.hpp"
+#include "experiments/settling.hpp"
 #include "experiments/size_search.hpp"
 
 namespace gputopo::experiments {
@@ -20,6 +21,8 @@ constexpr CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::
 // A cache that a group of SMs shares isn't empty at launch: one that replaces lines at random takes many laps to let go
 // of what was there.
 constexpr std::uint32_t settling_laps = 24;
+
+constexpr std::uint32_t most_banks = 7;  // of other modules, to push constants out
 
 std::uint64_t bytes_of(const Memory& memory, std::string_view attribute, std::uint64_t otherwise) {
   const Estimate* e = memory.find(attribute);
@@ -54,9 +57,16 @@ Eviction strong_eviction(const device::DeviceInfo& info, bool by_banks) {
   Eviction e{bank / 4, bank - bank / 4, 0, 0};
   const std::uint64_t room = info.l2_bytes == 0 ? info.execute_limit_bytes : info.l2_bytes / 2;
   if (!by_banks && info.has_execute) e.code_bytes = std::min(info.execute_limit_bytes, room);
-  constexpr std::uint32_t most_banks = 7;
   const auto banks = static_cast<std::uint32_t>(info.l2_bytes == 0 ? most_banks : info.l2_bytes / 2 / bank);
   if (by_banks && info.constant_modules > 1) e.other_banks = std::min({info.constant_modules - 1, most_banks, banks});
+  return e;
+}
+
+// All there is, wherever the near constants are found then.
+Eviction full_eviction(const device::DeviceInfo& info) {
+  Eviction e = strong_eviction(info, false);
+  e.code_bytes = info.has_execute ? info.execute_limit_bytes : 0;
+  e.other_banks = info.constant_modules > 1 ? std::min(info.constant_modules - 1, most_banks) : 0;
   return e;
 }
 
@@ -166,6 +176,12 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
     cold = measure_cold(session, fetch, *level, strong_eviction(session.info(), true));
     if (!cold) return tl::unexpected<Error>(cold.error());
   }
+  // A large cache that replaces lines at random keeps some of them through all that half of a small L2 holds.
+  if (!cold->sector.has_value()) {
+    auto fully = measure_cold(session, fetch, *level, full_eviction(session.info()));
+    if (!fully) return tl::unexpected<Error>(fully.error());
+    cold->sector = fully->sector;
+  }
   const Estimate& sector = attributes["sector_size"] = cold->sector;
   attributes["miss_penalty"] = cold->miss_penalty;
   // The cheaper of several is the next level's: other walks lay on its far side, or had been pushed out of it as well.
@@ -187,6 +203,7 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   auto bracket = search_by_doubling(session, spec);
   if (!bracket) return tl::unexpected<Error>(bracket.error());
   auto found = narrow(session, spec, *bracket, step);
+  if (found) found = settled(session, spec, *found);
   if (!found) return tl::unexpected<Error>(found.error());
   attributes["size"] = to_estimate(*found, "B");
   // The kernel's own code and constants take room here: what misses at the bank's very end may be theirs alone.

@@ -4,6 +4,7 @@
 // replacement misses 31 % of the loads at 1.2 times the capacity, and 0.6 leave room for sets that fill unevenly.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct ShiftedMisses {
 /// One entry a stride, in order: of neighbours with one stride, the fewest misses. Where regions share lines, they
 /// overflow wherever they lie; where they don't, only an unlucky place makes their sets collide.
 std::vector<ShiftedMisses> fewest_misses(std::span<const ShiftedMisses> misses);
+
+/// The stride that decides, if chance may have decided: of the first one that fits anywhere, where it thrashes
+/// elsewhere and a place has fewer than 256 loads. Nothing where there is no doubt.
+std::optional<std::uint64_t> doubtful_stride(std::span<const ShiftedMisses> misses);
 
 /// The last stride that thrashes before the pattern fits. `sector_bytes` is the smallest line there can be.
 Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t sector_bytes);

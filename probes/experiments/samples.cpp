@@ -69,11 +69,9 @@ std::vector<double> values(std::span<const program::LatencyCount> histogram) {
 
 std::vector<double> classified(std::span<const program::LatencyCount> histogram, double low_cycles, double high_cycles,
                                std::uint64_t weight) {
-  constexpr double hit_cycles = 100;
-  constexpr double miss_cycles = 1000;  // far enough that no mixture doubts it
-  std::vector<double> all(total(histogram), hit_cycles);
+  std::vector<double> all(total(histogram), classified_hit_cycles);
   const std::uint64_t misses = total(between(histogram, low_cycles, high_cycles));
-  std::fill_n(all.begin(), std::min<std::uint64_t>(all.size(), weight * misses), miss_cycles);
+  std::fill_n(all.begin(), std::min<std::uint64_t>(all.size(), weight * misses), classified_miss_cycles);
   return all;
 }
 

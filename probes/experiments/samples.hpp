@@ -27,6 +27,9 @@ Histogram merged(std::span<const program::LatencyCount> a, std::span<const progr
 /// Every load's latency, ascending.
 std::vector<double> values(std::span<const program::LatencyCount> histogram);
 
+inline constexpr double classified_hit_cycles = 100;
+inline constexpr double classified_miss_cycles = 1000;  ///< far enough from hits that no mixture doubts it
+
 /// One value a load for the change-point engine: loads within [low, high) cycles are misses, all others hits. For
 /// levels that are known from elsewhere; the engine's own mixture is for those that aren't. Each miss counts
 /// `weight` times.

@@ -15,6 +15,7 @@
 namespace gputopo::experiments {
 namespace {
 
+using change_point::Verdict;
 using program::Path;
 using program::Record;
 
@@ -81,6 +82,58 @@ Expected<change_point::Finding> measure_with_lines(Session& session, const Cache
   return narrow(session, spec, near, line_bytes);
 }
 
+// Whether what seems to fit thrashes once it is loaded at half the stride. A single line that the kernel's own
+// constants push out again and again doesn't make it thrash.
+Expected<bool> leaves_lines_out(Session& session, const CachePath& path, std::uint64_t fits_bytes,
+                                std::uint64_t half_stride_bytes, double threshold_cycles) {
+  constexpr double thrashes_from = 0.12;
+  program::Program p = make_program(fmt::format("{} at half the stride", path.id), session.info(), path.slot);
+  const program::Walk warm = make_walk(path, fits_bytes, half_stride_bytes, 4);
+  p.phases = {warm, recorded(warm, Record::histogram, 4)};
+  auto traces = session.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  const auto& timed = traces->front().phases.back().histogram;
+  const auto misses = static_cast<double>(count_from(timed, threshold_cycles));
+  return misses > thrashes_from * static_cast<double>(total(timed));
+}
+
+struct Exact {
+  change_point::Finding size;
+  Estimate line;
+  std::uint64_t line_bytes = 0;
+};
+
+// The line, and with it the size, of a cache whose capacity is about `cache.capacity_bytes`. `bracket` where that isn't
+// known any better.
+Expected<Exact> measure_exactly(Session& session, const CachePath& path, const SmCache& cache, const SearchSpec& spec,
+                                const Bracket* bracket) {
+  const std::uint64_t sector_bytes = spec.stride_bytes;
+  auto line = measure_line_size(session, path, cache.capacity_bytes, sector_bytes, cache.threshold_cycles);
+  if (!line) return tl::unexpected<Error>(line.error());
+  const std::uint64_t line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : sector_bytes;
+  auto size = measure_with_lines(session, path, cache, spec.limit_bytes, line_bytes, bracket);
+  if (!size) return tl::unexpected<Error>(size.error());
+  Exact exact{*size, *line, line_bytes};
+  // Loads further apart than a line leave lines out, and the cache seems to hold more than when each sector is loaded.
+  const auto seems_larger = [&] {
+    return bracket == nullptr && exact.size.verdict == Verdict::value &&
+           exact.size.value > 1.4 * static_cast<double>(cache.capacity_bytes);
+  };
+  while (seems_larger() && exact.line_bytes > sector_bytes) {
+    auto left_out = leaves_lines_out(session, path, static_cast<std::uint64_t>(exact.size.value), exact.line_bytes / 2,
+                                     cache.threshold_cycles);
+    if (!left_out) return tl::unexpected<Error>(left_out.error());
+    if (!*left_out) break;
+    exact.line_bytes /= 2;
+    exact.line.value = static_cast<double>(exact.line_bytes);
+    exact.line.interval = Interval{*exact.line.value, *exact.line.value};
+    size = measure_with_lines(session, path, cache, spec.limit_bytes, exact.line_bytes, nullptr);
+    if (!size) return tl::unexpected<Error>(size.error());
+    exact.size = *size;
+  }
+  return exact;
+}
+
 Expected<void> measure_size(Session& session, const CachePath& path, SmCache& cache, std::uint64_t sector_bytes) {
   SearchSpec spec{path, sector_bytes, tiny_bytes, sweep_limit_bytes / 4, cache.threshold_cycles, Scope::sm};
   if (path.slot == slot_constant) spec.limit_bytes = session.info().constant_bytes_per_module;
@@ -100,26 +153,27 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
   // A first idea of the capacity is enough for the line; with the line the sweep loads each line once.
   auto rough = narrow(session, spec, *bracket, std::max(sector_bytes, bracket->overflows_bytes / 64));
   if (!rough) return tl::unexpected<Error>(rough.error());
-  const bool found = rough->verdict == change_point::Verdict::value;
+  const bool found = rough->verdict == Verdict::value;
   cache.capacity_bytes = found ? static_cast<std::uint64_t>(rough->value) : bracket->fits_bytes;
-  auto line = measure_line_size(session, path, cache.capacity_bytes, sector_bytes, cache.threshold_cycles);
-  if (!line) return tl::unexpected<Error>(line.error());
-  attributes["line_size"] = *line;
-  std::uint64_t line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : sector_bytes;
-  auto exact = measure_with_lines(session, path, cache, spec.limit_bytes, line_bytes, found ? nullptr : &*bracket);
+  auto exact = measure_exactly(session, path, cache, spec, found ? nullptr : &*bracket);
   if (!exact) return tl::unexpected<Error>(exact.error());
-  // Loads further apart than a line leave lines out, and the cache seems to hold more than when each sector is loaded.
-  const auto leaves_lines_out = [&] {
-    return found && exact->verdict == change_point::Verdict::value && exact->value > 1.4 * rough->value;
-  };
-  while (leaves_lines_out() && line_bytes > sector_bytes) {
-    line_bytes /= 2;
-    attributes["line_size"].value = static_cast<double>(line_bytes);
-    attributes["line_size"].interval = Interval{static_cast<double>(line_bytes), static_cast<double>(line_bytes)};
-    exact = measure_with_lines(session, path, cache, spec.limit_bytes, line_bytes, nullptr);
-    if (!exact) return tl::unexpected<Error>(exact.error());
+  if (exact->size.verdict == Verdict::inconclusive) {
+    // Lines that something else takes can look like the onset, with what really follows out of view.
+    const Bracket wider{cache.capacity_bytes, std::min(spec.limit_bytes, 2 * bracket->overflows_bytes)};
+    rough = narrow(session, spec, wider, sector_bytes);
+    if (!rough) return tl::unexpected<Error>(rough.error());
+    if (rough->verdict == Verdict::value) {
+      cache.capacity_bytes = static_cast<std::uint64_t>(rough->value);
+      exact = measure_exactly(session, path, cache, spec, nullptr);
+      if (!exact) return tl::unexpected<Error>(exact.error());
+    }
   }
-  const Estimate by_change_point = to_estimate(*exact, "B");
+  attributes["line_size"] = exact->line;
+  // The pattern that tells the line builds on the capacity.
+  if (exact->size.verdict == Verdict::inconclusive)
+    attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
+  const std::uint64_t line_bytes = exact->line_bytes;
+  const Estimate by_change_point = to_estimate(exact->size, "B");
   if (by_change_point.status == Status::measured)
     cache.capacity_bytes = static_cast<std::uint64_t>(*by_change_point.value);
   std::optional<Estimate> by_residency;

@@ -1,5 +1,6 @@
-// Discovery finds what is true of every built-in model.
-#include <cstdlib>
+// Discovery finds what is true of every built-in model, and docs/results-simulated.md says so.
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -9,6 +10,7 @@
 #include "device/sim/model.hpp"
 #include "device/sim/sim_device.hpp"
 #include "experiments/discover.hpp"
+#include "results_table.hpp"
 
 namespace gputopo {
 namespace {
@@ -38,13 +40,41 @@ sim::Model load(const std::string& name) {
   return std::move(*model);
 }
 
+std::string results_document() {
+  std::ostringstream text;
+  text << std::ifstream(GPUTOPO_SOURCE_DIR "/docs/results-simulated.md").rdbuf();
+  return text.str();
+}
+
+std::string section_without_trailing_space(std::string section) {
+  while (!section.empty() && section.back() == '\n') section.pop_back();
+  return section;
+}
+
 class BuiltinModel : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(BuiltinModel, IsFoundAsItIs) {
   const sim::Model model = load(std::string(GetParam()));
   if (sanitized && is_large(model)) GTEST_SKIP() << "too large an L2 for a build with sanitizers";
   const Topology found = discover_model(model);
-  EXPECT_EQ(test::describe(test::differences(found, sim::truth(model), test::Exactness::to_the_byte)), "");
+  EXPECT_EQ(test::complaints(test::statements(found, sim::truth(model), test::Exactness::to_the_byte)), "");
+  const std::string name(GetParam());
+  EXPECT_EQ(section_without_trailing_space(test::results_section(model, found)),
+            section_without_trailing_space(test::section_in(results_document(), name)))
+      << "docs/results-simulated.md no longer says what is found; write it anew with: "
+         "cmake --build build --target simulated-results";
+}
+
+TEST(ResultsDocument, BeginsWithItsPreface) {
+  EXPECT_TRUE(results_document().starts_with(test::results_preface()));
+}
+
+TEST(ResultsDocument, HasASectionForEveryModelAndNoOther) {
+  const std::string document = results_document();
+  std::size_t sections = 0;
+  for (std::size_t at = document.find("\n## "); at != std::string::npos; at = document.find("\n## ", at + 1))
+    ++sections;
+  EXPECT_EQ(sections, sim::builtin_models().size());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BuiltinModel, testing::ValuesIn(sim::builtin_models()),
@@ -55,8 +85,8 @@ TEST(BuiltinModels, AreFoundAlikeWhateverTheSeed) {
   for (const std::uint64_t seed : {2U, 12345U}) {
     experiments::DiscoverOptions options;
     options.seed = seed;
-    EXPECT_EQ(test::describe(
-                  test::differences(discover_model(model, options), sim::truth(model), test::Exactness::to_the_byte)),
+    EXPECT_EQ(test::complaints(
+                  test::statements(discover_model(model, options), sim::truth(model), test::Exactness::to_the_byte)),
               "")
         << seed;
   }

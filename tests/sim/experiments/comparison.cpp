@@ -1,81 +1,109 @@
 #include "comparison.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
+
+#include "report/text.hpp"
+#include "structure.hpp"
 
 namespace gputopo::test {
 namespace {
 
 constexpr double latency_tolerance_cycles = 1.5;
 constexpr double latency_tolerance = 0.03;
+constexpr double exact_cycles = 0.05;
 // The sets of a hashed cache fill unevenly, and the first of them to overflow ends what fits.
 constexpr double l2_size_tolerance = 0.06;
 constexpr double odd_l2_size_tolerance = 0.1;
 
-std::string text_of(const Estimate* e) {
-  if (e == nullptr) return "nothing";
-  const std::string value = e->value ? fmt::format("{:g} {}", *e->value, e->unit) : std::string("no value");
-  return fmt::format("{} ({}, {}{}{})", value, to_string(e->status), e->method, e->note.empty() ? "" : ": ", e->note);
+std::string text_of(const Estimate& e) {
+  if (!e.value) return e.status == Status::not_supported ? "none" : "unknown";
+  std::string text = report::quantity_text(*e.value, e.unit);
+  if (e.status == Status::lower_bound) text = "at least " + text;
+  if (e.status == Status::upper_bound) text = "at most " + text;
+  const auto& i = e.interval;
+  if (!i || (i->low == *e.value && i->high == *e.value)) return text;
+  return fmt::format("{} [{}, {}]", text, report::number_text(i->low), report::number_text(i->high));
+}
+
+std::string origin_of(const Estimate& e) {
+  return fmt::format("{}{}{}{}{}", to_string(e.status), e.method.empty() ? "" : ", ", e.method,
+                     e.note.empty() ? "" : ": ", e.note);
 }
 
 class Comparison {
  public:
   Comparison(const Memory& found, const Memory& truth, Exactness exactness)
-      : found_(found), truth_(truth), exactness_(exactness) {}
+      : found_(found), truth_(truth), exactness_(exactness) {
+    none_.status = Status::not_supported;
+  }
 
-  std::vector<Difference> run() {
+  std::vector<Statement> run() {
     for (const auto& [name, estimate] : truth_.attributes) compare(name, estimate);
+    for (const char* name : {"partitions", "partition_size", "far_latency"})
+      if (const Estimate* invented = found_.find(name); invented != nullptr && truth_.find(name) == nullptr)
+        add(name, none_, invented, invented->value ? Verdict::wrong : Verdict::inconclusive);
     const Estimate* size = truth_.find("size");
-    const bool is_l2 = truth_.id == "l2" && size != nullptr && size->value.has_value();
-    if (is_l2) compare_measured_l2_size(*size->value);
-    if (size != nullptr && size->value && found_.physical_cache != truth_.physical_cache)
-      add(Difference::Kind::wrong, "physical_cache",
-          fmt::format("'{}' instead of '{}'", found_.physical_cache, truth_.physical_cache));
-    return std::move(differences_);
+    if (truth_.id == "l2" && size != nullptr && size->value) compare_measured_l2_size(*size);
+    return std::move(statements_);
   }
 
  private:
-  void add(Difference::Kind kind, const std::string& attribute, std::string what) {
-    differences_.push_back({kind, truth_.id, attribute, std::move(what)});
+  void add(std::string_view name, const Estimate& truth, const Estimate* found, Verdict verdict,
+           bool decidable = true) {
+    statements_.push_back({truth_.id, std::string(name), text_of(truth), found == nullptr ? "nothing" : text_of(*found),
+                           verdict, decidable, found == nullptr ? "" : origin_of(*found)});
   }
 
   void compare(const std::string& name, const Estimate& truth) {
     const Estimate* found = found_.find(name);
-    const std::string what =
-        fmt::format("{} instead of {}", text_of(found),
-                    truth.value ? fmt::format("{:g} {}", *truth.value, truth.unit) : std::string("not_supported"));
-    if (found == nullptr) return add(Difference::Kind::undecided, name, what);
-    if (found->unit != truth.unit) return add(Difference::Kind::wrong, name, what + ", another unit");
+    const auto say = [&](Verdict verdict, bool decidable = true) { add(name, truth, found, verdict, decidable); };
+    if (found == nullptr) return say(Verdict::inconclusive);
+    if (found->unit != truth.unit) return say(Verdict::wrong);
     const bool absent = found->status == Status::not_supported;
     if (!truth.value) {
-      if (!absent) add(found->value ? Difference::Kind::wrong : Difference::Kind::undecided, name, what);
-      return;
+      if (absent) return say(Verdict::exact);
+      return say(found->value ? Verdict::wrong : Verdict::inconclusive);
     }
-    if (absent) return add(Difference::Kind::wrong, name, what);
-    if (!found->value) return add(Difference::Kind::undecided, name, what);
+    if (absent) return say(Verdict::wrong);
+    if (!found->value) return say(Verdict::inconclusive);
     switch (found->status) {
       case Status::measured:
       case Status::api:
-        if (!agrees(name, *found, truth)) add(Difference::Kind::wrong, name, what);
-        return;
+        return say(judge(name, *found, truth));
       case Status::lower_bound:
-        if (*found->value > *truth.value + slack_bytes()) return add(Difference::Kind::wrong, name, what);
-        if (!may_be_bounded(name, *truth.value)) add(Difference::Kind::undecided, name, what);
-        return;
+        if (*found->value > *truth.value + slack_bytes()) return say(Verdict::wrong);
+        return say(Verdict::bound_holds, !may_be_bounded(name, *truth.value));
+      case Status::upper_bound:
+        if (*found->value < *truth.value - slack_bytes()) return say(Verdict::wrong);
+        return say(Verdict::bound_holds);
       default:
-        add(Difference::Kind::undecided, name, what);
+        return say(Verdict::inconclusive);
     }
   }
 
-  bool agrees(const std::string& name, const Estimate& found, const Estimate& truth) const {
-    if (name == "partition_size") return agrees_as_swept(found, *truth.value);
+  Verdict judge(const std::string& name, const Estimate& found, const Estimate& truth) const {
+    if (name == "partition_size") return judge_as_swept(found, *truth.value);
     const double difference = std::fabs(*found.value - *truth.value);
-    if (truth.unit == "cycles")
-      return difference <= std::max(latency_tolerance_cycles, latency_tolerance * *truth.value);
-    return difference == 0 || (name == "size" && exactness_ == Exactness::to_the_line && nearly(found, *truth.value));
+    if (truth.unit == "cycles") {
+      if (difference <= exact_cycles) return Verdict::exact;
+      const bool close = difference <= std::max(latency_tolerance_cycles, latency_tolerance * *truth.value);
+      return !close                             ? Verdict::wrong
+             : in_interval(found, *truth.value) ? Verdict::within_interval
+                                                : Verdict::within_tolerance;
+    }
+    if (difference == 0) return Verdict::exact;
+    if (name != "size" || exactness_ == Exactness::to_the_byte) return Verdict::wrong;
+    constexpr double narrow = 0.05;
+    if (in_interval(found, *truth.value) && found.interval->high - found.interval->low <= narrow * *truth.value)
+      return Verdict::within_interval;
+    return difference <= slack_bytes() ? Verdict::within_tolerance : Verdict::wrong;
+  }
+
+  static bool in_interval(const Estimate& found, double truth) {
+    return found.interval && found.interval->low <= truth && truth <= found.interval->high;
   }
 
   double slack_bytes() const {
@@ -83,19 +111,12 @@ class Comparison {
     return exactness_ == Exactness::to_the_line && line != nullptr ? line->value.value_or(0) : 0;
   }
 
-  bool nearly(const Estimate& found, double truth) const {
-    constexpr double narrow = 0.05;
-    const auto& interval = found.interval;
-    const bool inside = interval && interval->low <= truth && truth <= interval->high;
-    return std::fabs(*found.value - truth) <= slack_bytes() ||
-           (inside && interval->high - interval->low <= narrow * truth);
-  }
-
   // The sweep over the L2 has coarse steps.
-  bool agrees_as_swept(const Estimate& found, double truth) const {
-    const bool inside = found.interval && found.interval->low <= truth && truth <= found.interval->high;
-    return inside || within(*found.value, truth,
-                            exactness_ == Exactness::to_the_byte ? l2_size_tolerance : odd_l2_size_tolerance);
+  Verdict judge_as_swept(const Estimate& found, double truth) const {
+    if (*found.value == truth) return Verdict::exact;
+    if (in_interval(found, truth)) return Verdict::within_interval;
+    const double tolerance = exactness_ == Exactness::to_the_byte ? l2_size_tolerance : odd_l2_size_tolerance;
+    return within(*found.value, truth, tolerance) ? Verdict::within_tolerance : Verdict::wrong;
   }
 
   // One module's constants reach 64 KiB: a cache that holds that much, or all but what the kernel's own constants and
@@ -104,48 +125,80 @@ class Comparison {
     return truth_.id == "constant_l1_5" && name == "size" && truth >= (64 << 10) - (2 << 10);
   }
 
-  void compare_measured_l2_size(double truth) {
+  void compare_measured_l2_size(const Estimate& truth) {
     const Estimate* measured = found_.find("measured_size");
-    const std::string what = fmt::format("{} instead of {:g} B", text_of(measured), truth);
-    if (measured == nullptr || !measured->value || measured->status != Status::measured)
-      return add(Difference::Kind::undecided, "measured_size", what);
-    if (!agrees_as_swept(*measured, truth)) add(Difference::Kind::wrong, "measured_size", what);
+    const bool is_measured = measured != nullptr && measured->value && measured->status == Status::measured;
+    add("measured_size", truth, measured,
+        is_measured ? judge_as_swept(*measured, *truth.value) : Verdict::inconclusive);
   }
 
   const Memory& found_;
   const Memory& truth_;
   Exactness exactness_;
-  std::vector<Difference> differences_;
+  Estimate none_;
+  std::vector<Statement> statements_;
 };
 
+void append(std::vector<Statement>& all, std::vector<Statement> some) {
+  all.insert(all.end(), some.begin(), some.end());
+}
+
 }  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::exact:
+      return "exact";
+    case Verdict::within_interval:
+      return "within interval";
+    case Verdict::within_tolerance:
+      return "within tolerance";
+    case Verdict::bound_holds:
+      return "bound holds";
+    case Verdict::inconclusive:
+      return "inconclusive";
+    case Verdict::wrong:
+      return "wrong";
+  }
+  return "wrong";
+}
 
 bool within(double found, double truth, double relative) {
   return std::fabs(found - truth) <= relative * truth;
 }
 
-std::vector<Difference> differences(const Topology& found, const Topology& truth, Exactness exactness) {
-  std::vector<Difference> all;
+std::vector<Statement> statements(const Topology& found, const Topology& truth, Exactness exactness) {
+  std::vector<Statement> all;
   for (const Memory& expected : truth.memories) {
     const Memory* memory = found.find(expected.id);
     if (memory == nullptr) {
-      all.push_back({Difference::Kind::wrong, expected.id, "", "the memory is missing"});
+      all.push_back({expected.id, "memory", "listed", "missing", Verdict::wrong, true, ""});
       continue;
     }
-    auto some = Comparison(*memory, expected, exactness).run();
-    all.insert(all.end(), some.begin(), some.end());
+    append(all, Comparison(*memory, expected, exactness).run());
+    append(all, structure_statements(*memory, expected, truth.gpu.sm_count));
   }
-  if (found.memories.size() != truth.memories.size())
-    all.push_back({Difference::Kind::wrong, "", "",
-                   fmt::format("{} memories instead of {}", found.memories.size(), truth.memories.size())});
+  for (const Memory& memory : found.memories)
+    if (truth.find(memory.id) == nullptr)
+      all.push_back({memory.id, "memory", "none", "listed", Verdict::wrong, true, ""});
+  append(all, place_statements(found, truth));
   return all;
 }
 
-std::string describe(const std::vector<Difference>& differences) {
+bool is_wrong(const Statement& s) {
+  return s.verdict == Verdict::wrong;
+}
+
+bool is_undecided(const Statement& s) {
+  return s.decidable && (s.verdict == Verdict::inconclusive || s.verdict == Verdict::bound_holds);
+}
+
+std::string complaints(const std::vector<Statement>& statements) {
   std::string text;
-  for (const Difference& d : differences)
-    text += fmt::format("{} {}.{}: {}\n", d.kind == Difference::Kind::wrong ? "WRONG" : "undecided", d.memory,
-                        d.attribute, d.text);
+  for (const Statement& s : statements)
+    if (is_wrong(s) || is_undecided(s))
+      text += fmt::format("{} {}.{}: {} instead of {} ({})\n", is_wrong(s) ? "WRONG" : "undecided", s.memory,
+                          s.attribute, s.found, s.truth, s.how);
   return text;
 }
 

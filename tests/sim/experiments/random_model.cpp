@@ -26,13 +26,14 @@ class Generator {
     Json j;
     j["schema"] = "gputopo-model/1";
     j["name"] = fmt::format("random-{}", seed_);
-    sm_count_ = 4 + 2 * below(5);
+    const std::uint32_t tpc = one_of({1, 2, 2, 2, 3});
+    sm_count_ = tpc * (2 + below(6));
     j["gpu"] = {{"name", fmt::format("Random {}", seed_)},
                 {"compute_capability", "9.0"},
                 {"sm_count", sm_count_},
                 {"clock_khz", 1500000},
                 {"memory", "2 GiB"}};
-    j["groups"] = {{"tpc", 2}, {"gpc", sm_count_ / 2}};
+    j["groups"] = {{"tpc", tpc}, {"gpc", uneven_groups(tpc)}};
     l2_cycles_ = between(120, 320);
     memory_cycles_ = l2_cycles_ * between(next_level_factor, 2.5);
     if (chance(0.9)) add_l2(j);
@@ -52,6 +53,18 @@ class Generator {
   template <class T>
   T one_of(std::initializer_list<T> list) {
     return *(list.begin() + below(static_cast<std::uint32_t>(list.size())));
+  }
+
+  // Whole TPCs dealt to up to three groups, which may end up of different sizes.
+  Json uneven_groups(std::uint32_t tpc) {
+    const std::uint32_t tpcs = sm_count_ / tpc;
+    std::vector<std::vector<std::uint32_t>> groups(std::min(tpcs, 1 + below(3)));
+    for (std::uint32_t i = 0; i < tpcs; ++i) {
+      // Each group gets one first.
+      auto& group = groups[i < groups.size() ? i : below(static_cast<std::uint32_t>(groups.size()))];
+      for (std::uint32_t sm = 0; sm < tpc; ++sm) group.push_back(i * tpc + sm);
+    }
+    return groups;
   }
 
   std::string replacement() {
@@ -147,10 +160,11 @@ class Generator {
     if (!std::has_single_bit(l2["sets"].get<std::uint32_t>()) && l2["index"] == "xor") l2["index"] = "modulo";
     has_l2_ = true;
     if (chance(0.25)) {
-      j["groups"]["partition"] = chance(0.5) ? Json{{"interleaved", 2}} : Json(sm_count_ / 2);
-      l2["size"] = l2["size"].get<std::uint64_t>() * 2;
-      l2["ways"] = l2["ways"];
-      l2["partitions"] = {{"count", 2},
+      const std::uint32_t count = sm_count_ % 4 == 0 && chance(0.3) ? 4 : 2;
+      const std::uint32_t side = (sm_count_ + count - 1) / count;
+      j["groups"]["partition"] = chance(0.5) ? Json{{"interleaved", count}} : Json(side);
+      l2["size"] = l2["size"].get<std::uint64_t>() * count;
+      l2["partitions"] = {{"count", count},
                           {"mode", one_of<const char*>({"home", "near_copy"})},
                           {"interleave", one_of<const char*>({"4 KiB", "4 KiB", "8 KiB"})}};
       l2_far_cycles_ = l2_cycles_ * between(1.25, 1.6);
@@ -211,7 +225,8 @@ class Generator {
       }
     }
     if (caches_global && chance(0.6)) paths_["global_no_allocate"] = true;
-    if (caches_global && chance(0.3)) reserve(caches_["l1"]);
+    const bool reserved = caches_global && chance(0.3);
+    if (reserved) reserve(caches_["l1"]);
     if (chance(0.9)) add_shared(j, caches_global);
     for (const char* name : {"l1", "texture", "read_only"})
       if (caches_.contains(name)) make_countable(caches_[name]);
@@ -227,24 +242,35 @@ class Generator {
 
   void add_shared(Json& j, bool has_l1) {
     const double latency = between(20, 60);
-    const bool carved = has_l1 && chance(0.5) && !caches_["l1"].contains("set_ways");
-    if (!carved) {
-      j["shared"] = {{"carve_outs", {one_of<const char*>({"16 KiB", "48 KiB", "96 KiB"})}}, {"latency", latency}};
+    if (has_l1 && chance(0.5)) {
+      carve(j, latency);
       return;
     }
+    j["shared"] = {{"carve_outs", {one_of<const char*>({"16 KiB", "48 KiB", "96 KiB"})}}, {"latency", latency}};
+  }
+
+  // Arrays that shared memory is carved from are multiples of 32 KiB, and carve-outs of 8 KiB apart, on every GPU that
+  // the CUDA C++ Programming Guide lists.
+  void carve(Json& j, double latency) {
     Json& l1 = caches_["l1"];
-    const auto line = l1["line"].get<std::uint64_t>();
-    const std::uint64_t reserved = l1.contains("reserved") ? l1["reserved"].get<std::uint64_t>() : 0;
-    const std::uint64_t usable = l1["size"].get<std::uint64_t>() - reserved;
-    const std::uint64_t unit = usable / 16 / line * line;
-    if (unit < 1024) {
-      j["shared"] = {{"carve_outs", {"32 KiB"}}, {"latency", latency}};
-      return;
-    }
+    const std::uint64_t array = one_of({64, 96, 128, 192, 256}) << 10;
+    const auto lines = static_cast<std::uint32_t>(array / l1["line"].get<std::uint64_t>());
+    for (const char* name : {"set_ways", "consecutive_lines", "reserved"}) l1.erase(name);
+    const std::uint32_t sets = one_of({1, 4, 8, 16, 32});
+    l1["sets"] = sets;
+    l1["ways"] = lines / sets;
+    // Sets get more ways than sets whose number is a power of two times a few have.
+    if (lines % sets != 0) l1["sets"] = 1, l1["ways"] = lines;
+    l1["size"] = array;
+    if (l1["replacement"] == "tree_plru" && (l1["ways"] > 32 || !std::has_single_bit(l1["ways"].get<std::uint32_t>())))
+      l1["replacement"] = "lru";
+    if (chance(0.5)) reserve(l1);
     Json sizes = Json::array();
+    const std::uint64_t unit = 8 << 10;
     if (chance(0.5)) sizes.push_back(0);
-    for (std::uint64_t n = 2 + below(3); n < 12; n += 2 + below(4)) sizes.push_back(n * unit);
+    for (std::uint64_t n = 1 + below(3); n * unit <= array * 3 / 4; n += 1 + below(4)) sizes.push_back(n * unit);
     j["shared"] = {{"carved_from", "l1"}, {"carve_outs", sizes}, {"latency", latency}};
+    if (chance(0.4)) j["shared"]["block_reserved"] = 1024;
   }
 
   // Constants can't be placed at will, so permuted rows have to divide a bank.
@@ -274,12 +300,12 @@ class Generator {
                         l1["sector"].get<std::uint32_t>(), 4, 1});
       // What a miss brings in is a whole line on every GPU known, and the L1 in front hides anything else.
       l15["sector"] = l15["line"];
-      l15["scope"] = one_of<const char*>({"sm", "sm", "tpc", "gpc"});
+      l15["scope"] = one_of<const char*>({"sm", "sm", "tpc", "gpc", "gpc", "gpu"});
       make_plain(l15);
       caches_["constant_l1_5"] = l15;
       paths_["constant"] = through("constant_l1_5", second, between(0, 60));
       paths_["constant"].insert(paths_["constant"].begin(), Json{{"level", "constant_l1"}, {"latency", cycles}});
-      if (chance(0.7)) add_instructions(j);
+      if (chance(0.8)) add_instructions(j, chance(0.85));
     }
     // One line that is always lost looks like one only where it is a fixed cost over several footprints: under LRU
     // (docs/models.md) and with several sets, as on real GPUs.
@@ -289,17 +315,21 @@ class Generator {
     if (chance(0.7) && lossy && orderly) {
       const std::uint32_t set = below(l1["sets"].get<std::uint32_t>() / 2);  // of the sets that fill up first
       j["background"] = {{"constants", 64}, {"constant_offset", l1["line"].get<std::uint32_t>() * set}};
-      const bool shares_code = paths_.contains("instruction") && caches_["constant_l1_5"]["replacement"] == "lru";
+      const bool shares_code = paths_.contains("instruction") && !caches_.contains("instruction_l1") &&
+                               caches_["constant_l1_5"]["replacement"] == "lru";
       if (shares_code) j["background"]["code"] = 256 * (1 + below(4));
     }
   }
 
-  void add_instructions(Json& j) {
+  // Code passes the constants' second level, or one of its own.
+  void add_instructions(Json& j, bool shared) {
     const auto line = std::min<std::uint32_t>(128, caches_["constant_l1_5"]["line"].get<std::uint32_t>());
     caches_["instruction_l0"] = {{"size", 4096 << below(4)}, {"line", line}, {"ways", 4}};
     const double second = between(20, 60);
     Json levels = beyond(second, 0);
-    levels.insert(levels.begin(), Json{{"level", "constant_l1_5"}, {"latency", second}});
+    const char* next = shared ? "constant_l1_5" : "instruction_l1";
+    if (!shared) caches_[next] = {{"size", 32768 << below(3)}, {"line", 128}, {"ways", 8}};
+    levels.insert(levels.begin(), Json{{"level", next}, {"latency", second}});
     levels.insert(levels.begin(), Json{{"level", "instruction_l0"}, {"latency", 0}});
     paths_["instruction"] = levels;
     j["execution"] = {{"instruction", one_of({8, 16})}, {"cycles_per_instruction", 2 + below(8)}};
@@ -315,15 +345,18 @@ class Generator {
       j["noise"]["outlier_probability"] = 5e-4 * random_.unit();
       j["noise"]["outlier_cycles"] = 100 + below(400);
     }
-    for (const auto& cache : caches_.items())
-      if (cache.key() != "l2" && cache.value().value("scope", "sm") == "sm" && chance(0.1))
-        add_instances(j, cache.value(), cache.key());
+    // First levels only: no GPU is known to have several second levels in one SM.
+    for (const char* name : {"l1", "texture", "read_only", "constant_l1"})
+      if (caches_.contains(name) && chance(0.15)) add_instances(j, caches_[name], name);
   }
 
   // Some warps use another instance of the same size.
   void add_instances(const Json& j, Json& c, const std::string& name) {
     const bool carved = j.contains("shared") && j["shared"].contains("carved_from") && name == "l1";
-    if (!carved) c["instances"] = one_of({2, 4});
+    if (carved) return;
+    c["instances"] = one_of({2, 4});
+    // Neighbouring warps by turns, or pairs of them.
+    if (c["instances"] == 2 && chance(0.5)) c["warp_map"] = {0, 0, 1, 1};
   }
 
   sim::Random random_;
