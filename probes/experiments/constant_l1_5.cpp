@@ -7,7 +7,6 @@
 #include "experiments/fetch_granularity.hpp"
 #include "experiments/line_size.hpp"
 #include "experiments/modes.hpp"
-#include "experiments/settling.hpp"
 #include "experiments/size_search.hpp"
 
 namespace gputopo::experiments {

@@ -15,6 +15,8 @@ using change_point::Trace;
 using change_point::Verdict;
 using program::Record;
 
+constexpr std::uint32_t patience = 16;  // times the laps, for caches that settle slowly
+constexpr std::ptrdiff_t stray_misses = 2;
 constexpr double no_limit_cycles = 1e9;
 constexpr std::uint64_t loads_wanted = 1024;  // a row, so that small caches give as much evidence as large ones
 
@@ -190,6 +192,21 @@ Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket
     high = std::min(round_down(spec.limit_bytes, unit), found + 6 * step);
   }
   return finding;
+}
+
+Expected<Finding> settled(Session& session, const SearchSpec& spec, const Finding& found) {
+  const std::uint64_t step = spec.stride_bytes;
+  const std::uint64_t behind = static_cast<std::uint64_t>(found.value) + step;
+  if (found.verdict != Verdict::value || session.options().method != Method::standard || behind > spec.limit_bytes)
+    return found;
+  SearchSpec patient = spec;
+  patient.warm_laps *= patience;
+  auto row = sweep(session, patient, behind, behind, step);
+  if (!row) return tl::unexpected<Error>(row.error());
+  const auto& loads = row->rows.front().values;
+  const bool fits = std::count(loads.begin(), loads.end(), classified_miss_cycles) <= stray_misses;
+  if (!fits) return found;
+  return narrow(session, patient, {behind, std::min(spec.limit_bytes, behind * 9 / 8 + 16 * step)}, step);
 }
 
 }  // namespace gputopo::experiments

@@ -44,4 +44,10 @@ Expected<std::uint64_t> count_misses(Session& session, const SearchSpec& spec, s
 Expected<change_point::Finding> narrow(Session& session, const SearchSpec& spec, const Bracket& bracket,
                                        std::uint64_t resolution_bytes);
 
+/// A cache of n lines that replaces them at random, and still holds what others left there, lets go of it ever more
+/// slowly: of a footprint that just fits, about n / t lines still miss after t laps (the missing ones, m, displace each
+/// other with probability 1 - m / n: dm / dt = -m^2 / n), and the cache seems smaller. So: `found`, or where the next
+/// footprint fits as well after far more laps, what a sweep with so many laps finds.
+Expected<change_point::Finding> settled(Session& session, const SearchSpec& spec, const change_point::Finding& found);
+
 }  // namespace gputopo::experiments
