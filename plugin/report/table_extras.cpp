@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -81,6 +82,22 @@ std::string cross_checks(const Topology& topology, const Options& options) {
   return with_notes(grid, notes, options);
 }
 
+std::string sharing(const Topology& topology, const Options& options) {
+  if (topology.sharing.empty()) return {};
+  Grid grid({{"Caches"}, {"One cache?"}, {"By eviction"}, {"By residency"}});
+  for (const SharingCheck& c : topology.sharing) {
+    std::map<std::string, std::string> by;
+    for (const SharingTest& t : c.tests)
+      by[t.method] = fmt::format("{}, {:.0f} % lost", printable(t.verdict, 12), 100 * t.lost_share);
+    const auto cell = [&](const char* method) { return by.contains(method) ? by.at(method) : std::string("-"); };
+    grid.add({{printable(c.first, 16) + ", " + printable(c.second, 16), {}},
+              {printable(c.verdict, 14), {}},
+              {cell("eviction"), {}},
+              {cell("residency"), {}}});
+  }
+  return grid.text(options.unicode ? "─" : "-");
+}
+
 std::string breakdown(const Provenance& p, const Options& options) {
   if (p.breakdown_s.empty()) return {};
   Grid grid({{"Part"}, {"ms", Align::right}});
@@ -125,6 +142,7 @@ std::string table_extras(const Topology& topology, const Options& options) {
     text += titled(name + " by shared-memory carve-out", carve_outs(m, options));
     text += titled(name + ": SMs that share one", groups(m));
   }
+  text += titled("Which caches are one", sharing(topology, options));
   text += titled("Timing against hardware counters", cross_checks(topology, options));
   text += titled("Where the time went", breakdown(topology.provenance, options));
   return text;

@@ -74,18 +74,28 @@ SmSets clustered(const Matrix& r, SmSets sets, double least) {
   return sets;
 }
 
-// Least correlation within a set less greatest across sets.
+double average_with(const Matrix& r, std::uint32_t i, const std::vector<std::uint32_t>& others) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const std::uint32_t j : others)
+    if (j != i) {
+      sum += r[i][j];
+      ++count;
+    }
+  return count == 0 ? 1 : sum / static_cast<double>(count);
+}
+
+// The least sure member's margin: its average correlation with its own set less that with the next best one.
 double separation(const Matrix& r, const SmSets& sets) {
-  double within = 1;
-  double across = -1;
+  double least = 2;
   for (std::size_t a = 0; a < sets.size(); ++a)
-    for (const std::uint32_t i : sets[a])
+    for (const std::uint32_t i : sets[a]) {
+      double next_best = -1;
       for (std::size_t b = 0; b < sets.size(); ++b)
-        for (const std::uint32_t j : sets[b]) {
-          if (a == b) within = std::min(within, r[i][j]);
-          if (a != b) across = std::max(across, r[i][j]);
-        }
-  return within - across;
+        if (b != a) next_best = std::max(next_best, average_with(r, i, sets[b]));
+      least = std::min(least, average_with(r, i, sets[a]) - next_best);
+    }
+  return least;
 }
 
 // Merges the closest sets of at most `most` members together until `count` are left or none may merge.
@@ -192,7 +202,7 @@ ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& 
   }
   std::sort(cpcs.begin(), cpcs.end());
   map.cpc_separation = worst;
-  label(map.places, cpcs, &SmPlace::cpc);
+  if (worst > 0) label(map.places, cpcs, &SmPlace::cpc);
   return map;
 }
 

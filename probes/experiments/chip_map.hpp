@@ -15,9 +15,10 @@ using SmSets = std::vector<std::vector<std::uint32_t>>;
 struct ChipMap {
   std::vector<SmPlace> places;  ///< one an SM, empty where latencies don't tell SMs apart
   SmSets partitions;            ///< SMs by side of the L2; one set where there is no second side
-  /// How well the sets separate: least correlation within a set less greatest between sets of the same kind, by kind.
+  /// How well the sets separate: over all members (SMs, or TPCs for CPCs), the least margin between the average
+  /// correlation with their own set and that with the next best one. SMs get no CPC where this isn't positive.
   double partition_separation = 0;
-  double cpc_separation = 0;
+  double cpc_separation = 0;  ///< 0 where no CPCs were looked for
   std::string problem;
 };
 

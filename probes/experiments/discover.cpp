@@ -161,7 +161,7 @@ class Discovery {
     return present;
   }
 
-  Expected<void> sharing() { return find_sharing(session_, sm_caches()); }
+  Expected<void> sharing() { return find_sharing(session_, sm_caches(), sharing_checks_); }
   Expected<void> instances() { return find_instances(session_, sm_caches()); }
   Expected<void> carve_outs() {
     if (!l1_ || !l1_->present) return {};
@@ -177,7 +177,8 @@ class Discovery {
 
   Expected<void> constant_modules() {
     if (!constant_l1_5_) return {};
-    return find_constant_size(session_, *constant_l1_5_);
+    if (auto ok = find_constant_size(session_, *constant_l1_5_); !ok) return ok;
+    return find_code_sharing(session_, *constant_l1_5_, sharing_checks_);
   }
 
   static Expected<SmCache> absent(const CachePath& path, std::string_view why) {
@@ -197,6 +198,8 @@ class Discovery {
     if (constant_l1_5_) memories_.push_back(constant_l1_5_->memory);
     if (l2_) memories_.push_back(l2_->memory);
     t.sm_places = places_;
+    for (const SharingCheck& c : sharing_checks_)
+      if (wanted(c.first) && (c.second == "instruction" || wanted(c.second))) t.sharing.push_back(c);
     for (const std::string_view id : ids) {
       const auto it = std::find_if(memories_.begin(), memories_.end(), [&](const Memory& m) { return m.id == id; });
       if (it != memories_.end() && wanted(id)) t.memories.push_back(*it);
@@ -233,6 +236,7 @@ class Discovery {
   std::optional<ConstantL15> constant_l1_5_;
   std::optional<L2> l2_;
   std::vector<SmPlace> places_;
+  std::vector<SharingCheck> sharing_checks_;
   std::vector<Memory> memories_;
 };
 

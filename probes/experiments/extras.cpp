@@ -1,11 +1,13 @@
 #include "experiments/extras.hpp"
 
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "experiments/chip_map.hpp"
 #include "experiments/constant_modules.hpp"
+#include "experiments/displacement.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/instances.hpp"
 #include "experiments/sharing.hpp"
@@ -28,6 +30,31 @@ Expected<void> refine_by_displacement(Session& session, const Sharer& global, co
   const double found = (*exact)->value.value_or(0);
   if (size.has_value() && found > *size.value && found - *size.value <= 0.02 * *size.value) size = **exact;
   return {};
+}
+
+// Loads that don't allocate look into the cache of global loads, whichever path of it is at hand.
+bool can_be_probed(const Session& session, const Sharer& s) {
+  return session.info().has_no_allocate && (s.path.id == "l1" || s.path.id == "read_only");
+}
+
+Expected<SharingCheck> check_sharing(Session& session, const Sharer& a, const Sharer& b) {
+  SharingCheck check{a.cache->memory.id, b.cache->memory.id, {}, {}};
+  auto eviction = test_eviction(session, a, b);
+  if (!eviction) return tl::unexpected<Error>(eviction.error());
+  check.tests.push_back(*eviction);
+  const bool first = can_be_probed(session, a);
+  if (first || can_be_probed(session, b)) {
+    const Sharer& global = first ? a : b;
+    const Sharer& other = first ? b : a;
+    const Estimate* line = other.cache->memory.find("line_size");
+    if (line != nullptr && line->has_value()) {
+      auto residency = test_residency(session, global, other, static_cast<std::uint64_t>(*line->value));
+      if (!residency) return tl::unexpected<Error>(residency.error());
+      check.tests.push_back(*residency);
+    }
+  }
+  check.verdict = verdict_of(check.tests);
+  return check;
 }
 
 Scope scope_of(const std::vector<std::vector<std::uint32_t>>& groups, std::uint32_t sm_count) {
@@ -75,27 +102,45 @@ Expected<void> find_map(Session& session, L2& l2, const SmSets& gpcs, std::vecto
     attributes["partition_separation"] =
         measured(map.partition_separation, "", "latency_correlation", lines * places.size());
   }
-  if (map.cpc_separation != 0)
+  if (map.cpc_separation > 0)
     attributes["cpc_separation"] = measured(map.cpc_separation, "", "latency_correlation", lines * places.size());
+  else if (map.cpc_separation < 0)
+    attributes["cpc_separation"] =
+        inconclusive("", "latency_correlation", "latencies don't tell the CPCs of some GPC apart");
   return {};
 }
 
 }  // namespace
 
-Expected<void> find_sharing(Session& session, std::span<const Measured> caches) {
+Expected<void> find_sharing(Session& session, std::span<const Measured> caches, std::vector<SharingCheck>& checks) {
   for (std::size_t i = 0; i < caches.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const Sharer a{caches[j].path, caches[j].cache};
       const Sharer b{caches[i].path, caches[i].cache};
       if (a.cache->memory.physical_cache != a.cache->memory.id) continue;
-      auto verdict = test_sharing(session, a, b);
-      if (!verdict) return tl::unexpected<Error>(verdict.error());
-      if (*verdict != Sharing::same) continue;
+      auto check = check_sharing(session, a, b);
+      if (!check) return tl::unexpected<Error>(check.error());
+      checks.push_back(*check);
+      if (check->verdict != "same") continue;
       caches[i].cache->memory.physical_cache = a.cache->memory.physical_cache;
       if (auto ok = refine_by_displacement(session, a, b, *caches[i].cache); !ok) return ok;
       break;
     }
   }
+  return {};
+}
+
+Expected<void> find_code_sharing(Session& session, const ConstantL15& cache, std::vector<SharingCheck>& checks) {
+  const Estimate* size = cache.memory.find("size");
+  const bool known =
+      size != nullptr && size->has_value() && (size->status == Status::measured || size->status == Status::lower_bound);
+  if (cache.line_bytes == 0 || !known || !session.info().has_execute) return {};
+  const auto capacity = static_cast<std::uint64_t>(*size->value);
+  // Code that fits beside the constants would say nothing.
+  if (session.info().execute_limit_bytes < capacity * 3 / 2) return {};
+  auto test = test_code_eviction(session, cache, capacity);
+  if (!test) return tl::unexpected<Error>(test.error());
+  checks.push_back({cache.memory.id, "instruction", verdict_of(std::array{*test}), {*test}});
   return {};
 }
 

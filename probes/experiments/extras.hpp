@@ -18,8 +18,11 @@ struct Measured {
   SmCache* cache = nullptr;
 };
 
-/// Sets Memory::physical_cache by eviction, for every pair of `caches`.
-Expected<void> find_sharing(Session& session, std::span<const Measured> caches);
+/// Sets Memory::physical_cache, for every pair of `caches`, and tells in `checks` why.
+Expected<void> find_sharing(Session& session, std::span<const Measured> caches, std::vector<SharingCheck>& checks);
+
+/// The constant L1.5 against code.
+Expected<void> find_code_sharing(Session& session, const ConstantL15& cache, std::vector<SharingCheck>& checks);
 
 /// Sets Memory::instances_per_scope, warp_instances and disturbance of each of `caches`.
 Expected<void> find_instances(Session& session, std::span<const Measured> caches);

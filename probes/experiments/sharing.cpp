@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -30,8 +29,13 @@ Walk walk_of(const Sharer& s, std::uint64_t bytes, bool second) {
   return walk;
 }
 
-// Share of `kept`'s loads that miss after `evictor` has walked.
-Expected<double> evicted_share(Session& session, const Sharer& kept, const Sharer& evictor) {
+struct Evicted {
+  double share = 0;
+  std::uint64_t samples = 0;
+};
+
+// Of `kept`'s loads those that miss after `evictor` has walked.
+Expected<Evicted> evicted(Session& session, const Sharer& kept, const Sharer& evictor) {
   program::Program p = make_program(fmt::format("{} against {}", kept.path.id, evictor.path.id), session.info(),
                                     std::max({kept.path.slot, evictor.path.slot, slot_flush}));
   const Walk first = walk_of(kept, kept.cache->capacity_bytes * 2 / 3, false);
@@ -40,67 +44,73 @@ Expected<double> evicted_share(Session& session, const Sharer& kept, const Share
   auto traces = session.run({p});
   if (!traces) return tl::unexpected<Error>(traces.error());
   const auto& histogram = traces->front().phases.back().histogram;
-  return static_cast<double>(count_from(histogram, kept.cache->threshold_cycles)) /
-         static_cast<double>(std::max<std::uint64_t>(1, total(histogram)));
+  return Evicted{static_cast<double>(count_from(histogram, kept.cache->threshold_cycles)) /
+                     static_cast<double>(std::max<std::uint64_t>(1, total(histogram))),
+                 total(histogram)};
+}
+
+// Random replacement throws out a quarter of the first walk at four thirds of the capacity; noise a few loads.
+std::string verdict_of(double share) {
+  constexpr double evicted_from = 0.15;
+  constexpr double kept_below = 0.05;
+  return share >= evicted_from ? "same" : share < kept_below ? "apart" : "undecided";
 }
 
 }  // namespace
 
-Expected<Sharing> test_sharing(Session& session, const Sharer& a, const Sharer& b) {
-  // Random replacement throws out a quarter of the first walk at four thirds of the capacity; noise a few loads.
-  constexpr double evicted_from = 0.15;
-  constexpr double kept_below = 0.05;
-  const auto verdict = [&](double share) {
-    return share >= evicted_from ? Sharing::same : share < kept_below ? Sharing::apart : Sharing::undecided;
-  };
+Expected<SharingTest> test_eviction(Session& session, const Sharer& a, const Sharer& b) {
   const auto similar = [](std::uint64_t x, std::uint64_t y) { return 4 * x >= 3 * y && 4 * y >= 3 * x; };
   const bool a_smaller = a.cache->capacity_bytes <= b.cache->capacity_bytes;
   const Sharer& small = a_smaller ? a : b;
   const Sharer& large = a_smaller ? b : a;
-  auto forth = evicted_share(session, small, large);
+  const auto forth = evicted(session, small, large);
   if (!forth) return tl::unexpected<Error>(forth.error());
-  if (!similar(a.cache->capacity_bytes, b.cache->capacity_bytes)) return verdict(*forth);
-  auto back = evicted_share(session, large, small);
+  SharingTest test{"eviction", verdict_of(forth->share), forth->share, forth->samples};
+  if (!similar(a.cache->capacity_bytes, b.cache->capacity_bytes)) return test;
+  const auto back = evicted(session, large, small);
   if (!back) return tl::unexpected<Error>(back.error());
-  return verdict(*forth) == verdict(*back) ? verdict(*forth) : Sharing::undecided;
+  if (verdict_of(back->share) != test.verdict) test.verdict = "undecided";
+  test.lost_share = std::min(test.lost_share, back->share);
+  test.samples += back->samples;
+  return test;
 }
 
-Expected<std::optional<Estimate>> measure_displacement(Session& session, const Sharer& global, const Sharer& other,
-                                                       std::uint64_t line_bytes) {
-  constexpr std::array<std::uint64_t, 3> quarters{1, 2, 3};
-  constexpr std::size_t replicates = 4;  // disturbances only ever hide lines that are left
+Expected<SharingTest> test_code_eviction(Session& session, const ConstantL15& cache, std::uint64_t capacity_bytes) {
+  const device::DeviceInfo& info = session.info();
+  const CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
+  const std::uint64_t bytes = std::min(info.constant_bytes_per_module, capacity_bytes) / 2;
   program::Batch batch;
-  std::vector<std::uint64_t> walked;
-  const std::uint64_t fill_bytes = (global.cache->capacity_bytes * 3 / 2 / 4096 + 1) * 4096;
-  for (const std::uint64_t q : quarters) {
-    const std::uint64_t bytes = other.cache->capacity_bytes * q / 4 / line_bytes * line_bytes;
-    program::Program p = make_program(fmt::format("{} displacement", other.path.id), session.info(), slot_flush);
-    const Walk fill = make_walk(global.path, fill_bytes, probe_stride, 1);
-    Walk probe = recorded(fill, Record::histogram, 1);
-    probe.path = program::Path::global_no_allocate;
-    p.phases = {fill, make_walk(other.path, bytes, line_bytes, 1), probe};
-    walked.push_back(bytes);
-    batch.insert(batch.end(), replicates, p);
+  for (const bool with_code : {false, true}) {
+    program::Program p = make_program("constant_l1_5 against code", info, slot_constant);
+    p.isolation = Scope::gpu;
+    const Walk walk = make_walk(path, bytes, cache.line_bytes, cache.settling_laps);
+    p.phases = {walk};
+    program::Execute code;
+    code.code_bytes = info.execute_limit_bytes;
+    code.laps = 2;
+    if (with_code) p.phases.emplace_back(code);
+    p.phases.emplace_back(recorded(walk, Record::histogram, 1));
+    batch.push_back(std::move(p));
   }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
-  std::vector<std::uint64_t> sums;
-  std::uint64_t samples = 0;
-  for (std::size_t i = 0; i < walked.size(); ++i) {
-    std::uint64_t left = 0;
-    for (std::size_t j = i * replicates; j < (i + 1) * replicates; ++j) {
-      const auto& histogram = (*traces)[j].phases.back().histogram;
-      left = std::max(left, total(histogram) - count_from(histogram, global.cache->threshold_cycles));
-      samples += total(histogram);
-    }
-    sums.push_back(left * probe_stride + walked[i]);
+  std::array<double, 2> share{};
+  for (std::size_t i : {0, 1}) {
+    const auto& histogram = (*traces)[i].phases.back().histogram;
+    share.at(i) = static_cast<double>(count_from(histogram, cache.threshold_cycles)) /
+                  static_cast<double>(std::max<std::uint64_t>(1, total(histogram)));
   }
-  const auto [low, high] = std::minmax_element(sums.begin(), sums.end());
-  if (*low != *high) return std::optional<Estimate>();
-  Estimate e = measured(static_cast<double>(*high), "B", "displacement", samples);
-  e.interval = Interval{*e.value, *e.value};
-  e.confidence = 0.99;
-  return std::optional(e);
+  SharingTest test{"eviction", verdict_of(share[1]), share[1], traces->back().phases.back().loads};
+  if (verdict_of(share[0]) != "apart") test.verdict = "undecided";  // gone without any code
+  return test;
+}
+
+std::string verdict_of(std::span<const SharingTest> tests) {
+  if (tests.empty()) return "inconclusive";
+  const bool agree = std::all_of(tests.begin(), tests.end(), [&](const SharingTest& t) {
+    return t.verdict == tests.front().verdict && t.verdict != "undecided";
+  });
+  return agree ? tests.front().verdict : "inconclusive";
 }
 
 }  // namespace gputopo::experiments

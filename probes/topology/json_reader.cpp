@@ -221,6 +221,24 @@ CrossCheck read_crosscheck(const Json& j, const std::string& path) {
   return c;
 }
 
+SharingCheck read_sharing(const Json& j, const std::string& path) {
+  SharingCheck c;
+  c.first = as_string(member(j, path, "first"), path + "/first");
+  c.second = as_string(member(j, path, "second"), path + "/second");
+  c.verdict = as_string(member(j, path, "verdict"), path + "/verdict");
+  const Json* tests = optional_member(j, "tests");
+  if (tests == nullptr) return c;
+  for (std::size_t i = 0; i < as_array(*tests, path + "/tests").size(); ++i) {
+    const std::string at = fmt::format("{}/tests/{}", path, i);
+    const Json& test = (*tests)[i];
+    c.tests.push_back({as_string(member(test, at, "method"), at + "/method"),
+                       as_string(member(test, at, "verdict"), at + "/verdict"),
+                       as_double(member(test, at, "lost_share"), at + "/lost_share"),
+                       unsigned_or_zero<std::uint64_t>(test, at, "samples")});
+  }
+  return c;
+}
+
 SmPlace read_place(const Json& j, const std::string& path) {
   SmPlace p;
   p.sm = as_unsigned<std::uint32_t>(member(j, path, "sm"), path + "/sm");
@@ -243,6 +261,9 @@ Topology read_topology(const Json& j) {
   if (const Json* checks = optional_member(j, "crosscheck"))
     for (std::size_t i = 0; i < as_array(*checks, "/crosscheck").size(); ++i)
       t.crosscheck.push_back(read_crosscheck((*checks)[i], fmt::format("/crosscheck/{}", i)));
+  if (const Json* sharing = optional_member(j, "sharing"))
+    for (std::size_t i = 0; i < as_array(*sharing, "/sharing").size(); ++i)
+      t.sharing.push_back(read_sharing((*sharing)[i], fmt::format("/sharing/{}", i)));
   if (const Json* places = optional_member(j, "sm_places"))
     for (std::size_t i = 0; i < as_array(*places, "/sm_places").size(); ++i)
       t.sm_places.push_back(read_place((*places)[i], fmt::format("/sm_places/{}", i)));

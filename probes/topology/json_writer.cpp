@@ -92,6 +92,14 @@ Json place_json(const SmPlace& p) {
   return j;
 }
 
+Json sharing_json(const SharingCheck& c) {
+  Json j{{"first", c.first}, {"second", c.second}, {"verdict", c.verdict}, {"tests", Json::array()}};
+  for (const SharingTest& t : c.tests)
+    j["tests"].push_back(
+        {{"method", t.method}, {"verdict", t.verdict}, {"lost_share", number(t.lost_share)}, {"samples", t.samples}});
+  return j;
+}
+
 }  // namespace
 
 Json to_json(const Estimate& estimate) {
@@ -115,6 +123,10 @@ Json to_json(const Topology& topology) {
                                                     {"by_counter", number(c.by_counter)},
                                                     {"verdict", c.verdict}});
     if (c.carve_out_percent != 0) entry["carve_out_percent"] = c.carve_out_percent;
+  }
+  if (!topology.sharing.empty()) {
+    j["sharing"] = Json::array();
+    for (const SharingCheck& c : topology.sharing) j["sharing"].push_back(sharing_json(c));
   }
   if (!topology.sm_places.empty()) {
     j["sm_places"] = Json::array();

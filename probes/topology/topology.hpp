@@ -64,6 +64,24 @@ struct CrossCheck {
   friend bool operator==(const CrossCheck&, const CrossCheck&) = default;
 };
 
+/// What one test says of two caches.
+struct SharingTest {
+  std::string method;     ///< "eviction" or "residency"
+  std::string verdict;    ///< "same", "apart" or "undecided"
+  double lost_share = 0;  ///< of the first cache's lines that ought to be gone if both are one, in [0, 1]
+  std::uint64_t samples = 0;
+  friend bool operator==(const SharingTest&, const SharingTest&) = default;
+};
+
+/// Are two caches one? Tests that can't work for a pair are left out; where two disagree it is inconclusive.
+struct SharingCheck {
+  std::string first;    ///< a Memory id
+  std::string second;   ///< a Memory id, or "instruction" for what holds code
+  std::string verdict;  ///< "same", "apart" or "inconclusive"
+  std::vector<SharingTest> tests;
+  friend bool operator==(const SharingCheck&, const SharingCheck&) = default;
+};
+
 /// One SM's place on the chip. Numbers are arbitrary labels of groups; absent where it wasn't measured.
 struct SmPlace {
   std::uint32_t sm = 0;
@@ -103,6 +121,7 @@ struct Topology {
   Gpu gpu;
   std::vector<Memory> memories;
   std::vector<CrossCheck> crosscheck;
+  std::vector<SharingCheck> sharing;
   std::vector<SmPlace> sm_places;
 
   const Memory* find(std::string_view id) const;

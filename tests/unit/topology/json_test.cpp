@@ -42,6 +42,8 @@ Topology example() {
   memory.attributes["size"] = {150754820096.0, "B", Status::api, "driver", std::nullopt, std::nullopt, 0, "a \"note\""};
   t.memories = {l1, memory};
   t.crosscheck = {{"l1", "l1tex__t_sectors", 262144, 16384, 15984, 15984, "equal"}};
+  t.sharing = {{"l1", "texture", "same", {{"eviction", "same", 1, 1285}, {"residency", "same", 0.96875, 92544}}},
+               {"constant_l1_5", "instruction", "inconclusive", {}}};
   t.sm_places = {{0, 0, 1, 2, 3}, {1, 0, std::nullopt, 2, std::nullopt}};
   return t;
 }

@@ -1,0 +1,74 @@
+// Which caches are one, on GPUs whose wiring is known.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "device/sim/builtin.hpp"
+#include "device/sim/model.hpp"
+#include "device/sim/sim_device.hpp"
+#include "experiments/discover.hpp"
+
+namespace gputopo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json v100() {
+  const auto names = sim::builtin_models();
+  const auto at = std::find(names.begin(), names.end(), "v100") - names.begin();
+  return Json::parse(sim::builtin_model_texts()[static_cast<std::size_t>(at)]);
+}
+
+Topology discovered(const Json& json) {
+  auto model = sim::parse_model(json.dump(), "test");
+  EXPECT_TRUE(model) << model.error().message;
+  const auto device = sim::make_device(std::move(*model));
+  auto found = experiments::discover(*device, {});
+  EXPECT_TRUE(found) << found.error().message;
+  return std::move(*found);
+}
+
+const SharingCheck* find(const Topology& t, std::string_view first, std::string_view second) {
+  const auto it = std::find_if(t.sharing.begin(), t.sharing.end(),
+                               [&](const SharingCheck& c) { return c.first == first && c.second == second; });
+  return it == t.sharing.end() ? nullptr : &*it;
+}
+
+std::vector<std::string> verdicts(const SharingCheck* check) {
+  if (check == nullptr) return {"not tested"};
+  std::vector<std::string> all{check->verdict};
+  for (const SharingTest& t : check->tests) all.push_back(t.method + ": " + t.verdict);
+  return all;
+}
+
+using Verdicts = std::vector<std::string>;
+
+TEST(SharingOfV100, IsFoundByEvictionAndByResidency) {
+  const Topology found = discovered(v100());
+  EXPECT_EQ(verdicts(find(found, "l1", "texture")), (Verdicts{"same", "eviction: same", "residency: same"}));
+  EXPECT_EQ(verdicts(find(found, "l1", "read_only")), (Verdicts{"same", "eviction: same", "residency: same"}));
+  EXPECT_EQ(verdicts(find(found, "l1", "constant_l1")), (Verdicts{"apart", "eviction: apart", "residency: apart"}));
+  EXPECT_EQ(verdicts(find(found, "constant_l1_5", "instruction")), (Verdicts{"same", "eviction: same"}));
+}
+
+TEST(SharingOfV100, IsApartWhereCodeHasACacheOfItsOwn) {
+  Json model = v100();
+  model["caches"]["instruction_l1_5"] = model["caches"]["constant_l1_5"];
+  model["paths"]["instruction"][1]["level"] = "instruction_l1_5";
+  const Topology found = discovered(model);
+  EXPECT_EQ(verdicts(find(found, "constant_l1_5", "instruction")), (Verdicts{"apart", "eviction: apart"}));
+}
+
+TEST(SharingOfV100, IsApartWhereTextureHasACacheOfItsOwn) {
+  Json model = v100();
+  model["caches"]["texture"] = {{"size", "24 KiB"}, {"line", 128}, {"sector", 32}, {"sets", 4}};
+  model["paths"]["texture"][0] = {{"level", "texture"}, {"latency", 80}};
+  const Topology found = discovered(model);
+  EXPECT_EQ(verdicts(find(found, "l1", "texture")), (Verdicts{"apart", "eviction: apart", "residency: apart"}));
+  EXPECT_EQ(found.find("texture")->physical_cache, "texture");
+  EXPECT_EQ(found.find("texture")->find("size")->value, 24 * 1024);
+}
+
+}  // namespace
+}  // namespace gputopo
