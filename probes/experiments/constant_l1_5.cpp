@@ -194,6 +194,16 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   auto weakly = measure_cold(session, fetch, *level, weaker);
   if (!weakly) return tl::unexpected<Error>(weakly.error());
   keep_cheaper(weakly->miss_penalty);
+  if (!weakly->miss_penalty.has_value()) {
+    // Too weak to push anything out, while the strong one pushes it further than the next level: something between.
+    for (const std::uint32_t banks : {1U, 2U}) {
+      const Eviction e = strong_eviction(session.info(), true);
+      auto between =
+          measure_cold(session, fetch, *level, {e.near_bytes, e.far_bytes, 0, std::min(banks, e.other_banks)});
+      if (!between) return tl::unexpected<Error>(between.error());
+      keep_cheaper(between->miss_penalty);
+    }
+  }
 
   const std::uint64_t step = sector.has_value() ? static_cast<std::uint64_t>(*sector.value) : stride;
   SearchSpec spec{path, step, 3 * l1.capacity_bytes / 2 / step * step, bank, level->threshold_cycles, Scope::gpu};
@@ -203,6 +213,7 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   if (!bracket) return tl::unexpected<Error>(bracket.error());
   auto found = narrow(session, spec, *bracket, step);
   if (found) found = settled(session, spec, *found);
+  if (found) found = without_own_lines(session, spec, *found);
   if (!found) return tl::unexpected<Error>(found.error());
   attributes["size"] = to_estimate(*found, "B");
   // The kernel's own code and constants take room here: what misses at the bank's very end may be theirs alone.

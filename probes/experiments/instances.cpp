@@ -15,6 +15,13 @@ using program::Walk;
 constexpr std::uint32_t most_warps = 32;
 constexpr std::uint32_t most_instances = 8;
 constexpr double shared_from = 0.15;
+constexpr std::uint64_t few_loads = 64;  // of so few, chance may spare all but one in seven
+constexpr std::size_t repetitions = 8;   // of what chance may have decided
+
+double gone(std::span<const program::LatencyCount> histogram, double threshold_cycles) {
+  return static_cast<double>(count_from(histogram, threshold_cycles)) /
+         static_cast<double>(std::max<std::uint64_t>(1, total(histogram)));
+}
 
 program::Program pair_program(const Session& session, const CachePath& path, const SmCache& cache,
                               std::uint64_t stride_bytes, std::uint32_t first, std::uint32_t second) {
@@ -61,11 +68,15 @@ Expected<Instances> measure_instances(Session& session, const CachePath& path, c
       auto traces = session.run(batch);
       if (!traces) return tl::unexpected<Error>(traces.error());
       for (std::size_t i = 0; i < tried.size(); ++i) {
-        const auto& histogram = (*traces)[i].phases.back().histogram;
-        const double gone = static_cast<double>(count_from(histogram, cache.threshold_cycles)) /
-                            static_cast<double>(std::max<std::uint64_t>(1, total(histogram)));
-        if (representative == 0) result.disturbance[tried[i]] = gone;
-        if (gone >= shared_from) result.of_warp[tried[i]] = result.count;
+        Histogram histogram = (*traces)[i].phases.back().histogram;
+        if (total(histogram) < few_loads && gone(histogram, cache.threshold_cycles) < shared_from) {
+          auto again = session.run(program::Batch(repetitions, batch[i]));
+          if (!again) return tl::unexpected<Error>(again.error());
+          for (const auto& trace : *again) histogram = merged(histogram, trace.phases.back().histogram);
+        }
+        const double share = gone(histogram, cache.threshold_cycles);
+        if (representative == 0) result.disturbance[tried[i]] = share;
+        if (share >= shared_from) result.of_warp[tried[i]] = result.count;
       }
     }
     ++result.count;

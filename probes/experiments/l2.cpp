@@ -71,22 +71,45 @@ Expected<Search> measure_hits(Session& session) {
   return search;
 }
 
+// The shifted pattern, its second region `gap_bytes` behind the first; a sample of the first is recorded.
+program::Program line_program(const Session& session, std::uint64_t capacity_bytes, std::uint64_t stride,
+                              std::uint64_t gap_bytes, std::uint32_t warm_laps) {
+  program::Program p = make_program(fmt::format("l2 line size, stride {}", stride), session.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  p.buffers[slot_flush].size_bytes = std::max(2 * capacity_bytes + gap_bytes, slot_bytes);
+  p.phases = shifted_pattern(l2_path, capacity_bytes, stride, gap_bytes, warm_laps,
+                             std::max<std::uint32_t>(1, session.info().warps_per_block * 32));
+  Walk sample = recorded(std::get<Walk>(p.phases.front()), Record::histogram, 1);
+  sample.order = program::Order::shuffled;
+  sample.loads_per_lap = std::min<std::uint64_t>(1024, program::positions(sample));
+  p.phases.emplace_back(sample);
+  return p;
+}
+
+// Whether the shifted pattern of that stride fits with its regions further apart. Few rows of a hashed cache may put
+// both regions into the same sets; elsewhere they meet other rows.
+Expected<bool> fits_elsewhere(Session& session, std::uint64_t capacity_bytes, std::uint64_t stride,
+                              double threshold_cycles, std::uint32_t warm_laps) {
+  constexpr std::uint64_t fits_below_percent = 12;
+  program::Batch batch;
+  for (std::uint64_t thirds = 1; thirds <= 6; ++thirds)
+    batch.push_back(line_program(session, capacity_bytes, stride,
+                                 (capacity_bytes * thirds / 3 / stride + thirds) * stride, warm_laps));
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  return std::any_of(traces->begin(), traces->end(), [&](const program::ProgramTrace& trace) {
+    const Histogram& timed = trace.phases.back().histogram;
+    return 100 * count_from(timed, threshold_cycles) < fits_below_percent * total(timed);
+  });
+}
+
 Expected<Estimate> measure_line(Session& session, std::uint64_t capacity_bytes, std::uint64_t sector_bytes,
                                 double threshold_cycles, std::uint32_t warm_laps) {
   const auto strides = line_size_strides(sector_bytes, std::min<std::uint64_t>(capacity_bytes, 8192));
   program::Batch batch;
-  for (const std::uint64_t stride : strides) {
-    program::Program p = make_program(fmt::format("l2 line size, stride {}", stride), session.info(), slot_flush);
-    p.isolation = Scope::gpu;
-    p.buffers[slot_flush].size_bytes = std::max(2 * capacity_bytes, slot_bytes);
-    p.phases = shifted_pattern(l2_path, capacity_bytes, stride, 0, warm_laps,
-                               std::max<std::uint32_t>(1, session.info().warps_per_block * 32));
-    Walk sample = recorded(std::get<Walk>(p.phases.front()), Record::histogram, 1);
-    sample.order = program::Order::shuffled;
-    sample.loads_per_lap = std::min<std::uint64_t>(1024, program::positions(sample));
-    p.phases.emplace_back(sample);
-    batch.push_back(std::move(p));
-  }
+  batch.reserve(strides.size());
+  for (const std::uint64_t stride : strides)
+    batch.push_back(line_program(session, capacity_bytes, stride, 0, warm_laps));
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<ShiftedMisses> misses;
@@ -94,7 +117,17 @@ Expected<Estimate> measure_line(Session& session, std::uint64_t capacity_bytes, 
     const L2Row row{0, (*traces)[i].phases.back().histogram};
     misses.push_back({strides[i], share_between(row, threshold_cycles, no_limit), total(row.timed)});
   }
-  return line_size_of(misses, sector_bytes);
+  Estimate line = line_size_of(misses, sector_bytes);
+  // A large L2 would take long, and has more ways, whose rows don't all fall alike.
+  while (capacity_bytes <= small_l2_bytes && line.has_value() && *line.value > static_cast<double>(sector_bytes)) {
+    const auto stride = static_cast<std::uint64_t>(*line.value);
+    auto fits = fits_elsewhere(session, capacity_bytes, stride, threshold_cycles, warm_laps);
+    if (!fits) return tl::unexpected<Error>(fits.error());
+    if (!*fits) break;
+    line.value = static_cast<double>(stride / 2);
+    line.interval = Interval{*line.value, *line.value};
+  }
+  return line;
 }
 
 // The largest footprint whose loads stay at the near level, between `low` and `high`: one sweep of `rows` footprints.
@@ -169,6 +202,28 @@ std::optional<Estimate> counted_capacity(const std::vector<double>& resident_byt
   e.interval = Interval{std::floor(middle - error), std::ceil(middle + error)};
   e.confidence = 0.95;
   return e;
+}
+
+// What of footprints larger than the cache stays in it. Where sets fill unevenly, the first of them to overflow ends
+// what fits, and the capacity is more than that.
+Expected<std::optional<Estimate>> count_resident(Session& session, const Search& search, std::uint64_t about_bytes,
+                                                 std::uint64_t line_bytes, std::uint32_t warm_laps) {
+  constexpr std::uint64_t rounds = 8;
+  const std::vector<std::uint64_t> footprints = spaced(about_bytes * 3 / 2, about_bytes * 2, 5);
+  // Each timed miss brings a line in: few at a time, or the count would change what it counts.
+  const std::uint64_t loads = std::clamp<std::uint64_t>(about_bytes / line_bytes / 32, 16, most_sampled_loads);
+  std::vector<double> resident(footprints.size(), 0);
+  std::uint64_t samples = 0;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    auto rows = l2_curve(session, footprints, line_bytes, warm_laps, loads);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+      const double share = share_between((*rows)[i], 0, search.threshold_cycles);
+      resident[i] += share * static_cast<double>((*rows)[i].bytes) / rounds;
+      samples += total((*rows)[i].timed);
+    }
+  }
+  return counted_capacity(resident, samples);
 }
 
 // One side's capacity: near hits of every footprint, else the onset of the first far hits.
@@ -305,6 +360,12 @@ Expected<L2> measure_l2(Session& session) {
       return tl::unexpected<Error>(ok.error());
   } else {
     attributes["measured_size"] = onset;
+    if (onset.status == Status::measured && std::fabs(*onset.value - api) > 0.04 * api) {
+      auto counted = count_resident(session, *search, static_cast<std::uint64_t>(std::max(api, *onset.value)),
+                                    line_bytes, found->warm_laps);
+      if (!counted) return tl::unexpected<Error>(counted.error());
+      if (*counted && *(*counted)->value > *onset.value) attributes["measured_size"] = **counted;
+    }
   }
   if (const Estimate* whole = memory.find("measured_size"); whole != nullptr && whole->status == Status::measured) {
     size.interval = whole->interval;

@@ -7,7 +7,6 @@
 namespace gputopo::experiments {
 namespace {
 
-constexpr std::uint64_t sampled_loads = 2048;
 constexpr double no_limit = 1e9;
 constexpr std::uint64_t mebi = 1 << 20;
 constexpr std::uint64_t unit_bytes = 4096;
@@ -15,12 +14,12 @@ constexpr std::uint64_t unit_bytes = 4096;
 }  // namespace
 
 Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
-                                      std::uint64_t stride_bytes, std::uint32_t warm_laps) {
+                                      std::uint64_t stride_bytes, std::uint32_t warm_laps,
+                                      std::uint64_t sampled_loads) {
   program::Batch batch;
   // What earlier rows left behind lies there in an order of its own, and a cache that throws out what came first would
   // throw out some of this row's lines for it. Walking past the capacity in other memory first makes a clean start;
   // large L2s don't get the time for it.
-  constexpr std::uint64_t small_l2_bytes = 8 * mebi;
   const std::uint64_t api = session.info().l2_bytes;
   const std::uint64_t flush = api <= small_l2_bytes ? 2 * api / unit_bytes * unit_bytes : 0;
   const std::uint64_t largest = *std::max_element(footprints_bytes.begin(), footprints_bytes.end());

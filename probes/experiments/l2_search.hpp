@@ -16,11 +16,14 @@ struct L2Row {
   Histogram timed;  ///< of a sample spread over the footprint, after warm laps
 };
 
+inline constexpr std::uint64_t small_l2_bytes = 8 << 20;  ///< what a walk goes through in no time
+inline constexpr std::uint64_t most_sampled_loads = 2048;
 inline constexpr std::uint32_t few_laps = 2;  ///< fill a cache that replaces the oldest line first
 
-/// One row a footprint, in order, each after `warm_laps` laps by all lanes.
+/// One row a footprint, in order, each after `warm_laps` laps by all lanes; at most `sampled_loads` of it are timed.
 Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
-                                      std::uint64_t stride_bytes, std::uint32_t warm_laps = few_laps);
+                                      std::uint64_t stride_bytes, std::uint32_t warm_laps = few_laps,
+                                      std::uint64_t sampled_loads = most_sampled_loads);
 
 /// Powers of two between which a level overflows, and the warm laps that it took to tell.
 struct L2Bracket {

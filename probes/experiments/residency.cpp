@@ -21,6 +21,11 @@ std::uint64_t hits(const program::PhaseTrace& phase, double threshold_cycles) {
   return total(phase.histogram) - count_from(phase.histogram, threshold_cycles);
 }
 
+std::uint64_t overflowing(std::uint64_t capacity_bytes, double factor) {
+  constexpr std::uint64_t unit = 4096;
+  return static_cast<std::uint64_t>(static_cast<double>(capacity_bytes) * factor) / unit * unit + unit;
+}
+
 program::Program overflow_program(const Session& session, const CachePath& path, std::uint64_t bytes,
                                   std::uint64_t sector_bytes, std::uint64_t shared_bytes) {
   program::Program p = make_program(fmt::format("{} residency {} B", path.id, bytes), session.info(), path.slot);
@@ -74,8 +79,7 @@ Expected<std::optional<Estimate>> measure_residency(Session& session, const Cach
   program::Batch batch;
   std::vector<std::uint64_t> footprints;
   for (const double factor : overflows) {
-    constexpr std::uint64_t unit = 4096;
-    const auto bytes = static_cast<std::uint64_t>(static_cast<double>(capacity_bytes) * factor) / unit * unit + unit;
+    const std::uint64_t bytes = overflowing(capacity_bytes, factor);
     program::Program p = overflow_program(session, path, bytes, sector_bytes, shared_bytes);
     program::Walk probe = recorded(make_walk(path, bytes, sector_bytes, 1), Record::histogram, 1);
     probe.path = program::Path::global_no_allocate;
@@ -107,6 +111,16 @@ Expected<std::optional<Estimate>> measure_residency(Session& session, const Cach
   e.interval = Interval{*low, *high};
   e.confidence = *low == *high ? 0.999 : 0.95;
   return std::optional(e);
+}
+
+Expected<double> count_residency_carefully(Session& session, const CachePath& path, std::uint64_t capacity_bytes,
+                                           std::uint64_t sector_bytes, double threshold_cycles,
+                                           std::uint64_t shared_bytes) {
+  auto counts = count_carefully(session, path,
+                                {overflowing(capacity_bytes, overflows[0]), overflowing(capacity_bytes, overflows[1])},
+                                sector_bytes, threshold_cycles, shared_bytes);
+  if (!counts) return tl::unexpected<Error>(counts.error());
+  return std::max(counts->front(), counts->back());
 }
 
 Expected<std::optional<Estimate>> measure_reverse_residency(Session& session, const CachePath& path,

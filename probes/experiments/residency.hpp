@@ -24,4 +24,10 @@ Expected<std::optional<Estimate>> measure_reverse_residency(Session& session, co
                                                             std::uint64_t capacity_bytes, std::uint64_t line_bytes,
                                                             double threshold_cycles);
 
+/// Bytes that stay resident at a quarter and half more than the capacity, each sector looked at three times: right even
+/// where slow loads hide a few sectors from every single count. The greater of both.
+Expected<double> count_residency_carefully(Session& session, const CachePath& path, std::uint64_t capacity_bytes,
+                                           std::uint64_t sector_bytes, double threshold_cycles,
+                                           std::uint64_t shared_bytes);
+
 }  // namespace gputopo::experiments

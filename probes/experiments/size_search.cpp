@@ -1,6 +1,7 @@
 #include "experiments/size_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -88,6 +89,23 @@ bool overflows(const SearchSpec& spec, const program::ProgramTrace& trace) {
   return misses > 2 && misses * 50 > total(histogram);
 }
 
+// Of a row that classified() made.
+double misses_in_a_lap(const change_point::Row& row, std::uint64_t stride_bytes) {
+  const auto misses = std::count(row.values.begin(), row.values.end(), classified_miss_cycles);
+  return static_cast<double>(misses) / static_cast<double>(row.values.size()) * row.control /
+         static_cast<double>(stride_bytes);
+}
+
+// A footprint that is k lines too large misses at least k times in each lap. So a few misses at the size found may be
+// somebody else's, or say that it is so many lines too large.
+Finding with_unexplained_misses(Finding finding, const Trace& trace, std::uint64_t stride_bytes) {
+  for (const change_point::Row& row : trace.rows)
+    if (row.control == finding.value)
+      finding.low =
+          std::min(finding.low, finding.value - misses_in_a_lap(row, stride_bytes) * static_cast<double>(stride_bytes));
+  return finding;
+}
+
 std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) {
   return std::max(unit, value / unit * unit);
 }
@@ -160,6 +178,7 @@ Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket
   std::uint64_t low = std::max(floor, round_down(bracket.fits_bytes * 4 / 5, unit));
   std::uint64_t high = round_down(bracket.overflows_bytes != 0 ? bracket.overflows_bytes : spec.limit_bytes, unit);
   std::uint64_t finer = std::numeric_limits<std::uint64_t>::max();  // a sweep of few rows must get somewhere, too
+  const bool raw = session.options().method == Method::thesis;
   Finding finding;
   constexpr int stages_at_most = 8;
   for (int stage = 0; stage < stages_at_most; ++stage) {
@@ -184,7 +203,7 @@ Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket
       high = std::min(limit, last + std::max(span, 8 * unit));
       continue;
     }
-    if (step == unit) return finding;
+    if (step == unit) return raw ? finding : with_unexplained_misses(finding, *trace, spec.stride_bytes);
     finer = step / 3;
     const auto found = static_cast<std::uint64_t>(finding.value);
     // Room on both sides: a fixed extra miss can look like an onset until what really follows is in view.
@@ -207,6 +226,46 @@ Expected<Finding> settled(Session& session, const SearchSpec& spec, const Findin
   const bool fits = std::count(loads.begin(), loads.end(), classified_miss_cycles) <= stray_misses;
   if (!fits) return found;
   return narrow(session, patient, {behind, std::min(spec.limit_bytes, behind * 9 / 8 + 16 * step)}, step);
+}
+
+Expected<Finding> without_own_lines(Session& session, const SearchSpec& spec, const Finding& found) {
+  constexpr std::uint64_t own_bytes = 2048;
+  constexpr double misses_a_line = 1.5;
+  constexpr int onsets_at_most = 3;
+  const std::uint64_t step = spec.stride_bytes;
+  Finding finding = found;
+  for (int i = 0; i < onsets_at_most && finding.verdict == Verdict::value; ++i) {
+    const auto value = static_cast<std::uint64_t>(finding.value);
+    const std::uint64_t far = std::min(spec.limit_bytes, value * 5 / 4 + 8 * step) / step * step;
+    if (session.options().method != Method::standard || far < value + 8 * step) return finding;
+    auto row = sweep(session, spec, far, far, step, spec.final_replicates);
+    if (!row) return tl::unexpected<Error>(row.error());
+    const double misses = misses_in_a_lap(row->rows.front(), step);
+    if (misses >= 0.8 * static_cast<double>(far - value) / static_cast<double>(step)) break;
+    if (far + step > spec.limit_bytes) {
+      finding.verdict = Verdict::lower_bound;
+      finding.value = static_cast<double>(far) - std::ceil(misses) * static_cast<double>(step);
+      finding.reason = "so much was held at the limit, though the kernel's own constants and code take lines before it";
+      return finding;
+    }
+    auto next = narrow(session, spec, {far, std::min(spec.limit_bytes, 2 * far)}, step);
+    if (!next) return next;
+    finding = *next;
+  }
+  if (finding.verdict != Verdict::value) return finding;
+  const auto value = static_cast<std::uint64_t>(finding.value);
+  const std::uint64_t last = std::min(spec.limit_bytes, value + own_bytes) / step * step;
+  if (session.options().method != Method::standard || last <= value) return finding;
+  auto rows = sweep(session, spec, value, last, step, spec.final_replicates);
+  if (!rows) return tl::unexpected<Error>(rows.error());
+  const double at_value = misses_in_a_lap(rows->rows.front(), step);
+  for (const change_point::Row& row : rows->rows) {
+    const double lines_more = (row.control - static_cast<double>(value)) / static_cast<double>(step);
+    if (misses_in_a_lap(row, step) > at_value + misses_a_line * lines_more) break;
+    finding.value = row.control;
+  }
+  finding.high = std::max(finding.high, finding.value);
+  return finding;
 }
 
 }  // namespace gputopo::experiments

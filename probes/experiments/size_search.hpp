@@ -50,4 +50,11 @@ Expected<change_point::Finding> narrow(Session& session, const SearchSpec& spec,
 /// footprint fits as well after far more laps, what a sweep with so many laps finds.
 Expected<change_point::Finding> settled(Session& session, const SearchSpec& spec, const change_point::Finding& found);
 
+/// The kernel's own constants and code take lines of a cache that they share with what is walked, which looks like an
+/// onset before the capacity. But a cache of c lines misses at least f - c times in each lap of f lines, whatever it
+/// replaces, and where it replaces by age or at random two misses or more follow each line too many; one for each line
+/// is the kernel's. `found`, or what is found past such an onset; `lower_bound` where the limit comes first.
+Expected<change_point::Finding> without_own_lines(Session& session, const SearchSpec& spec,
+                                                  const change_point::Finding& found);
+
 }  // namespace gputopo::experiments

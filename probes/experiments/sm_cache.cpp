@@ -34,7 +34,10 @@ Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path,
                                         std::uint64_t line_bytes) {
   constexpr std::uint64_t places = 8;
   const std::uint64_t limit = path.slot == slot_constant ? session.info().constant_bytes_per_module : sweep_limit_bytes;
-  const std::uint64_t bytes = std::min(limit, 2 * cache.capacity_bytes);
+  // What misses should be found in the L2, even where that isn't twice as large.
+  const std::uint64_t in_l2 = session.info().l2_bytes * 3 / 4;
+  std::uint64_t bytes = std::min(limit, 2 * cache.capacity_bytes);
+  if (in_l2 != 0 && bytes > in_l2) bytes = std::max(in_l2, cache.capacity_bytes * 9 / 8) / line_bytes * line_bytes;
   const std::uint64_t apart = std::min<std::uint64_t>((limit - bytes) / places, 64 << 10) / line_bytes * line_bytes;
   program::Batch batch;
   for (std::uint64_t i = 0; i < places; ++i) {
@@ -157,7 +160,7 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
   cache.capacity_bytes = found ? static_cast<std::uint64_t>(rough->value) : bracket->fits_bytes;
   auto exact = measure_exactly(session, path, cache, spec, found ? nullptr : &*bracket);
   if (!exact) return tl::unexpected<Error>(exact.error());
-  if (exact->size.verdict == Verdict::inconclusive) {
+  if (exact->size.verdict == Verdict::inconclusive || exact->size.verdict == Verdict::upper_bound) {
     // Lines that something else takes can look like the onset, with what really follows out of view.
     const Bracket wider{cache.capacity_bytes, std::min(spec.limit_bytes, 2 * bracket->overflows_bytes)};
     rough = narrow(session, spec, wider, sector_bytes);
@@ -170,7 +173,7 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
   }
   attributes["line_size"] = exact->line;
   // The pattern that tells the line builds on the capacity.
-  if (exact->size.verdict == Verdict::inconclusive)
+  if (exact->size.verdict == Verdict::inconclusive || exact->size.verdict == Verdict::upper_bound)
     attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
   const std::uint64_t line_bytes = exact->line_bytes;
   const Estimate by_change_point = to_estimate(exact->size, "B");

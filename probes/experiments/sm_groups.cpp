@@ -28,7 +28,7 @@ Walk line_of(const Layout& layout, std::uint32_t agent, std::uint64_t slot) {
 }
 
 program::Program eviction_program(const Session& session, const Layout& layout, std::uint32_t running,
-                                  std::uint32_t shift) {
+                                  std::uint32_t shift, bool runs_code) {
   const std::uint32_t sms = session.info().gpu.sm_count;
   program::Program p =
       make_program(fmt::format("constants of all SMs against code on SM {}", running), session.info(), slot_constant);
@@ -46,10 +46,25 @@ program::Program eviction_program(const Session& session, const Layout& layout, 
   code.agent = running;
   code.code_bytes = session.info().execute_limit_bytes;
   code.laps = 2;
-  p.phases.emplace_back(code);
+  if (runs_code) p.phases.emplace_back(code);
   for (std::uint32_t sm = 0; sm < sms; ++sm)
     p.phases.emplace_back(recorded(line_of(layout, sm, (sm + shift) % layout.slots), Record::latencies, 1));
   return p;
+}
+
+// Whether constants stay where they are without any code that pushes them out: a cache hardly larger than what the SMs
+// walk loses them anyhow.
+Expected<bool> constants_stay(Session& session, const Layout& layout, double threshold_cycles) {
+  program::Batch batch;
+  for (std::uint32_t r = 0; r < repetitions; ++r) batch.push_back(eviction_program(session, layout, 0, r * 7, false));
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  const std::size_t sms = session.info().gpu.sm_count;
+  std::size_t lost = 0;
+  for (const auto& trace : *traces)
+    for (auto phase = trace.phases.end() - static_cast<std::ptrdiff_t>(sms); phase != trace.phases.end(); ++phase)
+      if (!phase->latencies.empty() && phase->latencies.front() >= threshold_cycles) ++lost;
+  return 4 * lost < sms * repetitions;
 }
 
 }  // namespace
@@ -77,7 +92,8 @@ Expected<SmGroups> measure_sm_groups(Session& session, const SmCache& l1, std::u
     if (placed[running]) continue;
     std::vector<std::uint32_t> votes(sms, 0);
     program::Batch batch;
-    for (std::uint32_t r = 0; r < repetitions; ++r) batch.push_back(eviction_program(session, layout, running, r * 7));
+    for (std::uint32_t r = 0; r < repetitions; ++r)
+      batch.push_back(eviction_program(session, layout, running, r * 7, true));
     auto traces = session.run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (const auto& trace : *traces)
@@ -104,6 +120,15 @@ Expected<SmGroups> measure_sm_groups(Session& session, const SmCache& l1, std::u
     }
     for (const std::uint32_t sm : group) placed[sm] = true;
     result.groups.push_back(std::move(group));
+  }
+  // One group of all is what a lack of room looks like as well.
+  if (result.groups.size() == 1 && sms > 1) {
+    auto stay = constants_stay(session, layout, threshold_cycles);
+    if (!stay) return tl::unexpected<Error>(stay.error());
+    if (!*stay) {
+      result.groups.clear();
+      result.problem = "the constants of one SM don't stay in the cache while others walk theirs";
+    }
   }
   return result;
 }

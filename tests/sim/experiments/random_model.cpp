@@ -112,6 +112,8 @@ class Generator {
       c["size"] = std::uint64_t{sets} * ways * line;
     }
     c["index"] = one_of<const char*>({"modulo", "modulo", "xor", "hash"});
+    // A hash of address bits is a number of bits.
+    if (!c.contains("sets") || !std::has_single_bit(c["sets"].get<std::uint32_t>())) c["index"] = "modulo";
     c["replacement"] = replacement();
     // Trees of bits are built for few ways, a power of two of them.
     const std::uint32_t tree_ways = c.contains("ways") ? c["ways"].get<std::uint32_t>() : 0;
@@ -157,8 +159,10 @@ class Generator {
     l2["scope"] = "gpu";
     const bool orderly = l2["replacement"] != "random" && l2["replacement"] != "not_most_recent";
     if (!orderly) l2["replacement"] = "fifo";
-    if (!std::has_single_bit(l2["sets"].get<std::uint32_t>()) && l2["index"] == "xor") l2["index"] = "modulo";
+    // Any number of slices, between which addresses are hashed.
+    if (!std::has_single_bit(l2["sets"].get<std::uint32_t>()) && chance(0.4)) l2["index"] = "hash";
     has_l2_ = true;
+    l2_side_bytes_ = l2["size"].get<std::uint64_t>();
     if (chance(0.25)) {
       const std::uint32_t count = sm_count_ % 4 == 0 && chance(0.3) ? 4 : 2;
       const std::uint32_t side = (sm_count_ + count - 1) / count;
@@ -193,13 +197,18 @@ class Generator {
     return levels;
   }
 
+  // The L2 serves all SMs, and holds more than one SM's L1 on every GPU.
+  std::uint64_t largest_l1_bytes() const {
+    return has_l2_ ? std::min<std::uint64_t>(192 << 10, l2_side_bytes_ * 2 / 3) : 192 << 10;
+  }
+
   double first_level_cycles(double low) { return between(low, l2_cycles_ / next_level_factor); }
 
   void add_global(Json& j) {
     const bool caches_global = chance(0.8);
     const double l1_cycles = first_level_cycles(24);
     if (caches_global) {
-      caches_["l1"] = cache({4 << 10, 192 << 10, 32, 256, 32, 2, 1});
+      caches_["l1"] = cache({4 << 10, largest_l1_bytes(), 32, 256, 32, 2, 1});
       paths_["global_cached"] = through("l1", l1_cycles, 0);
     } else {
       paths_["global_cached"] = beyond(0, 0);
@@ -253,14 +262,13 @@ class Generator {
   // the CUDA C++ Programming Guide lists.
   void carve(Json& j, double latency) {
     Json& l1 = caches_["l1"];
-    const std::uint64_t array = one_of({64, 96, 128, 192, 256}) << 10;
+    std::uint64_t array = one_of({64, 96, 128, 192, 256}) << 10;
+    if (has_l2_ && array > l2_side_bytes_ * 2 / 3) array = 128 << 10;
     const auto lines = static_cast<std::uint32_t>(array / l1["line"].get<std::uint64_t>());
     for (const char* name : {"set_ways", "consecutive_lines", "reserved"}) l1.erase(name);
     const std::uint32_t sets = one_of({1, 4, 8, 16, 32});
     l1["sets"] = sets;
     l1["ways"] = lines / sets;
-    // Sets get more ways than sets whose number is a power of two times a few have.
-    if (lines % sets != 0) l1["sets"] = 1, l1["ways"] = lines;
     l1["size"] = array;
     if (l1["replacement"] == "tree_plru" && (l1["ways"] > 32 || !std::has_single_bit(l1["ways"].get<std::uint32_t>())))
       l1["replacement"] = "lru";
@@ -296,8 +304,12 @@ class Generator {
     } else {
       const double second = between(next_level_factor * cycles, l2_cycles_ / next_level_factor);
       const std::uint64_t l1_bytes = l1["size"].get<std::uint64_t>();
-      Json l15 = cache({std::max<std::uint64_t>(4 * l1_bytes, 8 << 10), 128 << 10, l1["line"].get<std::uint32_t>(), 256,
-                        l1["sector"].get<std::uint32_t>(), 4, 1});
+      // At least four times the first level on every GPU known, before rows are rounded.
+      Json l15;
+      do {
+        l15 = cache({std::max<std::uint64_t>(4 * l1_bytes, 8 << 10), 128 << 10, l1["line"].get<std::uint32_t>(), 256,
+                     l1["sector"].get<std::uint32_t>(), 4, 1});
+      } while (l15["size"].get<std::uint64_t>() < 3 * l1_bytes);
       // What a miss brings in is a whole line on every GPU known, and the L1 in front hides anything else.
       l15["sector"] = l15["line"];
       l15["scope"] = one_of<const char*>({"sm", "sm", "tpc", "gpc", "gpc", "gpu"});
@@ -362,6 +374,7 @@ class Generator {
   sim::Random random_;
   std::uint64_t seed_;
   std::uint32_t sm_count_ = 0;
+  std::uint64_t l2_side_bytes_ = 0;
   double l2_cycles_ = 0, l2_far_cycles_ = 0, memory_cycles_ = 0;
   bool has_l2_ = false;
   Json caches_ = Json::object();

@@ -1,10 +1,12 @@
 // Discovery on GPUs that nobody foresaw: never a wrong number, hardly ever none.
 //
 // GPUTOPO_RANDOM_MODELS=N tries N models instead of the usual few, GPUTOPO_RANDOM_SEED=S begins at seed S,
-// GPUTOPO_RANDOM_KEEP=FOLDER keeps the models that failed, for `gputopo discover --device sim:FOLDER/random-S.json`.
+// GPUTOPO_RANDOM_KEEP=FOLDER keeps the models that failed, for `gputopo discover --device sim:FOLDER/random-S.json`;
+// GPUTOPO_RANDOM_FILE=FILE tries a kept one again.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
@@ -24,43 +26,39 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-void keep(std::uint64_t seed, const std::string& text) {
+void keep(const std::string& name, const std::string& text) {
   if (const char* folder = std::getenv("GPUTOPO_RANDOM_KEEP"))
-    std::ofstream(fmt::format("{}/random-{}.json", folder, seed)) << text;
+    std::ofstream(fmt::format("{}/{}.json", folder, name)) << text;
 }
 
 struct Tally {
   std::size_t models = 0, statements = 0, wrong = 0, undecided = 0;
 };
 
-// Discovers the models of the seeds [first, first + count) and says of each what isn't as it should be.
+// Discovers one model and says what isn't as it should be.
+void discover_one(const std::string& name, const std::string& text, Tally& tally) {
+  auto model = sim::parse_model(text, name);
+  ASSERT_TRUE(model.has_value()) << name << ": " << model.error().message;
+  const Topology truth = sim::truth(*model);
+  const auto device = sim::make_device(std::move(*model));
+  auto found = experiments::discover(*device, {});
+  ASSERT_TRUE(found.has_value()) << name << ": " << found.error().message;
+  ++tally.models;
+  const auto all = test::statements(*found, truth, test::Exactness::to_the_line);
+  tally.statements += all.size();
+  tally.wrong += static_cast<std::size_t>(std::count_if(all.begin(), all.end(), test::is_wrong));
+  tally.undecided += static_cast<std::size_t>(std::count_if(all.begin(), all.end(), test::is_undecided));
+  const std::string complaints = test::complaints(all);
+  if (complaints.empty()) return;
+  keep(name, text);
+  fmt::print("{}:\n{}", name, complaints);
+}
+
+// The models of the seeds [first, first + count).
 Tally discover_range(std::uint64_t first, std::uint64_t count) {
   Tally tally;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const std::string text = test::random_model(seed).dump(1);
-    auto model = sim::parse_model(text, fmt::format("random-{}", seed));
-    if (!model) {
-      ADD_FAILURE() << "seed " << seed << ": " << model.error().message;
-      continue;
-    }
-    const Topology truth = sim::truth(*model);
-    const auto device = sim::make_device(std::move(*model));
-    auto found = experiments::discover(*device, {});
-    if (!found) {
-      ADD_FAILURE() << "seed " << seed << ": " << found.error().message;
-      keep(seed, text);
-      continue;
-    }
-    ++tally.models;
-    const auto all = test::statements(*found, truth, test::Exactness::to_the_line);
-    tally.statements += all.size();
-    tally.wrong += static_cast<std::size_t>(std::count_if(all.begin(), all.end(), test::is_wrong));
-    tally.undecided += static_cast<std::size_t>(std::count_if(all.begin(), all.end(), test::is_undecided));
-    const std::string complaints = test::complaints(all);
-    if (complaints.empty()) continue;
-    keep(seed, text);
-    fmt::print("seed {}:\n{}", seed, complaints);
-  }
+  for (std::uint64_t seed = first; seed < first + count; ++seed)
+    discover_one(fmt::format("random-{}", seed), test::random_model(seed).dump(1), tally);
   return tally;
 }
 
@@ -79,6 +77,17 @@ TEST(RandomModels, AreFoundAsTheyAre) {
   EXPECT_EQ(tally.wrong, 0U);
   // One in a thousand may be left open.
   EXPECT_LE(tally.undecided, tally.statements / 1000);
+}
+
+TEST(KeptModel, IsFoundAsItIs) {
+  const char* path = std::getenv("GPUTOPO_RANDOM_FILE");
+  if (path == nullptr) GTEST_SKIP() << "set GPUTOPO_RANDOM_FILE to try a model that was kept";
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  Tally tally;
+  discover_one(path, text.str(), tally);
+  EXPECT_EQ(tally.wrong, 0U);
+  EXPECT_EQ(tally.undecided, 0U);
 }
 
 }  // namespace
