@@ -25,8 +25,8 @@ double draw(Random& random, const LevelModel& model, double weight, double level
 RowRange likelihood_ratio_set(const OnsetProfile& profile, double scale) {
   RowRange range{profile.last_before, profile.last_before};
   for (std::size_t i = 0; i < profile.log_likelihood.size(); ++i) {
-    if (profile.log_likelihood[i] > OnsetProfile::impossible &&
-        profile.log_likelihood[i] >= profile.highest - 1.92 * scale) {
+    const double fixed = i < profile.with_fixed_misses.size() ? profile.with_fixed_misses[i] : OnsetProfile::impossible;
+    if (std::max(profile.log_likelihood[i], fixed) >= profile.highest - 1.92 * scale) {
       range.first = std::min(range.first, i);
       range.last = std::max(range.last, i);
     }

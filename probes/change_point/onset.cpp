@@ -8,6 +8,13 @@ namespace {
 
 // The base may itself rise once, from 'nothing' to a few fixed misses, at the price of two parameters and a choice.
 constexpr double loss_of_fixed_step = 3;
+constexpr double loss_of_choice = 1;
+constexpr std::size_t rows_of_a_level = 3;
+
+// Where every row before the rise has this many misses, a level of its own and no accident, an isotonic fit gains on a
+// level by following their scatter: the likelihood-ratio set's bound serves there.
+constexpr double noisy_misses = 8;
+constexpr double slack_of_noise = 1.92;
 constexpr double largest_fixed_share = 0.05;
 constexpr std::size_t most_steps = 8;
 
@@ -108,6 +115,7 @@ OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& 
   OnsetProfile profile;
   const std::size_t count = rows.size();
   profile.log_likelihood.assign(count, OnsetProfile::impossible);
+  profile.with_fixed_misses.assign(count, OnsetProfile::impossible);
   profile.fitted.resize(count);
 
   std::vector<double> weights(count + 1, 0);
@@ -135,17 +143,17 @@ OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& 
     }
   }
 
-  const auto base_log_likelihood = [&](std::size_t tau) {
-    double best = block_log_likelihood(model, weights[tau + 1], sums[tau + 1]);
+  const auto stepped_log_likelihood = [&](std::size_t tau, std::size_t fewest_rows) {
+    double best = OnsetProfile::impossible;
     for (const std::size_t step : steps) {
-      if (step >= tau) {
+      if (step + fewest_rows > tau) {
         break;
       }
       const double weight = weights[tau + 1] - weights[step + 1];
       const double sum = sums[tau + 1] - sums[step + 1];
       if (sum <= largest_fixed_share * weight) {
         best = std::max(best, block_log_likelihood(model, weights[step + 1], sums[step + 1]) +
-                                  block_log_likelihood(model, weight, sum) - loss_of_fixed_step);
+                                  block_log_likelihood(model, weight, sum));
       }
     }
     return best;
@@ -159,14 +167,21 @@ OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& 
       continue;  // the level would not rise here
     }
     const double top = std::max(law.saturation < 0 ? profile.top_level : law.saturation, base);
-    profile.log_likelihood[tau] =
-        base_log_likelihood(tau) + after.log_likelihood() -
+    const double level = block_log_likelihood(model, weights[tau + 1], sums[tau + 1]);
+    const double rise =
+        after.log_likelihood() -
         loss_by_lower_bound(model, law, after, law.just_below(rows[tau + 1].control), rows.back().control, base, top);
+    profile.log_likelihood[tau] = std::max(level, stepped_log_likelihood(tau, 1) - loss_of_fixed_step) + rise;
+    profile.with_fixed_misses[tau] = stepped_log_likelihood(tau, rows_of_a_level) - loss_of_choice + rise;
     profile.highest = std::max(profile.highest, profile.log_likelihood[tau]);
   }
+  const auto slack_at = [&](std::size_t tau) {
+    const bool is_noisy = sums[tau + 1] >= noisy_misses * static_cast<double>(tau + 1);
+    return model.kind == LevelModel::Kind::binomial && is_noisy ? slack_of_noise : slack;
+  };
   for (std::size_t tau = 0; tau + 1 < count; ++tau) {
     if (profile.log_likelihood[tau] > OnsetProfile::impossible &&
-        profile.log_likelihood[tau] >= profile.highest - slack) {
+        profile.log_likelihood[tau] >= profile.highest - slack_at(tau)) {
       profile.last_before = tau;
     }
   }

@@ -52,6 +52,9 @@ struct OnsetProfile {
   /// By row tau: the greatest log-likelihood with the rise after tau. `impossible` where the level would fall after
   /// tau. The last row has none (there is nothing after it).
   std::vector<double> log_likelihood;
+  /// The same where the level steps once before tau, as far as misses that aren't capacity's explain it, at the price
+  /// of the choice of that step alone. For doubts, not for the estimate.
+  std::vector<double> with_fixed_misses;
   std::vector<double> fitted;          ///< by row: the isotonic fit over all rows, tau unconstrained
   double null_log_likelihood = 0;      ///< one constant level over all rows
   double isotonic_log_likelihood = 0;  ///< of `fitted`

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t max_components = 6;
 constexpr std::size_t max_bins = 400;
+constexpr double beyond_doubt = 1e-4;
 
 // What the clock counts in: 1 cycle, 4 on some GPUs; 0 where latencies aren't whole numbers (averages).
 double clock_quantum(std::span<const Bin> bins) {
@@ -64,10 +65,41 @@ void flatten_spikes(std::vector<Observation>& rows) {
   }
 }
 
+double effect_of_size(const Separation& separation) {
+  double weight = 0;
+  double sum = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < separation.rows.size(); ++i) {
+    const double level = separation.profile.fitted[i];
+    weight += separation.rows[i].weight;
+    sum += separation.rows[i].weight * level;
+    squares += separation.rows[i].weight * level * level;
+  }
+  const double gap = separation.boundary.upper_mean - separation.boundary.lower_mean;
+  return gap * gap * std::sqrt(std::max(0.0, squares / weight - sum / weight * (sum / weight)));
+}
+
 // By the likelihood ratio, with Bonferroni's correction for the rows and boundaries it was chosen from.
 bool changes_with_size(const Separation& candidate, std::size_t candidates, double level) {
   const double tail = chi_squared_tail(candidate.profile.statistic());
   return tail * static_cast<double>(candidate.rows.size() * candidates) < level;
+}
+
+// Does another boundary's count rise with size before the main one is crossed? Loads above both are the main one's, and
+// past its onset loads between the two leave upwards, so only the rows up to there and the loads on this side count.
+bool changes_before(const Separation& other, const Separation& main, std::size_t candidates) {
+  const std::size_t count = main.profile.last_before + 1;
+  if (count < 2) {
+    return false;
+  }
+  std::vector<Observation> rows(other.rows.begin(), other.rows.begin() + static_cast<std::ptrdiff_t>(count));
+  if (other.boundary.threshold_cycles < main.boundary.threshold_cycles) {
+    for (std::size_t i = 0; i < count; ++i) {
+      rows[i].sum = std::max(0.0, rows[i].sum - main.rows[i].sum);
+    }
+  }
+  const double tail = chi_squared_tail(onset_profile(rows, {}).statistic());
+  return tail * static_cast<double>(count * candidates) < beyond_doubt;
 }
 
 }  // namespace
@@ -85,51 +117,53 @@ std::vector<Separation> separations(const Trace& trace) {
     if (!is_material(boundary, quantum, loads)) {
       continue;
     }
-    Separation separation{boundary, count_misses(trace, boundary.threshold_cycles), {}, {}};
+    Separation separation{boundary, count_misses(trace, boundary.threshold_cycles), {}, {}, 0};
     flatten_spikes(separation.rows);
     separation.law = capacity_law(trace, separation.rows, boundary.threshold_cycles);
     separation.profile = onset_profile(separation.rows, {}, separation.law);
+    separation.effect_of_size = effect_of_size(separation);
     result.push_back(std::move(separation));
   }
   return result;
 }
 
 std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, double level) {
-  std::optional<std::size_t> best;
+  const bool any_beyond_doubt = std::any_of(candidates.begin(), candidates.end(), [&](const Separation& candidate) {
+    return changes_with_size(candidate, candidates.size(), beyond_doubt);
+  });
   const auto is_significant = [&](const Separation& candidate) {
-    return changes_with_size(candidate, candidates.size(), level);
+    return changes_with_size(candidate, candidates.size(), any_beyond_doubt ? std::min(beyond_doubt, level) : level);
   };
+  std::optional<std::size_t> main;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (is_significant(candidates[i]) &&
-        (!best || candidates[i].boundary.between_variance > candidates[*best].boundary.between_variance)) {
-      best = i;
+    if (is_significant(candidates[i]) && (!main || candidates[i].effect_of_size > candidates[*main].effect_of_size)) {
+      main = i;
     }
   }
-  if (!best) {
-    return best;
+  if (!main) {
+    return main;
   }
   // Boundaries that explain about as much differ in a few loads between two levels: the sharper change decides.
-  const double as_much = 0.9 * candidates[*best].boundary.between_variance;
+  const double as_much = 0.9 * candidates[*main].effect_of_size;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (is_significant(candidates[i]) && candidates[i].boundary.between_variance >= as_much &&
-        candidates[i].profile.statistic() > candidates[*best].profile.statistic()) {
-      best = i;
+    if (is_significant(candidates[i]) && candidates[i].effect_of_size >= as_much &&
+        candidates[i].profile.statistic() > candidates[*main].profile.statistic()) {
+      main = i;
     }
   }
-  // Loads between two boundaries are a level of their own only if their number changes with size as well.
-  const auto changes_between = [&](const Separation& lower, const Separation& higher) {
-    std::vector<Observation> between = lower.rows;
-    for (std::size_t row = 0; row < between.size(); ++row) {
-      between[row].sum = std::max(0.0, between[row].sum - higher.rows[row].sum);
-    }
-    const double tail = chi_squared_tail(onset_profile(between, {}).statistic());
-    return tail * static_cast<double>(between.size() * candidates.size()) < level;
-  };
-  const double enough = 0.1 * candidates[*best].boundary.between_variance;
+  // The earliest onset that has evidence of its own; of several with the same onset, the sharpest.
+  const double enough = 0.1 * candidates[*main].boundary.between_variance;
+  std::size_t best = *main;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (is_significant(candidates[i]) && candidates[i].boundary.between_variance >= enough &&
-        candidates[i].profile.last_before < candidates[*best].profile.last_before &&
-        (i > *best || changes_between(candidates[i], candidates[*best]))) {
+    const std::size_t onset = candidates[i].profile.last_before;
+    const std::size_t earliest = candidates[best].profile.last_before;
+    if (i == *main || candidates[i].boundary.between_variance < enough ||
+        onset >= candidates[*main].profile.last_before ||
+        !changes_before(candidates[i], candidates[*main], candidates.size())) {
+      continue;
+    }
+    if (onset < earliest ||
+        (onset == earliest && candidates[i].profile.statistic() > candidates[best].profile.statistic())) {
       best = i;
     }
   }
@@ -138,7 +172,7 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
 
 Separation without_outliers(const Trace& trace, const std::vector<Separation>& candidates, std::size_t chosen,
                             double level) {
-  constexpr double most_outliers = 0.005;
+  constexpr double most_outliers = 0.02;
   Separation result = candidates[chosen];
   for (std::size_t i = chosen + 1; i < candidates.size(); ++i) {
     const bool rare = candidates[i].boundary.upper_share <= most_outliers;

@@ -16,6 +16,10 @@ struct Separation {
   std::vector<Observation> rows;
   CapacityLaw law;
   OnsetProfile profile;
+  /// How much of the boundary is size's doing, cycles^2: the standard deviation of the rows' fitted shares (outliers
+  /// and banks that no size changes have none, however far they lie) times the squared distance of the two sides' means
+  /// (a drift of the hit level changes many loads by little).
+  double effect_of_size = 0;
 };
 
 /// The boundaries of a mixture over all latencies, each with its counts and profile, in ascending order of latency.

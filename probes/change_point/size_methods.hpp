@@ -23,9 +23,11 @@ struct MeanCurve {
 };
 MeanCurve mean_curve(const Trace& trace);
 
-/// For curves whose rows differ more among themselves than their loads explain, before the onset and after it: each
-/// size was laid out in other physical pages, so that any size past the onset may by luck look as if it fitted. The
-/// onset is the first of the rises in geometric distance that sampling can't tell from the largest.
+/// For curves whose rows differ more among themselves than their loads explain: each size was laid out in other
+/// physical pages, and what a row misses is luck. Inconclusive, unless a step of one height recurs, which luck doesn't
+/// make: rises in geometric distance that sampling can't tell from the largest (two standard errors; subset selection
+/// after Gupta, Technometrics 7, 1965), three or more, each from among the lowest tenth of the rows. Then the first of
+/// them, with a confidence divided by their number.
 Finding first_large_rise(const Trace& trace, const Options& options);
 
 /// "Nothing changes within the sweep": a lower bound whose strength is how many misses a smaller cache would have

@@ -13,6 +13,8 @@ namespace gputopo::change_point {
 namespace {
 
 constexpr std::string_view rise_method = "geometric_rise";
+constexpr std::size_t fewest_alike = 3;
+constexpr double doubtful = 1e-3;
 
 }  // namespace
 
@@ -35,18 +37,27 @@ MeanCurve mean_curve(const Trace& trace) {
     curve.rows.push_back(observation);
   }
   // The variance of one value: within rows where they have several values, and at least what neighbouring rows differ
-  // by (median of squared differences over chi-squared's median), which a few steps can't move.
-  std::vector<double> differences;
+  // by (median of squared differences over chi-squared's median), which a few steps can't move. A steady rise inflates
+  // first differences, a step in a short sweep second ones: the smaller of the two counts.
+  constexpr double median_of_chi_squared = 0.4549;
+  const auto mean = [&](std::size_t i) { return curve.rows[i].sum / curve.rows[i].weight; };
+  std::vector<double> first;
+  std::vector<double> second;
   for (std::size_t i = 1; i < curve.rows.size(); ++i) {
-    const Observation& a = curve.rows[i - 1];
-    const Observation& b = curve.rows[i];
-    const double difference = b.sum / b.weight - a.sum / a.weight;
-    differences.push_back(difference * difference / (1 / a.weight + 1 / b.weight) / 0.4549);
+    const double scale = 1 / curve.rows[i - 1].weight + 1 / curve.rows[i].weight;
+    const double difference = mean(i) - mean(i - 1);
+    first.push_back(difference * difference / scale / median_of_chi_squared);
+    if (i >= 2) {
+      const double bend = mean(i) - 2 * mean(i - 1) + mean(i - 2);
+      const double bend_scale = scale + 3 / curve.rows[i - 1].weight + 1 / curve.rows[i - 2].weight;
+      second.push_back(bend * bend / bend_scale / median_of_chi_squared);
+    }
   }
+  const double between = second.empty() ? median(first) : std::min(median(first), median(second));
   const double rows = static_cast<double>(curve.rows.size());
   const double variance_within = loads > rows ? std::max(0.0, within) / (loads - rows) : 0;
-  const double clock_quantum = 1.0 / 12;
-  curve.model.variance = std::max({variance_within, median(std::move(differences)), clock_quantum});
+  const double clock_quantum = 0.25;  // of an average between two counts of the clock
+  curve.model.variance = std::max({variance_within, between, clock_quantum});
   curve.profile = onset_profile(curve.rows, curve.model);
   return curve;
 }
@@ -82,11 +93,19 @@ Finding first_large_rise(const Trace& trace, const Options& options) {
   if (largest <= 3 * error || trend.calibrated_p_value > options.level) {
     return inconclusive("rows differ more than their loads explain and no rise stands out", method);
   }
+  std::vector<double> lowest = distances;
+  const auto tenth = lowest.begin() + static_cast<std::ptrdiff_t>(lowest.size() / 10);
+  std::nth_element(lowest.begin(), tenth, lowest.end());
   std::vector<std::size_t> rises;
+  bool is_two_state = true;
   for (std::size_t i = 1; i < distances.size(); ++i) {
     if (distances[i] - distances[i - 1] >= largest - 2 * error) {
       rises.push_back(i - 1);
+      is_two_state = is_two_state && distances[i - 1] <= *tenth;
     }
+  }
+  if (rises.size() < fewest_alike || !is_two_state) {
+    return inconclusive("rows differ more than their loads explain and no step of one height recurs", method);
   }
   Finding finding;
   finding.verdict = Verdict::value;
@@ -119,12 +138,17 @@ Finding no_change(const Trace& trace, const Separation* strongest, double p_valu
       return undecided;
     }
   }
+  // Slow loads that the last rows alone show are too few for a size and too many for a bound that ends behind them.
+  std::size_t rows = trace.rows.size();
+  if (strongest != nullptr && chi_squared_tail(strongest->profile.statistic()) < doubtful) {
+    rows = strongest->profile.last_before + 1;
+  }
   // A cache of c bytes would have missed at least the sum of n (1 - c / s) loads; three or more can't hide (e^-3 < 5
   // %).
   double weight_beyond = 0;
   double weight_by_control = 0;
   finding.low = trace.rows.front().control;
-  for (std::size_t i = trace.rows.size(); i-- > 0;) {
+  for (std::size_t i = rows; i-- > 0;) {
     const double control = trace.rows[i].control;
     if (weight_beyond - control * weight_by_control >= 3) {
       finding.low = control;
@@ -134,13 +158,13 @@ Finding no_change(const Trace& trace, const Separation* strongest, double p_valu
     weight_beyond += loads;
     weight_by_control += loads / control;
   }
-  const double middle = trace.rows[trace.rows.size() / 2].control;
+  const double middle = trace.rows[rows / 2].control;
   double expected = 0;
-  for (std::size_t i = trace.rows.size() / 2 + 1; i < trace.rows.size(); ++i) {
+  for (std::size_t i = rows / 2 + 1; i < rows; ++i) {
     expected += static_cast<double>(trace.rows[i].values.size()) * (1 - middle / trace.rows[i].control);
   }
   finding.verdict = Verdict::lower_bound;
-  finding.value = trace.rows.back().control;
+  finding.value = trace.rows[rows - 1].control;
   finding.high = HUGE_VAL;
   finding.confidence = (1 - std::exp(-expected)) * (1 - share);
   finding.reason = share > 0.05 ? "a constant share of loads is slow at every size: no change within the sweep"

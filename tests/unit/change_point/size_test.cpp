@@ -70,8 +70,8 @@ TEST(FindSize, SameTraceSameSeedSameBits) {
   const Finding quiet = find_size(curve(40, 400, few_misses), options);
   EXPECT_EQ(quiet.value, 2240);
   EXPECT_EQ(quiet.low, 2048);
-  EXPECT_EQ(quiet.high, 2432);
-  EXPECT_EQ(quiet.confidence, 0.36249999999999999);
+  EXPECT_EQ(quiet.high, 2560);
+  EXPECT_EQ(quiet.confidence, 0.27982819357215993);
   EXPECT_EQ(quiet.p_value, 1.1215244008077027e-39);
 }
 
