@@ -32,9 +32,9 @@ Expected<void> refine_by_displacement(Session& session, const Sharer& global, co
   return {};
 }
 
-// Loads that don't allocate look into the cache of global loads, whichever path of it is at hand.
+// Loads that don't allocate look into the cache of global loads, and tell nothing of read-only loads with another one.
 bool can_be_probed(const Session& session, const Sharer& s) {
-  return session.info().has_no_allocate && (s.path.id == "l1" || s.path.id == "read_only");
+  return session.info().has_no_allocate && s.cache->memory.physical_cache == "l1";
 }
 
 Expected<SharingCheck> check_sharing(Session& session, const Sharer& a, const Sharer& b) {

@@ -208,20 +208,14 @@ std::optional<Estimate> counted_capacity(const std::vector<double>& resident_byt
 // what fits, and the capacity is more than that.
 Expected<std::optional<Estimate>> count_resident(Session& session, const Search& search, std::uint64_t about_bytes,
                                                  std::uint64_t line_bytes, std::uint32_t warm_laps) {
-  constexpr std::uint64_t rounds = 8;
-  const std::vector<std::uint64_t> footprints = spaced(about_bytes * 3 / 2, about_bytes * 2, 5);
-  // Each timed miss brings a line in: few at a time, or the count would change what it counts.
-  const std::uint64_t loads = std::clamp<std::uint64_t>(about_bytes / line_bytes / 32, 16, most_sampled_loads);
-  std::vector<double> resident(footprints.size(), 0);
+  auto rows =
+      l2_curve_gently(session, spaced(about_bytes * 3 / 2, about_bytes * 2, 5), line_bytes, warm_laps, about_bytes);
+  if (!rows) return tl::unexpected<Error>(rows.error());
+  std::vector<double> resident;
   std::uint64_t samples = 0;
-  for (std::uint64_t round = 0; round < rounds; ++round) {
-    auto rows = l2_curve(session, footprints, line_bytes, warm_laps, loads);
-    if (!rows) return tl::unexpected<Error>(rows.error());
-    for (std::size_t i = 0; i < rows->size(); ++i) {
-      const double share = share_between((*rows)[i], 0, search.threshold_cycles);
-      resident[i] += share * static_cast<double>((*rows)[i].bytes) / rounds;
-      samples += total((*rows)[i].timed);
-    }
+  for (const L2Row& row : *rows) {
+    resident.push_back(share_between(row, 0, search.threshold_cycles) * static_cast<double>(row.bytes));
+    samples += total(row.timed);
   }
   return counted_capacity(resident, samples);
 }
@@ -265,7 +259,8 @@ Expected<void> measure_partitions(Session& session, L2& l2, const Search& search
   const std::uint64_t api = session.info().l2_bytes;
   const double overhead = search.hit.overhead_cycles;
   const auto near_bytes = static_cast<std::uint64_t>(*onset.value);
-  auto rows = l2_curve(session, spaced(near_bytes * 5 / 4, api * 7 / 4, 25), line_bytes, found.warm_laps);
+  auto rows =
+      l2_curve_gently(session, spaced(near_bytes * 5 / 4, api * 7 / 4, 25), line_bytes, found.warm_laps, near_bytes);
   if (!rows) return tl::unexpected<Error>(rows.error());
   attributes["partition_size"] = near_capacity(*rows, search.threshold_cycles, onset);
   // Far hits are what all footprints within the whole capacity have in common beyond near hits.

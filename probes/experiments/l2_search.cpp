@@ -14,8 +14,8 @@ constexpr std::uint64_t unit_bytes = 4096;
 }  // namespace
 
 Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
-                                      std::uint64_t stride_bytes, std::uint32_t warm_laps,
-                                      std::uint64_t sampled_loads) {
+                                      std::uint64_t stride_bytes, std::uint32_t warm_laps, std::uint64_t sampled_loads,
+                                      std::uint64_t sample_number) {
   program::Batch batch;
   // What earlier rows left behind lies there in an order of its own, and a cache that throws out what came first would
   // throw out some of this row's lines for it. Walking past the capacity in other memory first makes a clean start;
@@ -30,7 +30,7 @@ Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::u
     program::Walk warm = make_walk(l2_path, bytes, stride_bytes, warm_laps);
     program::Walk sample = recorded(warm, program::Record::histogram, 1);
     sample.order = program::Order::shuffled;
-    sample.order_seed = session.options().seed;
+    sample.order_seed = session.options().seed + sample_number;
     sample.loads_per_lap = std::min(sampled_loads, program::positions(sample));
     warm.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
     if (flush != 0) {
@@ -48,6 +48,23 @@ Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::u
   std::vector<L2Row> rows;
   for (std::size_t i = 0; i < batch.size(); ++i)
     rows.push_back({footprints_bytes[i], (*traces)[i].phases.back().histogram});
+  return rows;
+}
+
+Expected<std::vector<L2Row>> l2_curve_gently(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
+                                             std::uint64_t stride_bytes, std::uint32_t warm_laps,
+                                             std::uint64_t capacity_bytes) {
+  const std::uint64_t loads = std::clamp<std::uint64_t>(capacity_bytes / stride_bytes / 32, 64, most_sampled_loads);
+  std::vector<L2Row> rows;
+  for (std::uint64_t round = 0; round * loads < most_sampled_loads; ++round) {
+    auto more = l2_curve(session, footprints_bytes, stride_bytes, warm_laps, loads, round);
+    if (!more || round == 0) {
+      if (!more) return more;
+      rows = std::move(*more);
+      continue;
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].timed = merged(rows[i].timed, (*more)[i].timed);
+  }
   return rows;
 }
 

@@ -20,10 +20,17 @@ inline constexpr std::uint64_t small_l2_bytes = 8 << 20;  ///< what a walk goes 
 inline constexpr std::uint64_t most_sampled_loads = 2048;
 inline constexpr std::uint32_t few_laps = 2;  ///< fill a cache that replaces the oldest line first
 
-/// One row a footprint, in order, each after `warm_laps` laps by all lanes; at most `sampled_loads` of it are timed.
+/// One row a footprint, in order, each after `warm_laps` laps by all lanes; at most `sampled_loads` of it are timed,
+/// others for each `sample`.
 Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
                                       std::uint64_t stride_bytes, std::uint32_t warm_laps = few_laps,
-                                      std::uint64_t sampled_loads = most_sampled_loads);
+                                      std::uint64_t sampled_loads = most_sampled_loads, std::uint64_t sample = 0);
+
+/// The same for counting what stays in a cache of about `capacity_bytes`: each timed miss brings a line in, so as many
+/// rounds of few loads, of another sample each, as it takes.
+Expected<std::vector<L2Row>> l2_curve_gently(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
+                                             std::uint64_t stride_bytes, std::uint32_t warm_laps,
+                                             std::uint64_t capacity_bytes);
 
 /// Powers of two between which a level overflows, and the warm laps that it took to tell.
 struct L2Bracket {

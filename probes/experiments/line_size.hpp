@@ -20,16 +20,21 @@ struct ShiftedMisses {
   std::uint64_t samples = 0;
 };
 
+/// The share of misses from which on a pattern thrashes; one that fits has almost none, the other far more.
+inline constexpr double least_thrashing = 0.12;
+
 /// One entry a stride, in order: of neighbours with one stride, the fewest misses. Where regions share lines, they
 /// overflow wherever they lie; where they don't, only an unlucky place makes their sets collide.
 std::vector<ShiftedMisses> fewest_misses(std::span<const ShiftedMisses> misses);
 
 /// The stride that decides, if chance may have decided: of the first one that fits anywhere, where it thrashes
 /// elsewhere and a place has fewer than 256 loads. Nothing where there is no doubt.
-std::optional<std::uint64_t> doubtful_stride(std::span<const ShiftedMisses> misses);
+std::optional<std::uint64_t> doubtful_stride(std::span<const ShiftedMisses> misses,
+                                             double thrashes_from = least_thrashing);
 
 /// The last stride that thrashes before the pattern fits. `sector_bytes` is the smallest line there can be.
-Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t sector_bytes);
+Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t sector_bytes,
+                      double thrashes_from = least_thrashing);
 
 /// Phases of the pattern: `laps` warm laps over both regions; the caller appends what it records over the first one.
 /// `lanes` threads walk together. The second region begins `gap_bytes` (whole strides) behind the first.

@@ -114,6 +114,8 @@ class Generator {
     c["index"] = one_of<const char*>({"modulo", "modulo", "xor", "hash"});
     // A hash of address bits is a number of bits.
     if (!c.contains("sets") || !std::has_single_bit(c["sets"].get<std::uint32_t>())) c["index"] = "modulo";
+    // Neighbours in one set are known of a cache indexed by plain address bits (Fermi's texture cache).
+    if (c["index"] == "hash") c.erase("consecutive_lines");
     c["replacement"] = replacement();
     // Trees of bits are built for few ways, a power of two of them.
     const std::uint32_t tree_ways = c.contains("ways") ? c["ways"].get<std::uint32_t>() : 0;
@@ -160,7 +162,10 @@ class Generator {
     const bool orderly = l2["replacement"] != "random" && l2["replacement"] != "not_most_recent";
     if (!orderly) l2["replacement"] = "fifo";
     // Any number of slices, between which addresses are hashed.
-    if (!std::has_single_bit(l2["sets"].get<std::uint32_t>()) && chance(0.4)) l2["index"] = "hash";
+    if (!std::has_single_bit(l2["sets"].get<std::uint32_t>()) && chance(0.4)) {
+      l2["index"] = "hash";
+      l2.erase("consecutive_lines");
+    }
     has_l2_ = true;
     l2_side_bytes_ = l2["size"].get<std::uint64_t>();
     if (chance(0.25)) {

@@ -51,6 +51,29 @@ TEST(LineSize, TrustsAFitThatJitterBlursLess) {
   EXPECT_DOUBLE_EQ(*line_size_of(misses, 32).confidence, 0.9);
 }
 
+TEST(DoubtfulStride, IsTheDecidingOneWhereFewLoadsDisagree) {
+  // Ten loads, one or none of which misses by chance in one place, and three in the other.
+  const std::vector<ShiftedMisses> misses{{64, 1.0, 20}, {64, 1.0, 20}, {128, 0.3, 10}, {128, 0.1, 10}};
+  EXPECT_EQ(doubtful_stride(misses), 128U);
+}
+
+TEST(DoubtfulStride, IsNoneWherePlacesAgree) {
+  const std::vector<ShiftedMisses> agree{{64, 1.0, 20}, {64, 0.9, 20}, {128, 0.0, 10}, {128, 0.1, 10}};
+  EXPECT_FALSE(doubtful_stride(agree).has_value());
+  EXPECT_FALSE(doubtful_stride({}).has_value());
+}
+
+TEST(DoubtfulStride, IsNoneWhereManyLoadsDecide) {
+  const std::vector<ShiftedMisses> many{{128, 0.3, 256}, {128, 0.1, 256}};
+  EXPECT_FALSE(doubtful_stride(many).has_value());
+}
+
+TEST(LineSize, TakesWhatThrashesLessThanHalfOfDensePatternsForOneThatFits) {
+  const std::vector<ShiftedMisses> misses{{64, 0.2, 100}, {128, 0.0, 50}};
+  EXPECT_EQ(line_size_of(misses, 32).value, 64);
+  EXPECT_EQ(line_size_of(misses, 32, 0.5).value, 32);
+}
+
 TEST(FewestMisses, OfNothingAreNone) {
   EXPECT_TRUE(fewest_misses({}).empty());
 }
