@@ -1,4 +1,4 @@
-// Hardware counters of kernel launches: metrics in, values per launch out.
+// Hardware counters of kernel launches: metrics in, values per stretch of launches out.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ using Metrics = std::vector<std::string>;
 /// One value a metric, in the order of the Metrics that were asked for.
 using Values = std::vector<double>;
 
-/// Counts what the kernels of this process do, on one GPU. Belongs to the thread whose current context it counts.
+/// Counts what one GPU does in stretches of this process's time. Belongs to the thread whose current context it counts.
 class Counter {
  public:
   Counter() = default;
@@ -30,12 +30,17 @@ class Counter {
   /// `unavailable` where the chip lacks a metric.
   virtual Expected<std::size_t> passes(const Metrics& metrics) = 0;
 
-  /// Counts every kernel launched until stop(), at most `launches` of them. Nothing is ever run twice: metrics that
-  /// take more than one pass are `bad_input`, since a repeated kernel finds other caches than it left.
-  /// `unavailable` without the right to count, with the remedy.
-  virtual Expected<void> start(const Metrics& metrics, std::size_t launches) = 0;
+  /// Gets ready to count `stretches` stretches at most. Nothing is ever run twice: metrics that take more than one pass
+  /// are `bad_input`, since a repeated kernel finds other caches than it left. `unavailable` without the right to
+  /// count, with the remedy.
+  virtual Expected<void> start(const Metrics& metrics, std::size_t stretches) = 0;
 
-  /// Ends the counting: the values of each launch, in order. `device` where launches were lost.
+  /// What the GPU does in between is counted together, be it one kernel or several side by side. Counted kernel by
+  /// kernel, those that wait for each other would never end, and CUPTI would save and restore the memory around each.
+  virtual Expected<void> begin_stretch() = 0;
+  virtual Expected<void> end_stretch() = 0;
+
+  /// Ends the counting: the values of each stretch, in order. `device` where some were lost.
   virtual Expected<std::vector<Values>> stop() = 0;
 };
 

@@ -115,7 +115,7 @@ Expected<std::size_t> RangeProfiler::passes(const Metrics& metrics) {
   return (*planned)->passes();
 }
 
-Expected<void> RangeProfiler::prepare_image(const Schedule& schedule, std::size_t launches) {
+Expected<void> RangeProfiler::prepare_image(const Schedule& schedule, std::size_t stretches) {
   const std::string what = "can't prepare for counting";
   std::vector<const char*> names = schedule.names();
   auto size =
@@ -123,8 +123,8 @@ Expected<void> RangeProfiler::prepare_image(const Schedule& schedule, std::size_
   size.pRangeProfilerObject = profiler_;
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
-  size.maxNumOfRanges = launches;
-  size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(launches);
+  size.maxNumOfRanges = stretches;
+  size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(stretches);
   if (auto ok = cupti_.check(cupti_.cuptiRangeProfilerGetCounterDataSize(&size), what); !ok) return ok;
   image_.assign(size.counterDataSize, 0);
   auto clear = sized<CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
@@ -135,7 +135,21 @@ Expected<void> RangeProfiler::prepare_image(const Schedule& schedule, std::size_
   return cupti_.check(cupti_.cuptiRangeProfilerCounterDataImageInitialize(&clear), what);
 }
 
-Expected<void> RangeProfiler::start(const Metrics& metrics, std::size_t launches) {
+Expected<void> RangeProfiler::begin_stretch() {
+  auto push = sized<CUpti_RangeProfiler_PushRange_Params>(CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
+  push.pRangeProfilerObject = profiler_;
+  // Ranges of one name would be one range.
+  push.pRangeName = stretch_names_.emplace_back(fmt::format("{}", stretch_names_.size())).c_str();
+  return cupti_.check(cupti_.cuptiRangeProfilerPushRange(&push), "counting a stretch doesn't begin");
+}
+
+Expected<void> RangeProfiler::end_stretch() {
+  auto pop = sized<CUpti_RangeProfiler_PopRange_Params>(CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
+  pop.pRangeProfilerObject = profiler_;
+  return cupti_.check(cupti_.cuptiRangeProfilerPopRange(&pop), "counting a stretch doesn't end");
+}
+
+Expected<void> RangeProfiler::start(const Metrics& metrics, std::size_t stretches) {
   if (counting_ != nullptr) return fail(Error::Kind::bad_input, "counting has begun already; stop it first");
   auto planned = schedule(metrics);
   if (!planned) return tl::unexpected<Error>(planned.error());
@@ -143,7 +157,7 @@ Expected<void> RangeProfiler::start(const Metrics& metrics, std::size_t launches
     return fail(Error::Kind::bad_input, fmt::format("{} and {} more take {} passes on a {}; ask for fewer at once",
                                                     metrics.front(), metrics.size() - 1, (*planned)->passes(), chip_));
   if (auto ok = enable_for(**planned); !ok) return ok;
-  if (auto ok = prepare_image(**planned, launches); !ok) return ok;
+  if (auto ok = prepare_image(**planned, stretches); !ok) return ok;
   const std::vector<std::uint8_t>& config = (*planned)->config();
   auto set = sized<CUpti_RangeProfiler_SetConfig_Params>(CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
   set.pRangeProfilerObject = profiler_;
@@ -151,9 +165,9 @@ Expected<void> RangeProfiler::start(const Metrics& metrics, std::size_t launches
   set.pConfig = config.data();
   set.counterDataImageSize = image_.size();
   set.pCounterDataImage = image_.data();
-  set.range = CUPTI_AutoRange;
-  set.replayMode = CUPTI_KernelReplay;  // of a single pass: nothing is replayed
-  set.maxRangesPerPass = launches;
+  set.range = CUPTI_UserRange;
+  set.replayMode = CUPTI_UserReplay;  // of a single pass: nothing is replayed
+  set.maxRangesPerPass = stretches;
   set.numNestingLevels = 1;
   set.minNestingLevel = 1;
   if (auto ok = cupti_.check(cupti_.cuptiRangeProfilerSetConfig(&set), "can't prepare for counting"); !ok) return ok;
@@ -161,6 +175,7 @@ Expected<void> RangeProfiler::start(const Metrics& metrics, std::size_t launches
   begin.pRangeProfilerObject = profiler_;
   if (auto ok = cupti_.check(cupti_.cuptiRangeProfilerStart(&begin), "counting doesn't start"); !ok) return ok;
   counting_ = *planned;
+  stretch_names_.clear();
   return {};
 }
 
@@ -179,9 +194,8 @@ Expected<std::vector<Values>> RangeProfiler::stop() {
   if (auto ok = cupti_.check(cupti_.cuptiRangeProfilerDecodeData(&decode), "can't read counters"); !ok)
     return tl::unexpected<Error>(ok.error());
   if (decode.numOfRangeDropped != 0)
-    return fail(
-        Error::Kind::device,
-        fmt::format("{} launches were not counted: more ran than were announced; try again", decode.numOfRangeDropped));
+    return fail(Error::Kind::device, fmt::format("{} stretches were not counted: more than were announced; try again",
+                                                 decode.numOfRangeDropped));
   auto info =
       sized<CUpti_RangeProfiler_GetCounterDataInfo_Params>(CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
   info.pCounterDataImage = image_.data();
@@ -193,7 +207,8 @@ Expected<std::vector<Values>> RangeProfiler::stop() {
     auto values = schedule.evaluate(image_, range);
     if (!values) return tl::unexpected<Error>(values.error());
     if (std::any_of(values->begin(), values->end(), [](double v) { return !std::isfinite(v); }))
-      return fail(Error::Kind::device, fmt::format("the counters of launch {} can't be decoded; try again", range + 1));
+      return fail(Error::Kind::device,
+                  fmt::format("the counters of stretch {} can't be decoded; try again", range + 1));
     all.push_back(std::move(*values));
   }
   return all;

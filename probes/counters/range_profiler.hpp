@@ -1,8 +1,10 @@
-// The device side of CUPTI's Range Profiler: one range a kernel, one pass, no replay.
+// The device side of CUPTI's Range Profiler: one range a stretch, one pass, no replay.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "counters/host.hpp"
 
@@ -16,7 +18,9 @@ class RangeProfiler final : public Counter {
 
   const std::string& chip() const override { return chip_; }
   Expected<std::size_t> passes(const Metrics& metrics) override;
-  Expected<void> start(const Metrics& metrics, std::size_t launches) override;
+  Expected<void> start(const Metrics& metrics, std::size_t stretches) override;
+  Expected<void> begin_stretch() override;
+  Expected<void> end_stretch() override;
   Expected<std::vector<Values>> stop() override;
 
  private:
@@ -28,7 +32,7 @@ class RangeProfiler final : public Counter {
   void disable();
   Expected<void> enable_for(const Schedule& schedule);
   Expected<Schedule*> schedule(const Metrics& metrics);
-  Expected<void> prepare_image(const Schedule& schedule, std::size_t launches);
+  Expected<void> prepare_image(const Schedule& schedule, std::size_t stretches);
 
   Cupti cupti_;
   CUcontext context_;
@@ -39,6 +43,7 @@ class RangeProfiler final : public Counter {
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
   const Schedule* enabled_for_ = nullptr;  // the metrics that profiler_ was set up for
   Schedule* counting_ = nullptr;           // while between start and stop
+  std::deque<std::string> stretch_names_;  // where they are until stop(), since CUPTI may keep pointers to them
   std::vector<std::uint8_t> image_;
 };
 

@@ -69,7 +69,7 @@ class Discovery {
 
   template <class Measure>
   Expected<void> step(Provenance& provenance, std::string_view id, const Measure& measure) {
-    session_.report(static_cast<double>(done_++) / static_cast<double>(ids.size() + 5), id);
+    session_.report(static_cast<double>(done_++) / static_cast<double>(ids.size() + 6), id);
     const auto begin = Clock::now();
     Expected<void> ok = measure();
     provenance.breakdown_s.emplace_back(id, seconds_since(begin));
@@ -92,10 +92,11 @@ class Discovery {
       if (auto ok = step(provenance, id, [&, m = measure] { return (this->*m)(); }); !ok) return ok;
     }
     if (auto ok = step(provenance, "sharing", [&] { return sharing(); }); !ok) return ok;
+    if (auto ok = step(provenance, "constant_modules", [&] { return constant_modules(); }); !ok) return ok;
     if (!options_.extras) return {};
+    if (auto ok = step(provenance, "code_sharing", [&] { return code_sharing(); }); !ok) return ok;
     if (auto ok = step(provenance, "instances", [&] { return instances(); }); !ok) return ok;
     if (auto ok = step(provenance, "carve_outs", [&] { return carve_outs(); }); !ok) return ok;
-    if (auto ok = step(provenance, "constant_modules", [&] { return constant_modules(); }); !ok) return ok;
     return step(provenance, "places", [&] {
       return find_places(session_, constant_l1_ ? &*constant_l1_ : nullptr, constant_l1_5_ ? &*constant_l1_5_ : nullptr,
                          l2_ ? &*l2_ : nullptr, places_, provenance);
@@ -177,7 +178,11 @@ class Discovery {
 
   Expected<void> constant_modules() {
     if (!constant_l1_5_) return {};
-    if (auto ok = find_constant_size(session_, *constant_l1_5_); !ok) return ok;
+    return find_constant_size(session_, *constant_l1_5_);
+  }
+
+  Expected<void> code_sharing() {
+    if (!constant_l1_5_) return {};
     return find_code_sharing(session_, *constant_l1_5_, sharing_checks_);
   }
 

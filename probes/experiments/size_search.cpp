@@ -38,6 +38,42 @@ std::vector<Part> parts_of(const SearchSpec& spec, std::uint64_t bytes) {
   return parts;
 }
 
+// All that a program recorded.
+Histogram recorded_histogram(const program::ProgramTrace& trace) {
+  Histogram all;
+  for (const auto& phase : trace.phases) all = merged(all, phase.histogram);
+  return all;
+}
+
+bool overflows(const SearchSpec& spec, const program::ProgramTrace& trace) {
+  const Histogram histogram = recorded_histogram(trace);
+  const std::uint64_t misses = count_from(histogram, spec.threshold_cycles);
+  return misses > 2 && misses * 50 > total(histogram);
+}
+
+// Of a row that classified() made.
+double misses_in_a_lap(const change_point::Row& row, std::uint64_t stride_bytes) {
+  const auto misses = std::count(row.values.begin(), row.values.end(), classified_miss_cycles);
+  return static_cast<double>(misses) / static_cast<double>(row.values.size()) * row.control /
+         static_cast<double>(stride_bytes);
+}
+
+// A footprint that is k lines too large misses at least k times in each lap. So a few misses at the size found may be
+// somebody else's, or say that it is so many lines too large.
+Finding with_unexplained_misses(Finding finding, const Trace& trace, std::uint64_t stride_bytes) {
+  for (const change_point::Row& row : trace.rows)
+    if (row.control == finding.value)
+      finding.low =
+          std::min(finding.low, finding.value - misses_in_a_lap(row, stride_bytes) * static_cast<double>(stride_bytes));
+  return finding;
+}
+
+std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) {
+  return std::max(unit, value / unit * unit);
+}
+
+}  // namespace
+
 program::Program footprint_program(const Session& session, const SearchSpec& spec, std::uint64_t bytes) {
   program::Program p = make_program(fmt::format("{} {} B", spec.path.id, bytes), session.info(), spec.path.slot);
   p.isolation = spec.isolation;
@@ -75,42 +111,6 @@ program::Program footprint_program(const Session& session, const SearchSpec& spe
   }
   return p;
 }
-
-// All that a program recorded.
-Histogram recorded_histogram(const program::ProgramTrace& trace) {
-  Histogram all;
-  for (const auto& phase : trace.phases) all = merged(all, phase.histogram);
-  return all;
-}
-
-bool overflows(const SearchSpec& spec, const program::ProgramTrace& trace) {
-  const Histogram histogram = recorded_histogram(trace);
-  const std::uint64_t misses = count_from(histogram, spec.threshold_cycles);
-  return misses > 2 && misses * 50 > total(histogram);
-}
-
-// Of a row that classified() made.
-double misses_in_a_lap(const change_point::Row& row, std::uint64_t stride_bytes) {
-  const auto misses = std::count(row.values.begin(), row.values.end(), classified_miss_cycles);
-  return static_cast<double>(misses) / static_cast<double>(row.values.size()) * row.control /
-         static_cast<double>(stride_bytes);
-}
-
-// A footprint that is k lines too large misses at least k times in each lap. So a few misses at the size found may be
-// somebody else's, or say that it is so many lines too large.
-Finding with_unexplained_misses(Finding finding, const Trace& trace, std::uint64_t stride_bytes) {
-  for (const change_point::Row& row : trace.rows)
-    if (row.control == finding.value)
-      finding.low =
-          std::min(finding.low, finding.value - misses_in_a_lap(row, stride_bytes) * static_cast<double>(stride_bytes));
-  return finding;
-}
-
-std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) {
-  return std::max(unit, value / unit * unit);
-}
-
-}  // namespace
 
 Expected<Bracket> search_by_doubling(Session& session, const SearchSpec& spec) {
   Bracket bracket;

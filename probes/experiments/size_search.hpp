@@ -37,6 +37,9 @@ Expected<Bracket> search_by_doubling(Session& session, const SearchSpec& spec);
 Expected<change_point::Trace> sweep(Session& session, const SearchSpec& spec, std::uint64_t low_bytes,
                                     std::uint64_t high_bytes, std::uint64_t step_bytes, std::size_t replicates = 1);
 
+/// Walks of one footprint: warm laps, then recorded ones.
+program::Program footprint_program(const Session& session, const SearchSpec& spec, std::uint64_t bytes);
+
 /// Recorded loads of one footprint that missed.
 Expected<std::uint64_t> count_misses(Session& session, const SearchSpec& spec, std::uint64_t bytes);
 

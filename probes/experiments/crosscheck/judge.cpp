@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,12 +20,20 @@ struct Base {
   double loads = 0;
   double misses = 0;
 };
-using BaseKey = std::pair<Shape, std::uint32_t>;
+using BaseKey = std::tuple<Shape, std::uint32_t, std::uint32_t, std::size_t>;  // and carve-out, modules, phases
+
+BaseKey key_of(const PlannedCheck& planned) {
+  std::size_t phases = 0;
+  if (planned.modules > 1) phases = planned.launch.front().phases.size();
+  return {planned.shape, planned.carve_out_percent, planned.modules, phases};
+}
 
 struct Timed {
   std::uint64_t asked = 0;
   std::uint64_t misses = 0;  // of recorded phases
-  std::uint64_t lines = 0;   // visited first by this launch, as often as it may have emptied the cache in between
+  std::uint64_t warm_loads = 0;
+  std::uint64_t warm_misses = 0;
+  std::uint64_t lines = 0;  // visited first by this launch, as often as it may have emptied the cache in between
 };
 
 Timed timed(const PlannedCheck& planned, const CountedRun& run, double threshold_cycles) {
@@ -35,8 +44,11 @@ Timed timed(const PlannedCheck& planned, const CountedRun& run, double threshold
       if (walk == nullptr) continue;
       t.asked += program::lap_loads(*walk) * walk->laps;
       t.lines += program::lap_loads(*walk);
-      if (walk->record == program::Record::histogram)
-        t.misses += count_from(run.traces[p].phases[i].histogram, threshold_cycles);
+      if (i < planned.warm_phases) t.warm_loads += program::lap_loads(*walk) * walk->laps;
+      if (walk->record != program::Record::histogram) continue;
+      const std::uint64_t misses = count_from(run.traces[p].phases[i].histogram, threshold_cycles);
+      t.misses += misses;
+      if (i < planned.warm_phases) t.warm_misses += misses;
     }
   return t;
 }
@@ -48,7 +60,7 @@ std::map<BaseKey, Base> bases_of(const Subject& subject, const std::vector<Count
     const PlannedCheck& planned = subject.plan[i];
     if (!planned.empty) continue;
     const Timed t = timed(planned, runs[i], subject.threshold_cycles);
-    auto& [loads, misses] = counts[{planned.shape, planned.carve_out_percent}];
+    auto& [loads, misses] = counts[key_of(planned)];
     loads.push_back(runs[i].values[0] - static_cast<double>(t.asked));
     misses.push_back(runs[i].values[1] - static_cast<double>(t.misses) * subject.units_a_miss);
   }
@@ -57,7 +69,7 @@ std::map<BaseKey, Base> bases_of(const Subject& subject, const std::vector<Count
     auto& [loads, misses] = lists;
     bases[key] = {median(loads), median(misses)};
     const auto [least, most] = std::minmax_element(misses.begin(), misses.end());
-    if (subject.tolerance == 0 && key.first == Shape::recorded && *least != *most)
+    if (subject.tolerance == 0 && std::get<Shape>(key) == Shape::recorded && *least != *most)
       report.notes.push_back(fmt::format("{}: launches that load nothing count {:.0f} to {:.0f} {}", subject.memory,
                                          *least, *most, subject.metrics.misses));
   }
@@ -111,7 +123,7 @@ void judge(const Subject& subject, const std::vector<CountedRun>& runs, const ch
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const PlannedCheck& planned = subject.plan[i];
     if (planned.empty) continue;
-    const Base base = bases[{planned.shape, planned.carve_out_percent}];
+    const Base base = bases[key_of(planned)];
     const Timed t = timed(planned, runs[i], subject.threshold_cycles);
     CrossCheck entry;
     entry.memory = subject.memory;
@@ -127,8 +139,13 @@ void judge(const Subject& subject, const std::vector<CountedRun>& runs, const ch
       report.entries.push_back(entry);
       if (planned.carve_out_percent == 0 && subject.memory != "device_memory") {
         // The first lap of a cache that starts empty misses at any footprint, and says nothing about its size.
-        const double cold = planned.shape == Shape::recorded ? static_cast<double>(t.lines) : 0;
-        const double loads = static_cast<double>(t.asked) - cold;
+        const bool is_cold = planned.shape == Shape::recorded;
+        double cold = is_cold ? static_cast<double>(t.lines) : 0;
+        double loads = static_cast<double>(t.asked) - cold;
+        if (planned.warm_phases != 0) {
+          cold = static_cast<double>(t.warm_misses);
+          loads = static_cast<double>(t.asked - t.warm_loads);
+        }
         const double unit = subject.units_a_miss;
         timing_curve.rows.push_back(row_of(planned.footprint_bytes, loads, entry.by_timing / unit - cold));
         counter_curve.rows.push_back(row_of(planned.footprint_bytes, loads, entry.by_counter / unit - cold));
@@ -140,6 +157,9 @@ void judge(const Subject& subject, const std::vector<CountedRun>& runs, const ch
     entry.verdict = verdict_of(entry.by_timing, entry.by_counter, 0);
     report.entries.push_back(std::move(entry));
   }
+  for (change_point::Trace* curve : {&timing_curve, &counter_curve})
+    std::sort(curve->rows.begin(), curve->rows.end(),
+              [](const auto& a, const auto& b) { return a.control < b.control; });
   judge_size(subject, timing_curve, counter_curve, options, report);
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "experiments/device_memory.hpp"
 #include "experiments/l2_search.hpp"
+#include "experiments/size_search.hpp"
 
 namespace gputopo::experiments {
 namespace {
@@ -52,7 +54,7 @@ void add_empties(std::vector<PlannedCheck>& plan, std::size_t like, std::size_t 
   PlannedCheck empty = plan[like];
   empty.empty = true;
   empty.footprint_bytes = 4;
-  empty.before.clear();
+  if (empty.shape == Shape::sampled) empty.before.clear();  // only what is asked for depends on it
   for (Program& p : empty.launch) p = emptied(std::move(p));
   plan.insert(plan.begin(), count, empty);
 }
@@ -81,8 +83,14 @@ std::vector<PlannedCheck> plan_sm_cache(Session& session, const CachePath& path,
   std::vector<PlannedCheck> plan;
   const auto add = [&](std::uint64_t bytes, Shape shape, std::uint32_t carve_out) {
     const std::uint64_t whole = std::clamp(bytes / stride_bytes * stride_bytes, stride_bytes, limit);
-    plan.push_back(
-        {shape, whole, carve_out, {}, {cache_program(session, path, whole, stride_bytes, shape, carve_out)}, false});
+    plan.push_back({shape,
+                    whole,
+                    carve_out,
+                    {},
+                    {cache_program(session, path, whole, stride_bytes, shape, carve_out)},
+                    1,
+                    0,
+                    false});
   };
   for (const std::uint64_t bytes : check_footprints(capacity_bytes, stride_bytes, limit))
     add(bytes, Shape::recorded, 0);
@@ -103,27 +111,98 @@ std::vector<PlannedCheck> plan_sm_cache(Session& session, const CachePath& path,
   return plan;
 }
 
-std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t stride_bytes) {
-  constexpr CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
+namespace {
+
+constexpr CachePath l1_5_path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
+
+PlannedCheck code_check(const Session& session, std::uint64_t bytes, std::uint64_t stride_bytes) {
+  Program p = make_program(fmt::format("{} cross-check {} B", l1_5_path.id, bytes), session.info(), l1_5_path.slot);
+  p.isolation = Scope::gpu;
+  const Walk walk = recorded(make_walk(l1_5_path, bytes, stride_bytes, 1), Record::histogram, recorded_laps);
+  p.phases = {walk};
+  if (session.info().has_execute) {
+    program::Execute code;
+    code.code_bytes = session.info().execute_limit_bytes;
+    code.laps = 2;
+    p.phases.emplace_back(code);
+    p.phases.emplace_back(walk);
+  }
+  return {Shape::recorded, bytes, 0, {}, {std::move(p)}, 1, 0, false};
+}
+
+// Code in place of everything else: kernels find their parameters gone, whatever ran before them.
+Program code_program(const Session& session) {
+  Program p = make_program("constant_l1_5 cross-check, code", session.info(), l1_5_path.slot);
+  p.isolation = Scope::gpu;
+  program::Execute code;
+  code.code_bytes = session.info().execute_limit_bytes;
+  code.laps = 1;
+  p.phases = {code};
+  return p;
+}
+
+// As the search for the size walks them, all laps recorded.
+PlannedCheck banks_check(const Session& session, std::uint64_t bytes, std::uint64_t line_bytes,
+                         std::uint64_t front_line_bytes) {
+  // A module's code is fetched between its neighbours' constants, and pushes some out that the second lap misses.
+  constexpr std::uint32_t unsteady_laps = 2;
+  constexpr std::uint32_t steady_laps = 2;
+  SearchSpec spec;
+  spec.path = l1_5_path;
+  spec.stride_bytes = line_bytes;
+  spec.isolation = Scope::gpu;
+  spec.front_line_bytes = front_line_bytes;
+  spec.bank_bytes = session.info().constant_bytes_per_module;
+  spec.warm_laps = 0;
+  spec.timed_laps = unsteady_laps + steady_laps;
+  PlannedCheck check;
+  check.footprint_bytes = bytes;
+  check.launch = {footprint_program(session, spec, bytes)};
+  check.modules = static_cast<std::uint32_t>((bytes + spec.bank_bytes - 1) / spec.bank_bytes);
+  std::uint64_t unsteady_loads = bytes / line_bytes * unsteady_laps;
+  for (const auto& phase : check.launch.front().phases) {
+    if (unsteady_loads == 0) break;
+    unsteady_loads -= program::lap_loads(std::get<Walk>(phase));
+    ++check.warm_phases;
+  }
+  if (session.info().has_execute) check.before = {code_program(session)};
+  return check;
+}
+
+}  // namespace
+
+std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t capacity_bytes, std::uint64_t line_bytes,
+                                             std::uint64_t front_line_bytes) {
   const std::uint64_t bank = session.info().constant_bytes_per_module;
   std::vector<PlannedCheck> plan;
-  constexpr std::uint64_t count = 12;
-  for (std::uint64_t i = 1; i <= count; ++i) {
-    const std::uint64_t bytes = std::max(stride_bytes, bank * i / count / stride_bytes * stride_bytes);
-    Program p = make_program(fmt::format("{} cross-check {} B", path.id, bytes), session.info(), path.slot);
-    p.isolation = Scope::gpu;
-    const Walk walk = recorded(make_walk(path, bytes, stride_bytes, 1), Record::histogram, recorded_laps);
-    p.phases = {walk};
-    if (session.info().has_execute) {
-      program::Execute code;
-      code.code_bytes = session.info().execute_limit_bytes;
-      code.laps = 2;
-      p.phases.emplace_back(code);
-      p.phases.emplace_back(walk);
+  if (session.info().constant_modules > 1 && capacity_bytes > bank) {
+    const std::uint64_t limit = bank * session.info().constant_modules;
+    // By modules and phases: what kernels count by themselves, and the system while it clears room for results,
+    // differs.
+    std::map<std::pair<std::uint32_t, std::size_t>, std::size_t> first_of;
+    // What the kernels' own constants push out misses from somewhere below the capacity on: rows there show it.
+    std::vector<std::uint64_t> footprints = check_footprints(capacity_bytes, line_bytes, limit);
+    for (const std::uint64_t part : {16, 32, 64, 128})
+      footprints.push_back((capacity_bytes - capacity_bytes / part) / line_bytes * line_bytes);
+    std::sort(footprints.begin(), footprints.end());
+    footprints.erase(std::unique(footprints.begin(), footprints.end()), footprints.end());
+    for (const std::uint64_t bytes : footprints) {
+      if (bytes <= bank) continue;
+      plan.push_back(banks_check(session, bytes, line_bytes, front_line_bytes));
+      first_of.emplace(std::pair(plan.back().modules, plan.back().launch.front().phases.size()), plan.size() - 1);
     }
-    plan.push_back({Shape::recorded, bytes, 0, {}, {std::move(p)}, false});
+    std::size_t moved = 0;
+    for (const auto& [kind, index] : first_of) {
+      add_empties(plan, index + moved, 2);
+      moved += 2;
+    }
   }
-  add_empties(plan, 0, 4);
+  const std::uint64_t count = plan.empty() ? 12 : 4;
+  const std::size_t others = plan.size();
+  for (std::uint64_t i = 1; i <= count; ++i)
+    plan.push_back(code_check(
+        session, std::max(front_line_bytes, bank * i / count / front_line_bytes * front_line_bytes), front_line_bytes));
+  add_empties(plan, others, 4);
   return plan;
 }
 
@@ -146,7 +225,7 @@ std::vector<PlannedCheck> plan_l2(Session& session, std::uint64_t capacity_bytes
     walk.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
     warm.phases = {walk};
     sample.phases = {timed};
-    plan.push_back({Shape::sampled, bytes, 0, {warm}, {std::move(sample)}, false});
+    plan.push_back({Shape::sampled, bytes, 0, {warm}, {std::move(sample)}, 1, 0, false});
   }
   add_empties(plan, 0, 3);
   return plan;
@@ -180,7 +259,7 @@ std::vector<PlannedCheck> plan_device_memory(Session& session, std::uint64_t l2_
       p.phases = {cold};
       launch.push_back(p);
     }
-    plan.push_back({Shape::sampled, part * readers, 0, {before}, std::move(launch), false});
+    plan.push_back({Shape::sampled, part * readers, 0, {before}, std::move(launch), 1, 0, false});
   }
   add_empties(plan, 0, 3);
   return plan;

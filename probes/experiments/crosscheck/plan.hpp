@@ -19,9 +19,11 @@ struct PlannedCheck {
   Shape shape = Shape::recorded;
   std::uint64_t footprint_bytes = 0;
   std::uint32_t carve_out_percent = 0;
-  program::Batch before;  ///< what runs first and isn't counted
-  program::Batch launch;  ///< what is checked: programs that go into one launch
-  bool empty = false;     ///< a single load: what it counts beyond that load belongs to the launch itself
+  program::Batch before;        ///< what runs first and isn't counted
+  program::Batch launch;        ///< what is checked: programs that go into one launch
+  std::uint32_t modules = 1;    ///< kernels that run side by side
+  std::size_t warm_phases = 0;  ///< recorded ones that bring the cache into its steady state: no say in its size
+  bool empty = false;           ///< a single load: what it counts beyond that load belongs to the launch itself
 };
 
 /// Footprints for a cache of `capacity_bytes`, ascending: well below, line by line around, and well above it; whole
@@ -33,8 +35,11 @@ std::vector<std::uint64_t> check_footprints(std::uint64_t capacity_bytes, std::u
 std::vector<PlannedCheck> plan_sm_cache(Session& session, const CachePath& path, std::uint64_t capacity_bytes,
                                         std::uint64_t stride_bytes, bool carve_outs);
 
-/// Constants, before and after a stretch of code long enough to push them out of a cache they share with code.
-std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t stride_bytes);
+/// Constants, before and after a stretch of code long enough to push them out of a cache they share with code; and
+/// those of several modules, where one module's don't fill a cache of `capacity_bytes`. `front_line_bytes` is a line of
+/// the cache in front.
+std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t capacity_bytes, std::uint64_t line_bytes,
+                                             std::uint64_t front_line_bytes);
 
 /// Samples of footprints below and above the L2's capacity.
 std::vector<PlannedCheck> plan_l2(Session& session, std::uint64_t capacity_bytes, std::uint64_t stride_bytes);

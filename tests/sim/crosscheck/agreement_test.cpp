@@ -51,17 +51,20 @@ INSTANTIATE_TEST_SUITE_P(Caches, Agreement,
 
 TEST(Agreement, TheChangePointIsTheCapacityToTheLine) {
   CountedGpu gpu(quiet_model());
-  DiscoverOptions options;
-  options.only = {"l1"};
-  const Topology truth = sim::truth(quiet_model());
-  const auto report = cross_check(gpu, gpu, truth, options);
-  ASSERT_TRUE(report) << report.error().message;
-  const double size = *truth.find("l1")->find("size")->value;
-  for (const CrossCheck& entry : report->entries)
-    if (entry.metric.starts_with("change point: ")) {
-      EXPECT_NEAR(entry.by_counter, size, 128);
-      EXPECT_EQ(entry.by_counter, entry.by_timing);
-    }
+  for (const char* memory : {"l1", "constant_l1_5"}) {
+    DiscoverOptions options;
+    options.only = {memory};
+    const Topology truth = sim::truth(quiet_model());
+    const auto report = cross_check(gpu, gpu, truth, options);
+    ASSERT_TRUE(report) << report.error().message;
+    const double size = *truth.find(memory)->find("size")->value;
+    const double line = *truth.find(memory)->find("line_size")->value;
+    for (const CrossCheck& entry : report->entries)
+      if (entry.metric.starts_with("change point: ")) {
+        EXPECT_NEAR(entry.by_counter, size, line) << memory;
+        EXPECT_EQ(entry.by_counter, entry.by_timing) << memory;
+      }
+  }
 }
 
 TEST(Agreement, SeveralCarveOutsAreTried) {

@@ -75,8 +75,9 @@ void CountedGpu::count(const program::Program& program, const program::ProgramTr
 
 Expected<std::vector<program::ProgramTrace>> CountedGpu::run(const program::Batch& batch) {
   ++launches_;
+  const bool counts = is_counting_ && in_stretch_;
   std::vector<program::ProgramTrace> claimed;
-  Counts counts;
+  Counts seen;
   for (const program::Program& asked : batch) {
     program::Program done = asked;
     std::vector<std::size_t> origin;
@@ -86,7 +87,7 @@ Expected<std::vector<program::ProgramTrace>> CountedGpu::run(const program::Batc
       if (auto* walk = std::get_if<Walk>(&phase)) {
         if (walk->record == Record::nothing && faults_.drops_warm_up) continue;
         if (walk->record == Record::nothing && walk->lanes == 1) walk->record = Record::histogram;
-        if (is_counting_ && faults_.hoists_a_load && walk->record == Record::histogram && program::lap_loads(*walk) > 1)
+        if (counts && faults_.hoists_a_load && walk->record == Record::histogram && program::lap_loads(*walk) > 1)
           walk->loads_per_lap = program::lap_loads(*walk) - 1;
       }
       done.phases.push_back(phase);
@@ -94,7 +95,7 @@ Expected<std::vector<program::ProgramTrace>> CountedGpu::run(const program::Batc
     }
     auto traces = device_->run({done});
     if (!traces) return traces;
-    if (is_counting_) count(done, traces->front(), counts);
+    if (counts) count(done, traces->front(), seen);
     program::ProgramTrace claim;
     claim.agent_sms = traces->front().agent_sms;
     claim.phases.resize(asked.phases.size());
@@ -117,10 +118,10 @@ Expected<std::vector<program::ProgramTrace>> CountedGpu::run(const program::Batc
     }
     claimed.push_back(std::move(claim));
   }
-  if (is_counting_) {
+  if (counts) {
     counters::Values values;
     for (const std::string& metric : counting_)
-      values.push_back(counts.misses[metric] + (metric.starts_with("smsp__") ? base_loads : base_misses));
+      values.push_back(seen.misses[metric] + (metric.starts_with("smsp__") ? base_loads : base_misses));
     values_.push_back(std::move(values));
   }
   return claimed;
@@ -130,12 +131,24 @@ Expected<std::size_t> CountedGpu::passes(const counters::Metrics& metrics) {
   return (metrics.size() + 2) / 3;
 }
 
-Expected<void> CountedGpu::start(const counters::Metrics& metrics, std::size_t /*launches*/) {
+Expected<void> CountedGpu::start(const counters::Metrics& metrics, std::size_t /*stretches*/) {
   if (is_counting_) return fail(Error::Kind::bad_input, "counting has begun already");
   if (*passes(metrics) != 1) return fail(Error::Kind::bad_input, "too many metrics");
   counting_ = metrics;
   is_counting_ = true;
   values_.clear();
+  return {};
+}
+
+Expected<void> CountedGpu::begin_stretch() {
+  if (!is_counting_ || in_stretch_) return fail(Error::Kind::bad_input, "a stretch begins in another or uncounted");
+  in_stretch_ = true;
+  return {};
+}
+
+Expected<void> CountedGpu::end_stretch() {
+  if (!in_stretch_) return fail(Error::Kind::bad_input, "no stretch has begun");
+  in_stretch_ = false;
   return {};
 }
 

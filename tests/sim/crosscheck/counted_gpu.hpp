@@ -32,7 +32,9 @@ class CountedGpu final : public device::Device, public counters::Counter {
 
   const std::string& chip() const override { return chip_; }
   Expected<std::size_t> passes(const counters::Metrics& metrics) override;
-  Expected<void> start(const counters::Metrics& metrics, std::size_t launches) override;
+  Expected<void> start(const counters::Metrics& metrics, std::size_t stretches) override;
+  Expected<void> begin_stretch() override;
+  Expected<void> end_stretch() override;
   Expected<std::vector<counters::Values>> stop() override;
 
   std::size_t launches() const { return launches_; }
@@ -50,6 +52,7 @@ class CountedGpu final : public device::Device, public counters::Counter {
   std::string chip_ = "GH100";
   counters::Metrics counting_;
   bool is_counting_ = false;
+  bool in_stretch_ = false;
   std::vector<counters::Values> values_;
   std::size_t launches_ = 0;
 };

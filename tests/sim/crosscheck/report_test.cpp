@@ -46,7 +46,7 @@ TEST(Report, WhatAnEmptyLaunchCountsIsSubtractedAndTrafficMayDifferALittle) {
   walk.record = program::Record::histogram;
   p.phases = {walk};
   Subject subject{"l2", {"l2", "loads", "misses"}, 400, 2, 0.005, 128, {}};
-  PlannedCheck full{PlannedCheck::Shape::sampled, 128000, 0, {}, {p}, false};
+  PlannedCheck full{PlannedCheck::Shape::sampled, 128000, 0, {}, {p}, 1, 0, false};
   PlannedCheck empty = full;
   empty.empty = true;
   std::get<program::Walk>(empty.launch[0].phases[0]).loads_per_lap = 1;

@@ -1,7 +1,9 @@
-// A CUPTI whose every answer a test decides. Two habits of the real one are kept: metrics that are added in separate
-// calls get a pass each, and a profiler decodes only the metrics it was first set up for since it was enabled.
+// A CUPTI whose every answer a test decides. Habits of the real one are kept: metrics that are added in separate calls
+// get a pass each; a profiler decodes only the metrics it was first set up for since it was enabled; ranges of one name
+// are one range.
 #include "fake_cupti.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <cuda.h>
@@ -17,6 +19,8 @@ struct CUpti_Profiler_Host_Object {
   std::size_t passes = 0;
 };
 struct CUpti_RangeProfiler_Object {
+  std::string open_range;
+  std::vector<std::string> names;
   std::string decodes;
   std::string config;
   std::size_t most = 0;
@@ -53,7 +57,7 @@ FakeCupti* fake_cupti_state() {
   return &state;
 }
 void fake_cupti_launch(double value) {
-  if (state.counting) profiler.launches.push_back(value);
+  if (state.counting && !profiler.open_range.empty()) profiler.launches.back() += value;
 }
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
@@ -177,7 +181,26 @@ CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params*) {
   FAKE(cuptiRangeProfilerStart);
   ++state.starts;
   profiler.launches.clear();
+  profiler.names.clear();
   state.counting = true;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params* p) {
+  FAKE(cuptiRangeProfilerPushRange);
+  if (!state.counting) return CUPTI_ERROR_INVALID_OPERATION;
+  if (!profiler.open_range.empty()) return CUPTI_ERROR_INVALID_OPERATION;
+  profiler.open_range = p->pRangeName;
+  // A range of a name that was there before goes on with that one.
+  if (std::find(profiler.names.begin(), profiler.names.end(), profiler.open_range) == profiler.names.end()) {
+    profiler.names.push_back(profiler.open_range);
+    profiler.launches.push_back(0);
+  }
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params*) {
+  FAKE(cuptiRangeProfilerPopRange);
+  if (profiler.open_range.empty()) return CUPTI_ERROR_INVALID_OPERATION;
+  profiler.open_range.clear();
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {

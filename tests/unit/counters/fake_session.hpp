@@ -25,6 +25,11 @@ class FakeSession : public ::testing::Test {
   Expected<std::unique_ptr<Counter>> open() { return open_counter(0, {{FAKE_CUPTI}, FAKE_CUPTI}); }
   FakeCupti& fake() { return *state_; }
   void launch(double value) { launch_(value); }
+  void stretch(Counter& counter, double value) {
+    EXPECT_TRUE(counter.begin_stretch());
+    launch(value);
+    EXPECT_TRUE(counter.end_stretch());
+  }
 
  private:
   void* library_ = nullptr;

@@ -10,27 +10,40 @@ using ::testing::HasSubstr;
 
 using Profiler = FakeSession;
 
-TEST_F(Profiler, CountsEveryLaunchByItself) {
+TEST_F(Profiler, CountsEveryStretchByItself) {
   auto counter = open();
   ASSERT_TRUE(counter) << counter.error().message;
   EXPECT_EQ((*counter)->chip(), "GH100");
   ASSERT_TRUE((*counter)->start({"loads", "misses"}, 3));
-  launch(100);
-  launch(7);
-  launch(0);
+  for (const double value : {100, 7, 0}) stretch(**counter, value);
   EXPECT_THAT((*counter)->stop().value(), ElementsAre(ElementsAre(100, 101), ElementsAre(7, 8), ElementsAre(0, 1)));
 }
 
-TEST_F(Profiler, CountsNothingOutsideStartAndStop) {
+TEST_F(Profiler, CountsTheLaunchesOfAStretchTogetherAndNoOthers) {
   auto counter = open();
   ASSERT_TRUE(counter);
   launch(5);
   ASSERT_TRUE((*counter)->start({"loads"}, 3));
   EXPECT_THAT((*counter)->stop().value(), ElementsAre());
-  launch(5);
   ASSERT_TRUE((*counter)->start({"loads"}, 3));
-  launch(6);
-  EXPECT_THAT((*counter)->stop().value(), ElementsAre(ElementsAre(6)));
+  launch(1000);
+  ASSERT_TRUE((*counter)->begin_stretch());
+  launch(10);
+  launch(20);
+  ASSERT_TRUE((*counter)->end_stretch());
+  launch(1000);
+  stretch(**counter, 6);
+  EXPECT_THAT((*counter)->stop().value(), ElementsAre(ElementsAre(30), ElementsAre(6)));
+}
+
+TEST_F(Profiler, StretchesOutsideOfStartAndStopAreAnError) {
+  auto counter = open();
+  ASSERT_TRUE(counter);
+  const auto begun = (*counter)->begin_stretch();
+  ASSERT_FALSE(begun);
+  EXPECT_THAT(begun.error().message, HasSubstr("doesn't begin"));
+  ASSERT_TRUE((*counter)->start({"a"}, 1));
+  EXPECT_FALSE((*counter)->end_stretch());
 }
 
 TEST_F(Profiler, DecodesOtherMetricsToo) {
@@ -38,7 +51,7 @@ TEST_F(Profiler, DecodesOtherMetricsToo) {
   ASSERT_TRUE(counter);
   for (const Metrics& metrics : {Metrics{"a"}, Metrics{"b", "c"}, Metrics{"a"}}) {
     ASSERT_TRUE((*counter)->start(metrics, 1));
-    launch(9);
+    stretch(**counter, 9);
     const auto values = (*counter)->stop();
     ASSERT_TRUE(values) << values.error().message;
     EXPECT_EQ(values->front().front(), 9);
@@ -70,15 +83,15 @@ TEST_F(Profiler, NamesTheMetricThatTheChipLacks) {
   EXPECT_THAT(started.error().message, HasSubstr("a GH100 has no counter 'no_such_thing'"));
 }
 
-TEST_F(Profiler, LostLaunchesAreAnError) {
+TEST_F(Profiler, LostStretchesAreAnError) {
   auto counter = open();
   ASSERT_TRUE(counter);
   ASSERT_TRUE((*counter)->start({"a"}, 2));
-  for (int i = 0; i < 3; ++i) launch(1);
+  for (int i = 0; i < 3; ++i) stretch(**counter, 1);
   const auto values = (*counter)->stop();
   ASSERT_FALSE(values);
   EXPECT_EQ(values.error().kind, Error::Kind::device);
-  EXPECT_THAT(values.error().message, HasSubstr("1 launches were not counted"));
+  EXPECT_THAT(values.error().message, HasSubstr("1 stretches were not counted"));
 }
 
 TEST_F(Profiler, StartAndStopAlternate) {

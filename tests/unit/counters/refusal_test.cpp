@@ -82,7 +82,7 @@ TEST_F(Refused, FailuresWhileReadingAreTheDevices) {
     auto counter = open();
     ASSERT_TRUE(counter);
     ASSERT_TRUE((*counter)->start({"a"}, 1));
-    launch(1);
+    stretch(**counter, 1);
     fake().failing = function;
     fake().code = 9;
     const auto values = (*counter)->stop();
@@ -90,6 +90,19 @@ TEST_F(Refused, FailuresWhileReadingAreTheDevices) {
     EXPECT_EQ(values.error().kind, Error::Kind::device);
     fake().failing.clear();
   }
+}
+
+TEST_F(Refused, StretchesThatFailAreTold) {
+  auto counter = open();
+  ASSERT_TRUE(counter);
+  ASSERT_TRUE((*counter)->start({"a"}, 1));
+  fake().code = 9;
+  fake().failing = "cuptiRangeProfilerPushRange";
+  EXPECT_THAT((*counter)->begin_stretch().error().message, HasSubstr("doesn't begin"));
+  fake().failing = "cuptiRangeProfilerPopRange";
+  ASSERT_TRUE((*counter)->begin_stretch());
+  EXPECT_THAT((*counter)->end_stretch().error().message, HasSubstr("doesn't end"));
+  fake().failing.clear();
 }
 
 TEST_F(Refused, WhatTheDeviceDoesNotSupportIsSaid) {
