@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "experiments/estimates.hpp"
 #include "experiments/fetch_granularity.hpp"
 #include "experiments/line_size.hpp"
@@ -220,6 +222,7 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   constexpr double own_bytes = 2048;
   if (found->verdict == change_point::Verdict::value && found->value > static_cast<double>(bank) - own_bytes) {
     attributes["size"].status = Status::lower_bound;
+    attributes["size"].value = found->low;
     attributes["size"].interval.reset();
     attributes["size"].note = "a bank of constants ends here, and the kernel's own code and constants lie beside it";
   }
@@ -236,7 +239,12 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   if (known && capacity * 3 / 2 <= bank) {
     auto line = measure_line_size(session, path, capacity, step, level->threshold_cycles);
     if (!line) return tl::unexpected<Error>(line.error());
-    if (line->has_value()) attributes["line_size"] = *line;
+    // Unequal sets can make the pattern thrash at twice the line, and nothing else would tell.
+    const bool agree = sector.has_value() && line->has_value() && *line->value == *sector.value;
+    if (!agree && sector.has_value() && line->has_value())
+      *line = inconclusive("B", "shifted_stride",
+                           fmt::format("{:.0f} B, but a miss brings in {:.0f} B", *line->value, *sector.value));
+    attributes["line_size"] = *line;
   }
   cache.threshold_cycles = level->threshold_cycles;
   cache.line_bytes = bytes_of(memory, "line_size", step);

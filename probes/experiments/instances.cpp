@@ -49,8 +49,12 @@ Expected<Instances> measure_instances(Session& session, const CachePath& path, c
   constexpr std::uint32_t unknown = most_instances;
   result.of_warp.assign(warps, unknown);
   result.disturbance.assign(warps, 0);
-  const Estimate* line = cache.memory.find("line_size");
-  const std::uint64_t stride = line != nullptr && line->has_value() ? static_cast<std::uint64_t>(*line->value) : 32;
+  // One load a line, or as few more as is known: loads that follow a miss into its line hit, and water down the share.
+  const auto known = [&](const char* name, std::uint64_t otherwise) {
+    const Estimate* e = cache.memory.find(name);
+    return e != nullptr && e->has_value() ? static_cast<std::uint64_t>(*e->value) : otherwise;
+  };
+  const std::uint64_t stride = known("line_size", known("sector_size", 32));
   result.count = 0;
   while (result.count < most_instances) {
     const auto open = std::find(result.of_warp.begin(), result.of_warp.end(), unknown);

@@ -124,7 +124,7 @@ Expected<Estimate> measure_line(Session& session, std::uint64_t capacity_bytes, 
     auto fits = fits_elsewhere(session, capacity_bytes, stride, threshold_cycles, warm_laps);
     if (!fits) return tl::unexpected<Error>(fits.error());
     if (!*fits) break;
-    line.value = static_cast<double>(stride / 2);
+    line.value = *line.value / 2;
     line.interval = Interval{*line.value, *line.value};
   }
   return line;

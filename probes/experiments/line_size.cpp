@@ -13,7 +13,6 @@ namespace {
 
 using program::Walk;
 
-constexpr double nearly_all = 0.95;  // miss where lines are replaced by age
 constexpr std::uint64_t largest_line_bytes = 4096;
 constexpr std::uint32_t warm_laps = 4;
 // Where the second region may begin, strides behind the first. Odd ones tell halves of lines from sets in conflict.
@@ -30,13 +29,6 @@ struct Pattern {
   std::uint64_t capacity_bytes = 0;
   double threshold_cycles = 0;
 };
-
-// The least share of misses where the dense pattern has `dense_share`: much the same where lines are replaced by age,
-// with room for chance where they are replaced at random.
-double thrashing_like(double dense_share) {
-  constexpr double by_age_from = 0.6;
-  return std::max(least_thrashing, (dense_share >= by_age_from ? 0.85 : 0.5) * dense_share);
-}
 
 // One program a place that the path's buffer has room for; `carefully`, as many laps as it takes for enough loads.
 Expected<std::vector<ShiftedMisses>> run_places(Session& session, const Pattern& pattern,
@@ -88,13 +80,13 @@ std::vector<ShiftedMisses> fewest_misses(std::span<const ShiftedMisses> misses) 
   return fewest;
 }
 
-Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t sector_bytes, double thrashes_from) {
+Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t sector_bytes) {
   constexpr std::string_view method = "shifted_stride";
   std::uint64_t line = sector_bytes;
   std::uint64_t samples = 0;
   for (const ShiftedMisses& m : misses) {
     samples += m.samples;
-    if (m.miss_share < thrashes_from) {
+    if (m.miss_share < least_thrashing) {
       Estimate e = measured(static_cast<double>(line), "B", method, samples);
       e.interval = Interval{*e.value, *e.value};
       e.confidence = std::clamp(1 - m.miss_share, 0.5, 1.0);
@@ -130,13 +122,13 @@ std::vector<program::Phase> shifted_pattern(const CachePath& path, std::uint64_t
   return phases;
 }
 
-std::optional<std::uint64_t> doubtful_stride(std::span<const ShiftedMisses> misses, double thrashes_from) {
+std::optional<std::uint64_t> doubtful_stride(std::span<const ShiftedMisses> misses) {
   for (std::size_t i = 0; i < misses.size();) {
     std::size_t end = i;
     bool thrashes = false, fits = false;
     std::uint64_t samples = misses[i].samples;
     for (; end < misses.size() && misses[end].stride_bytes == misses[i].stride_bytes; ++end) {
-      (misses[end].miss_share < thrashes_from ? fits : thrashes) = true;
+      (misses[end].miss_share < least_thrashing ? fits : thrashes) = true;
       samples = std::min(samples, misses[end].samples);
     }
     if (fits) return thrashes && samples < enough_loads ? std::optional(misses[i].stride_bytes) : std::nullopt;
@@ -153,18 +145,7 @@ Expected<Estimate> measure_line_size(Session& session, const CachePath& path, st
   const Pattern pattern{path, capacity_bytes, threshold_cycles};
   auto misses = run_places(session, pattern, places, false);
   if (!misses) return tl::unexpected<Error>(misses.error());
-  double thrashes_from = least_thrashing;
-  const auto line = [&] { return line_size_of(fewest_misses(*misses), sector_bytes, thrashes_from); };
-  // A small set among larger ones overflows alone, though the pattern fits. Where lines are shared, as many loads miss
-  // as of both regions at full density; a second stride that thrashes says as much.
-  const bool first_alone = line().value == static_cast<double>(2 * sector_bytes);
-  if (first_alone && fewest_misses(*misses).front().miss_share < nearly_all) {
-    auto dense = run_places(session, pattern, {{sector_bytes, 0}}, true);
-    if (!dense) return tl::unexpected<Error>(dense.error());
-    if (!dense->empty()) thrashes_from = thrashing_like(dense->front().miss_share);
-  }
-  for (auto stride = doubtful_stride(*misses, thrashes_from); stride;
-       stride = doubtful_stride(*misses, thrashes_from)) {
+  for (auto stride = doubtful_stride(*misses); stride; stride = doubtful_stride(*misses)) {
     places.clear();
     for (const std::uint64_t gap : gaps_in_strides) places.push_back({*stride, gap});
     auto again = run_places(session, pattern, places, true);
@@ -174,7 +155,7 @@ Expected<Estimate> measure_line_size(Session& session, const CachePath& path, st
         std::find_if(misses->begin(), misses->end(), [&](const ShiftedMisses& m) { return m.stride_bytes > *stride; });
     misses->insert(behind, again->begin(), again->end());
   }
-  return line();
+  return line_size_of(fewest_misses(*misses), sector_bytes);
 }
 
 }  // namespace gputopo::experiments

@@ -29,12 +29,10 @@ std::vector<ShiftedMisses> fewest_misses(std::span<const ShiftedMisses> misses);
 
 /// The stride that decides, if chance may have decided: of the first one that fits anywhere, where it thrashes
 /// elsewhere and a place has fewer than 256 loads. Nothing where there is no doubt.
-std::optional<std::uint64_t> doubtful_stride(std::span<const ShiftedMisses> misses,
-                                             double thrashes_from = least_thrashing);
+std::optional<std::uint64_t> doubtful_stride(std::span<const ShiftedMisses> misses);
 
 /// The last stride that thrashes before the pattern fits. `sector_bytes` is the smallest line there can be.
-Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t sector_bytes,
-                      double thrashes_from = least_thrashing);
+Estimate line_size_of(std::span<const ShiftedMisses> misses, std::uint64_t sector_bytes);
 
 /// Phases of the pattern: `laps` warm laps over both regions; the caller appends what it records over the first one.
 /// `lanes` threads walk together. The second region begins `gap_bytes` (whole strides) behind the first.

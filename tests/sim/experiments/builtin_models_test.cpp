@@ -27,7 +27,7 @@ bool is_large(const sim::Model& model) {
   return model.api_l2_bytes > large_l2_bytes;
 }
 
-Topology discover_model(sim::Model model, experiments::DiscoverOptions options = {}) {
+Topology discover_model(sim::Model model, const experiments::DiscoverOptions& options = {}) {
   const auto device = sim::make_device(std::move(model));
   auto found = experiments::discover(*device, options);
   EXPECT_TRUE(found.has_value()) << (found ? "" : found.error().message);

@@ -39,7 +39,9 @@ class Generator {
     if (chance(0.9)) add_l2(j);
     add_global(j);
     if (chance(0.9)) add_constants(j);
+    if (has_l2_ && chance(0.25)) add_distance(j);
     add_noise(j);
+    if (chance(0.1)) j["limits"] = {{"constant_modules", one_of({1, 2})}};
     j["caches"] = caches_;
     j["paths"] = paths_;
     return j;
@@ -350,6 +352,13 @@ class Generator {
     levels.insert(levels.begin(), Json{{"level", "instruction_l0"}, {"latency", 0}});
     paths_["instruction"] = levels;
     j["execution"] = {{"instruction", one_of({8, 16})}, {"cycles_per_instruction", 2 + below(8)}};
+  }
+
+  // Latencies past the L1s depend on where SM and slice lie, by up to a tenth.
+  void add_distance(Json& j) {
+    const double unit = l2_cycles_ / 100;
+    j["distance"] = {{"gpc", unit * between(0, 4)}, {"tpc", unit * between(0, 2)}, {"sm", unit * between(0, 1)}};
+    if (j["groups"].contains("partition") && chance(0.5)) j["distance"]["partition"] = unit * between(0, 4);
   }
 
   void add_noise(Json& j) {

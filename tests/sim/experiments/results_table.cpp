@@ -67,7 +67,10 @@ std::string results_preface() {
 std::string results_section(const sim::Model& model, const Topology& found) {
   const Topology truth = sim::truth(model);
   const auto all = statements(found, truth, Exactness::to_the_byte);
-  std::string text = heading(model.name) + fmt::format("\n{}: {}.\n\n", model.gpu.name, summary(all));
+  std::string text = heading(model.name) + fmt::format("\n{}: {}.\n", model.gpu.name, summary(all));
+  if (!model.sources.empty()) text += "The model's sources:\n\n";
+  for (const std::string& source : model.sources) text += fmt::format("- {}\n", source);
+  text += "\n";
   text += "| memory | attribute | truth | found | verdict |\n| --- | --- | --- | --- | --- |\n";
   for (auto begin = all.begin(); begin != all.end();) {
     const auto end = std::find_if(begin, all.end(), [&](const Statement& s) { return s.memory != begin->memory; });

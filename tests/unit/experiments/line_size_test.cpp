@@ -68,12 +68,6 @@ TEST(DoubtfulStride, IsNoneWhereManyLoadsDecide) {
   EXPECT_FALSE(doubtful_stride(many).has_value());
 }
 
-TEST(LineSize, TakesWhatThrashesLessThanHalfOfDensePatternsForOneThatFits) {
-  const std::vector<ShiftedMisses> misses{{64, 0.2, 100}, {128, 0.0, 50}};
-  EXPECT_EQ(line_size_of(misses, 32).value, 64);
-  EXPECT_EQ(line_size_of(misses, 32, 0.5).value, 32);
-}
-
 TEST(FewestMisses, OfNothingAreNone) {
   EXPECT_TRUE(fewest_misses({}).empty());
 }
