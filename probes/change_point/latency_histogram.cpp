@@ -23,42 +23,69 @@ double value_of(std::uint32_t key) {
 
 // Smallest and largest value, or (infinity, 0) without values. Four of each at a time: a single one would wait for
 // itself.
-std::pair<double, double> range_of(const Trace& trace) {
+std::pair<double, double> range_of(const std::vector<double>& values) {
   constexpr std::size_t lanes = 4;
   std::array<double, lanes> low{};
   std::array<double, lanes> high{};
   low.fill(std::numeric_limits<double>::infinity());
-  for (const auto& row : trace.rows) {
-    const std::size_t whole = row.values.size() / lanes * lanes;
-    for (std::size_t i = 0; i < whole; i += lanes) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const double value = row.values[i + lane];
-        low[lane] = value < low[lane] ? value : low[lane];
-        high[lane] = value > high[lane] ? value : high[lane];
-      }
+  const std::size_t whole = values.size() / lanes * lanes;
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const double value = values[i + lane];
+      low[lane] = value < low[lane] ? value : low[lane];
+      high[lane] = value > high[lane] ? value : high[lane];
     }
-    for (std::size_t i = whole; i < row.values.size(); ++i) {
-      low[0] = std::min(low[0], row.values[i]);
-      high[0] = std::max(high[0], row.values[i]);
-    }
+  }
+  for (std::size_t i = whole; i < values.size(); ++i) {
+    low[0] = std::min(low[0], values[i]);
+    high[0] = std::max(high[0], values[i]);
   }
   return {*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())};
 }
 
+// Counts by key; the range of keys grows as rows come, so that a large trace is read once.
+class KeyCounts {
+ public:
+  void add(const std::vector<double>& values) {
+    const auto [low, high] = range_of(values);
+    if (high < low) {
+      return;
+    }
+    cover(key_of(low), key_of(high));
+    for (const double value : values) {
+      ++counts_[key_of(value) - first_];
+    }
+  }
+  std::uint32_t first() const { return first_; }
+  const std::vector<std::uint64_t>& counts() const { return counts_; }
+
+ private:
+  void cover(std::uint32_t low, std::uint32_t high) {
+    if (counts_.empty()) {
+      first_ = low;
+    }
+    if (low < first_) {
+      counts_.insert(counts_.begin(), first_ - low, 0);
+      first_ = low;
+    }
+    if (high - first_ >= counts_.size()) {
+      counts_.resize(high - first_ + 1, 0);
+    }
+  }
+
+  std::uint32_t first_ = 0;
+  std::vector<std::uint64_t> counts_;
+};
+
 }  // namespace
 
 std::vector<Bin> latency_histogram(const Trace& trace, std::size_t max_bins) {
-  const auto [low, high] = range_of(trace);
-  if (high < low) {
-    return {};
-  }
-  const std::uint32_t first = key_of(low);
-  std::vector<std::uint64_t> counts(key_of(high) - first + 1, 0);
+  KeyCounts keys;
   for (const auto& row : trace.rows) {
-    for (const double value : row.values) {
-      ++counts[key_of(value) - first];
-    }
+    keys.add(row.values);
   }
+  const std::uint32_t first = keys.first();
+  const auto& counts = keys.counts();
 
   std::vector<Bin> bins;
   for (unsigned shift = 0;; ++shift) {

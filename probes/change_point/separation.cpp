@@ -33,19 +33,36 @@ bool is_material(const Boundary& boundary, double quantum, std::size_t loads) {
          boundary.upper_share * static_cast<double>(loads) >= 1.5;
 }
 
-std::vector<Observation> count_misses(const Trace& trace, double threshold_cycles, double outlier_cycles = HUGE_VAL) {
+std::size_t slower_than(const Row& row, double cycles) {
+  std::size_t count = 0;
+  for (const double value : row.values) {
+    count += static_cast<std::size_t>(value >= cycles);
+  }
+  return count;
+}
+
+// Misses a row for every boundary, row by row: a row is read from memory once.
+std::vector<std::vector<Observation>> count_misses(const Trace& trace, std::span<const Boundary> boundaries) {
+  std::vector<std::vector<Observation>> rows(boundaries.size());
+  for (auto& of_boundary : rows) {
+    of_boundary.reserve(trace.rows.size());
+  }
+  for (const Row& row : trace.rows) {
+    for (std::size_t i = 0; i < boundaries.size(); ++i) {
+      const std::size_t misses = slower_than(row, boundaries[i].threshold_cycles);
+      rows[i].push_back({row.control, static_cast<double>(row.values.size()), static_cast<double>(misses)});
+    }
+  }
+  return rows;
+}
+
+// Misses below the outliers; those may be misses as well.
+std::vector<Observation> count_misses_below(const Trace& trace, double threshold_cycles, double outlier_cycles) {
   std::vector<Observation> rows;
   rows.reserve(trace.rows.size());
-  for (const auto& row : trace.rows) {
-    const auto slower_than = [&row](double cycles) {
-      std::size_t count = 0;
-      for (const double value : row.values) {
-        count += static_cast<std::size_t>(value >= cycles);
-      }
-      return count;
-    };
-    const std::size_t misses = slower_than(threshold_cycles);
-    const std::size_t outliers = outlier_cycles < HUGE_VAL ? slower_than(outlier_cycles) : 0;
+  for (const Row& row : trace.rows) {
+    const std::size_t misses = slower_than(row, threshold_cycles);
+    const std::size_t outliers = slower_than(row, outlier_cycles);
     rows.push_back({row.control, static_cast<double>(row.values.size()), static_cast<double>(misses - outliers),
                     static_cast<double>(outliers)});
   }
@@ -112,12 +129,15 @@ std::vector<Separation> separations(const Trace& trace) {
     loads += row.values.size();
   }
   const double quantum = clock_quantum(bins);
+  std::vector<Boundary> boundaries = boundaries_of(components, bins);
+  boundaries.erase(std::remove_if(boundaries.begin(), boundaries.end(),
+                                  [&](const Boundary& boundary) { return !is_material(boundary, quantum, loads); }),
+                   boundaries.end());
+  auto counts = count_misses(trace, boundaries);
   std::vector<Separation> result;
-  for (const Boundary& boundary : boundaries_of(components, bins)) {
-    if (!is_material(boundary, quantum, loads)) {
-      continue;
-    }
-    Separation separation{boundary, count_misses(trace, boundary.threshold_cycles), {}, {}, 0};
+  for (std::size_t i = 0; i < boundaries.size(); ++i) {
+    const Boundary& boundary = boundaries[i];
+    Separation separation{boundary, std::move(counts[i]), {}, {}, 0};
     flatten_spikes(separation.rows);
     separation.law = capacity_law(trace, separation.rows, boundary.threshold_cycles);
     separation.profile = onset_profile(separation.rows, {}, separation.law);
@@ -177,7 +197,8 @@ Separation without_outliers(const Trace& trace, const std::vector<Separation>& c
   for (std::size_t i = chosen + 1; i < candidates.size(); ++i) {
     const bool rare = candidates[i].boundary.upper_share <= most_outliers;
     if (rare && !changes_with_size(candidates[i], candidates.size(), level)) {
-      result.rows = count_misses(trace, result.boundary.threshold_cycles, candidates[i].boundary.threshold_cycles);
+      result.rows =
+          count_misses_below(trace, result.boundary.threshold_cycles, candidates[i].boundary.threshold_cycles);
       flatten_spikes(result.rows);
       result.profile = onset_profile(result.rows, {}, result.law);
       break;
