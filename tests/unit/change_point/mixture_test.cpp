@@ -24,6 +24,7 @@ TEST(LatencyHistogram, CountsWholeNumbersExactly) {
 
 TEST(LatencyHistogram, WidensItsBinsToStayWithinTheLimit) {
   std::vector<double> values;
+  values.reserve(5000);
   for (int i = 0; i < 5000; ++i) {
     values.push_back(100 + 0.1 * i);
   }
@@ -38,9 +39,24 @@ TEST(LatencyHistogram, WidensItsBinsToStayWithinTheLimit) {
   EXPECT_TRUE(latency_histogram(Trace{}, 64).empty());
 }
 
+TEST(LatencyHistogram, CountsRowsWhoseRangeWidensToBothSides) {
+  const Trace trace{{{1, {100, 101}}, {2, {}}, {3, {40, 100}}, {4, {300, 40, 40}}, {5, {100}}}};
+  const auto bins = latency_histogram(trace, 64);
+  ASSERT_EQ(bins.size(), 4U);
+  EXPECT_EQ(bins[0].value, 40);
+  EXPECT_EQ(bins[0].count, 3U);
+  EXPECT_EQ(bins[1].value, 100);
+  EXPECT_EQ(bins[1].count, 3U);
+  EXPECT_EQ(bins[2].value, 101);
+  EXPECT_EQ(bins[2].count, 1U);
+  EXPECT_EQ(bins[3].value, 300);
+  EXPECT_EQ(bins[3].count, 1U);
+}
+
 TEST(Mixture, RecoversKnownComponents) {
   Random random(7);
   std::vector<double> values;
+  values.reserve(6000);
   for (int i = 0; i < 6000; ++i) {
     values.push_back(std::max(1.0, i % 3 == 0 ? 260 + 6 * random.normal() : 40 + 1.5 * random.normal()));
   }

@@ -85,9 +85,8 @@ TEST(SizeOfOddTraces, OutliersFarBeyondMissesDontHideThem) {
 }
 
 TEST(SizeOfOddTraces, DriftIsNoLevelEvenWhereItMovesAllLoads) {
-  const Trace trace = sweep(40, 256, [](int row, int load) {
-    return (row > 24 && load < 2 * (row - 24) ? 330.0 : 108.0) + std::round(0.4 * row);
-  });
+  const Trace trace = sweep(
+      40, 256, [](int row, int load) { return (row > 24 && load < row - 24 ? 330.0 : 108.0) + std::round(0.6 * row); });
   EXPECT_EQ(find_size(trace, {}).value, control_of(24));
 }
 
