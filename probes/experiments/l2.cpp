@@ -170,7 +170,11 @@ Expected<Onset> measure_onset(Session& session, double threshold_cycles, std::ui
   for (int stage = 0; stage < 2 && finding->verdict == change_point::Verdict::value; ++stage) {
     const auto found = static_cast<std::uint64_t>(finding->value);
     if (stage == 0) {
-      auto line = measure_line(session, found + step / 2, sector_bytes, threshold_cycles, laps);
+      // Where sets fill unevenly the onset comes early, and a pattern made for it would fit.
+      const std::uint64_t api = session.info().l2_bytes;
+      const std::uint64_t about = found + step / 2;
+      const bool early = about < api && 10 * about > 7 * api;
+      auto line = measure_line(session, early ? api : about, sector_bytes, threshold_cycles, laps);
       if (!line) return tl::unexpected<Error>(line.error());
       onset.line = *line;
       if (line->has_value()) stride = static_cast<std::uint64_t>(*line->value);

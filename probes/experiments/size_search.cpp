@@ -261,7 +261,15 @@ Expected<Finding> without_own_lines(Session& session, const SearchSpec& spec, co
   if (session.options().method != Method::standard || last <= value) return finding;
   auto rows = sweep(session, calm, value, last, step);
   if (!rows) return tl::unexpected<Error>(rows.error());
-  const double at_value = misses_in_a_lap(rows->rows.front(), step);
+  double at_value = misses_in_a_lap(rows->rows.front(), step);
+  constexpr double noticeable = 0.5;
+  if (at_value > noticeable) {
+    // What hasn't settled yet misses as well, and as often a few lines past the capacity.
+    calm.warm_laps *= patience;
+    rows = sweep(session, calm, value, last, step);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    at_value = misses_in_a_lap(rows->rows.front(), step);
+  }
   for (const change_point::Row& row : rows->rows) {
     const double lines_more = (row.control - static_cast<double>(value)) / static_cast<double>(step);
     if (misses_in_a_lap(row, step) > at_value + misses_a_line * lines_more) break;

@@ -358,7 +358,6 @@ class Generator {
   void add_distance(Json& j) {
     const double unit = l2_cycles_ / 100;
     j["distance"] = {{"gpc", unit * between(0, 4)}, {"tpc", unit * between(0, 2)}, {"sm", unit * between(0, 1)}};
-    if (j["groups"].contains("partition") && chance(0.5)) j["distance"]["partition"] = unit * between(0, 4);
   }
 
   void add_noise(Json& j) {
