@@ -88,6 +88,25 @@ TEST_F(RealGpu, GroupsAreAPartitionOfAllSmsAndTheSameInFiveRuns) {
   }
 }
 
+TEST_F(RealGpu, EveryPairOfCachesIsToldTheSameByAllTests) {
+  const Topology t = discover();
+  EXPECT_FALSE(t.sharing.empty());
+  for (const SharingCheck& check : t.sharing) {
+    EXPECT_NE(check.verdict, "inconclusive") << check.first << ", " << check.second;
+    for (const SharingTest& test : check.tests)
+      EXPECT_EQ(test.verdict, check.verdict) << check.first << ' ' << test.method;
+  }
+}
+
+TEST_F(RealGpu, TheH200sConstantL15HoldsExactly128KiB) {
+  const Topology t = discover();
+  if (t.gpu.name.find("H200") == std::string::npos) GTEST_SKIP() << "needs an H200, this is a " << t.gpu.name;
+  const Estimate& size = *t.find("constant_l1_5")->find("size");
+  EXPECT_EQ(size.status, Status::measured);
+  EXPECT_EQ(size.value, 131072);
+  EXPECT_EQ(value_of(t, "constant_l1_5", "line_size"), 256);
+}
+
 TEST_F(RealGpu, AWalkThatLeavesItsBufferIsRefusedBeforeItRuns) {
   program::Program p;
   p.label = "outside";

@@ -67,6 +67,7 @@ TEST(RecordedDiscovery, FindsWhatIsKnownOfTheH200) {
   EXPECT_NEAR(value("l1", "size"), 246656, 128);
   for (const char* id : {"texture", "read_only"}) {
     EXPECT_EQ(value(id, "size"), value("l1", "size"));
+    ASSERT_NE(t.find(id), nullptr);
     EXPECT_EQ(t.find(id)->physical_cache, "l1");
   }
   EXPECT_EQ(value("l1", "line_size"), 128);
@@ -75,12 +76,15 @@ TEST(RecordedDiscovery, FindsWhatIsKnownOfTheH200) {
   EXPECT_NEAR(value("texture", "latency"), 87, 2);
   EXPECT_EQ(value("constant_l1", "size"), 2048);
   EXPECT_EQ(value("constant_l1", "line_size"), 64);
-  EXPECT_EQ(t.find("constant_l1_5")->find("size")->status, Status::lower_bound);
-  EXPECT_GE(value("constant_l1_5", "size"), 65536);
+  ASSERT_NE(t.find("constant_l1_5"), nullptr);
+  EXPECT_EQ(value("constant_l1_5", "size"), 131072);
   EXPECT_EQ(value("constant_l1_5", "line_size"), 256);
   EXPECT_EQ(value("l2", "size"), 62914560);
   EXPECT_NEAR(value("l2", "partition_size"), 31457280, 0.1 * 31457280);
   EXPECT_EQ(t.find("constant_l1_5")->sm_groups.size(), 8U);
+  ASSERT_EQ(t.sharing.size(), 4U);
+  for (const SharingCheck& check : t.sharing)
+    EXPECT_EQ(check.verdict, check.second == "constant_l1" ? "apart" : "same") << check.first << ", " << check.second;
   ASSERT_EQ(t.find("l1")->carve_outs.size(), 9U);
   for (const CarveOut& row : t.find("l1")->carve_outs) EXPECT_EQ(*row.reserved_bytes.value, 7168);
 }
