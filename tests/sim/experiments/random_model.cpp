@@ -39,7 +39,9 @@ class Generator {
     if (chance(0.9)) add_l2(j);
     add_global(j);
     if (chance(0.9)) add_constants(j);
-    if (has_l2_ && chance(0.25)) add_distance(j);
+    // A constant cache of the whole GPU isn't known of GPUs large enough for distances.
+    const bool wide = caches_.contains("constant_l1_5") && caches_["constant_l1_5"]["scope"] == "gpu";
+    if (has_l2_ && !wide && chance(0.25)) add_distance(j);
     add_noise(j);
     if (chance(0.1)) j["limits"] = {{"constant_modules", one_of({1, 2})}};
     j["caches"] = caches_;
