@@ -43,69 +43,60 @@ std::pair<double, double> range_of(const std::vector<double>& values) {
   return {*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())};
 }
 
-// Counts by key; the range of keys grows as rows come, so that a large trace is read once.
-class KeyCounts {
- public:
-  void add(const std::vector<double>& values) {
-    const auto [low, high] = range_of(values);
-    if (high < low) {
-      return;
-    }
-    cover(key_of(low), key_of(high));
-    for (const double value : values) {
-      ++counts_[key_of(value) - first_];
-    }
-  }
-  std::uint32_t first() const { return first_; }
-  const std::vector<std::uint64_t>& counts() const { return counts_; }
-
- private:
-  void cover(std::uint32_t low, std::uint32_t high) {
-    if (counts_.empty()) {
-      first_ = low;
-    }
-    if (low < first_) {
-      counts_.insert(counts_.begin(), first_ - low, 0);
-      first_ = low;
-    }
-    if (high - first_ >= counts_.size()) {
-      counts_.resize(high - first_ + 1, 0);
-    }
-  }
-
-  std::uint32_t first_ = 0;
-  std::vector<std::uint64_t> counts_;
-};
-
 }  // namespace
 
-std::vector<Bin> latency_histogram(const Trace& trace, std::size_t max_bins) {
-  KeyCounts keys;
-  for (const auto& row : trace.rows) {
-    keys.add(row.values);
+void LatencyCounts::add(const std::vector<double>& values) {
+  const auto [low, high] = range_of(values);
+  if (high < low) {
+    return;
   }
-  const std::uint32_t first = keys.first();
-  const auto& counts = keys.counts();
+  cover(key_of(low), key_of(high));
+  for (const double value : values) {
+    ++counts_[key_of(value) - first_];
+  }
+}
 
+void LatencyCounts::cover(std::uint32_t low, std::uint32_t high) {
+  if (counts_.empty()) {
+    first_ = low;
+  }
+  if (low < first_) {
+    counts_.insert(counts_.begin(), first_ - low, 0);
+    first_ = low;
+  }
+  if (high - first_ >= counts_.size()) {
+    counts_.resize(high - first_ + 1, 0);
+  }
+}
+
+std::vector<Bin> LatencyCounts::bins(std::size_t max_bins) const {
   std::vector<Bin> bins;
   for (unsigned shift = 0;; ++shift) {
     bins.clear();
     std::uint32_t last_group = 0;
-    for (std::uint32_t i = 0; i < counts.size(); ++i) {
-      if (counts[i] == 0) {
+    for (std::uint32_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i] == 0) {
         continue;
       }
-      const std::uint32_t group = (first + i) >> shift;
+      const std::uint32_t group = (first_ + i) >> shift;
       if (bins.empty() || group != last_group) {
-        bins.push_back({value_of(first + i), 0});
+        bins.push_back({value_of(first_ + i), 0});
         last_group = group;
       }
-      bins.back().count += counts[i];
+      bins.back().count += counts_[i];
     }
     if (bins.size() <= max_bins) {
       return bins;
     }
   }
+}
+
+std::vector<Bin> latency_histogram(const Trace& trace, std::size_t max_bins) {
+  LatencyCounts counts;
+  for (const auto& row : trace.rows) {
+    counts.add(row.values);
+  }
+  return counts.bins(max_bins);
 }
 
 }  // namespace gputopo::change_point

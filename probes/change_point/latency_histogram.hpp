@@ -14,8 +14,24 @@ struct Bin {
   std::uint64_t count = 0;
 };
 
-/// Occupied bins in ascending order. Bins are 2^-10 of an octave's width wide, and twice that as often as it takes to
-/// stay within `max_bins`. Time is linear in the number of values; values below 2^-10 cycles fall into the first bin.
+/// Occupied bins in ascending order, filled row by row, so that a large trace is read once. Bins are 2^-10 of an
+/// octave's width wide, and twice that as often as it takes to stay within `max_bins`. Time is linear in the number of
+/// values; values below 2^-10 cycles fall into the first bin.
+class LatencyCounts {
+ public:
+  /// Values from 0 to 1e12.
+  void add(const std::vector<double>& values);
+  /// All that was added.
+  std::vector<Bin> bins(std::size_t max_bins) const;
+
+ private:
+  void cover(std::uint32_t low, std::uint32_t high);
+
+  std::uint32_t first_ = 0;  // key of the first count
+  std::vector<std::uint64_t> counts_;
+};
+
+/// The same of all rows.
 std::vector<Bin> latency_histogram(const Trace& trace, std::size_t max_bins);
 
 }  // namespace gputopo::change_point

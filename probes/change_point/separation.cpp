@@ -122,7 +122,15 @@ bool changes_before(const Separation& other, const Separation& main, std::size_t
 }  // namespace
 
 std::vector<Separation> separations(const Trace& trace) {
-  const auto bins = latency_histogram(trace, max_bins);
+  LatencyCounts counted;
+  for (const auto& row : trace.rows) {
+    counted.add(row.values);
+  }
+  return separations(trace, counted);
+}
+
+std::vector<Separation> separations(const Trace& trace, const LatencyCounts& counted) {
+  const auto bins = counted.bins(max_bins);
   const auto components = fit_mixture(bins, max_components);
   std::size_t loads = 0;
   for (const auto& row : trace.rows) {

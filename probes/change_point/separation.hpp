@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "change_point/finding.hpp"
+#include "change_point/latency_histogram.hpp"
 #include "change_point/mixture.hpp"
 #include "change_point/onset.hpp"
 
@@ -30,6 +31,8 @@ struct Separation {
 /// Two hit levels give a boundary that no size changes; a miss level that is nearly empty gives one that few rows
 /// cross. Neither is decided here.
 std::vector<Separation> separations(const Trace& trace);
+/// The same where the latencies have been counted already.
+std::vector<Separation> separations(const Trace& trace, const LatencyCounts& counted);
 
 /// The separation that capacity misses show in: among those that the sweep changes significantly (by the likelihood
 /// ratio, with Bonferroni's correction for rows and boundaries), the one that explains most variance of the latencies

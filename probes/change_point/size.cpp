@@ -14,10 +14,19 @@ Finding find_size(const Trace& trace, const Options& options) {
   }
   const Trace& rows = usable_as_is ? trace : tidy;
   const bool thesis = options.method == Options::Method::thesis;
-  if (std::string reason = why_unusable(rows, 2); !reason.empty()) {
+  // Checked and counted row by row: a trace larger than the processor's caches is read once less.
+  LatencyCounts counted;
+  std::string reason = too_few_rows(rows, 2);
+  for (std::size_t i = 0; reason.empty() && i < rows.rows.size(); ++i) {
+    reason = why_unusable(rows.rows[i]);
+    if (reason.empty() && !thesis) {
+      counted.add(rows.rows[i].values);
+    }
+  }
+  if (!reason.empty()) {
     return inconclusive(std::move(reason), thesis ? "geometric_ks" : "binomial_isotonic");
   }
-  return thesis ? find_size_thesis(rows, options) : find_size_standard(rows, options);
+  return thesis ? find_size_thesis(rows, options) : find_size_standard(rows, counted, options);
 }
 
 }  // namespace gputopo::change_point

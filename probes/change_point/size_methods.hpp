@@ -8,8 +8,9 @@
 
 namespace gputopo::change_point {
 
-/// Mixture, binomial counts, constant level up to tau, isotonic rise after it. See docs/method.md.
-Finding find_size_standard(const Trace& trace, const Options& options);
+/// Mixture, binomial counts, constant level up to tau, isotonic rise after it. See docs/method.md. `counted` has all
+/// values of the trace.
+Finding find_size_standard(const Trace& trace, const LatencyCounts& counted, const Options& options);
 
 /// Geometric mapping, optimal single split by L2 cost, Kolmogorov-Smirnov test: Größler, TUM 2022, section 3.3.
 Finding find_size_thesis(const Trace& trace, const Options& options);

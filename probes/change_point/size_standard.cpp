@@ -178,7 +178,7 @@ Finding by_means(const Trace& trace, const Options& options) {
 
 }  // namespace
 
-Finding find_size_standard(const Trace& trace, const Options& options) {
+Finding find_size_standard(const Trace& trace, const LatencyCounts& counted, const Options& options) {
   std::uint64_t samples = 0;
   for (const Row& row : trace.rows) {
     samples += row.values.size();
@@ -191,7 +191,7 @@ Finding find_size_standard(const Trace& trace, const Options& options) {
   if (samples == trace.rows.size()) {
     return finish(by_means(trace, options));
   }
-  const std::vector<Separation> candidates = separations(trace);
+  const std::vector<Separation> candidates = separations(trace, counted);
   if (candidates.empty()) {
     return finish(by_means(trace, options));
   }

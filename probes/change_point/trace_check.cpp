@@ -6,25 +6,35 @@
 
 namespace gputopo::change_point {
 
+std::string too_few_rows(const Trace& trace, std::size_t min_rows) {
+  if (trace.rows.size() >= min_rows) {
+    return {};
+  }
+  return "the trace has " + std::to_string(trace.rows.size()) + " usable rows, at least " + std::to_string(min_rows) +
+         " are needed";
+}
+
+std::string why_unusable(const Row& row) {
+  if (!(row.control >= smallest_control && row.control <= largest_control)) {
+    return "a row's control value is not a positive number up to 1e18";
+  }
+  unsigned unusable = static_cast<unsigned>(row.values.empty());
+  for (const double value : row.values) {  // no branches: the compiler can take several values at once
+    unusable |= static_cast<unsigned>(!(value >= 0)) | static_cast<unsigned>(!(value <= largest_latency_cycles));
+  }
+  if (unusable == 0) {
+    return {};
+  }
+  return "the row at " + std::to_string(std::llround(row.control)) +
+         " has no values or one that is not a latency from 0 to 1e12 cycles";
+}
+
 std::string why_unusable(const Trace& trace, std::size_t min_rows) {
-  if (trace.rows.size() < min_rows) {
-    return "the trace has " + std::to_string(trace.rows.size()) + " usable rows, at least " + std::to_string(min_rows) +
-           " are needed";
+  std::string reason = too_few_rows(trace, min_rows);
+  for (std::size_t i = 0; reason.empty() && i < trace.rows.size(); ++i) {
+    reason = why_unusable(trace.rows[i]);
   }
-  for (const Row& row : trace.rows) {
-    if (!(row.control >= smallest_control && row.control <= largest_control)) {
-      return "a row's control value is not a positive number up to 1e18";
-    }
-    unsigned unusable = static_cast<unsigned>(row.values.empty());
-    for (const double value : row.values) {  // no branches: the compiler can take several values at once
-      unusable |= static_cast<unsigned>(!(value >= 0)) | static_cast<unsigned>(!(value <= largest_latency_cycles));
-    }
-    if (unusable != 0) {
-      return "the row at " + std::to_string(std::llround(row.control)) +
-             " has no values or one that is not a latency from 0 to 1e12 cycles";
-    }
-  }
-  return {};
+  return reason;
 }
 
 bool is_tidy(const Trace& trace) {

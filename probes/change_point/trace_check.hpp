@@ -16,6 +16,11 @@ inline constexpr double largest_control = 1e18;
 /// limits above, values not negative and at most `largest_latency_cycles`. Else one sentence.
 std::string why_unusable(const Trace& trace, std::size_t min_rows);
 
+/// The same of one row, whose values are read.
+std::string why_unusable(const Row& row);
+/// The same of the number of rows.
+std::string too_few_rows(const Trace& trace, std::size_t min_rows);
+
 /// Rows sorted by control, rows of equal control joined (the laps of one size), rows without values dropped.
 Trace tidied(const Trace& trace);
 
