@@ -58,6 +58,13 @@ double misses_in_a_lap(const change_point::Row& row, std::uint64_t stride_bytes)
          static_cast<double>(stride_bytes);
 }
 
+bool mostly_misses(const Trace& trace) {
+  return std::all_of(trace.rows.begin(), trace.rows.end(), [](const change_point::Row& row) {
+    return 2 * std::count(row.values.begin(), row.values.end(), classified_miss_cycles) >
+           static_cast<std::ptrdiff_t>(row.values.size());
+  });
+}
+
 // A footprint that is k lines too large misses at least k times in each lap. So a few misses at the size found may be
 // somebody else's, or say that it is so many lines too large.
 Finding with_unexplained_misses(Finding finding, const Trace& trace, std::uint64_t stride_bytes) {
@@ -186,6 +193,9 @@ Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket
     auto trace = sweep(session, spec, low, high, step, step == unit ? spec.final_replicates : 1);
     if (!trace) return tl::unexpected<Error>(trace.error());
     finding = change_point::find_size(*trace, session.change_point_options());
+    // A sweep that lies above the capacity altogether changes as little as one below it.
+    if (!raw && finding.verdict == Verdict::lower_bound && mostly_misses(*trace))
+      finding.verdict = Verdict::upper_bound;
     const std::uint64_t last = low + (high - low) / step * step;
     if (finding.verdict == Verdict::inconclusive) return finding;
     if (finding.verdict == Verdict::upper_bound) {

@@ -119,8 +119,9 @@ Expected<Exact> measure_exactly(Session& session, const CachePath& path, const S
   Exact exact{*size, *line, line_bytes};
   // Loads further apart than a line leave lines out, and the cache seems to hold more than when each sector is loaded.
   const auto seems_larger = [&] {
-    return bracket == nullptr && exact.size.verdict == Verdict::value &&
-           exact.size.value > 1.4 * static_cast<double>(cache.capacity_bytes);
+    if (bracket != nullptr) return false;
+    return exact.size.verdict == Verdict::lower_bound ||
+           (exact.size.verdict == Verdict::value && exact.size.value > 1.4 * static_cast<double>(cache.capacity_bytes));
   };
   while (seems_larger() && exact.line_bytes > sector_bytes) {
     auto left_out = leaves_lines_out(session, path, static_cast<std::uint64_t>(exact.size.value), exact.line_bytes / 2,
