@@ -10,6 +10,9 @@
 #include "experiments/displacement.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/instances.hpp"
+#include "experiments/l2_search.hpp"
+#include "experiments/modes.hpp"
+#include "experiments/samples.hpp"
 #include "experiments/sharing.hpp"
 #include "experiments/sm_groups.hpp"
 
@@ -85,6 +88,31 @@ CpcShape cpc_shape(const Gpu& gpu) {
   return gpu.compute_capability.starts_with("9.") ? CpcShape{3, 3} : CpcShape{};
 }
 
+// Near and far hits as the first SM of each side sees them.
+Expected<void> find_side_latencies(Session& session, const SmSets& sides, L2& l2) {
+  const Estimate* one_side = l2.memory.find("partition_size");
+  const Estimate* line = l2.memory.find("line_size");
+  if (one_side == nullptr || !one_side->has_value() || line == nullptr || !line->has_value()) return {};
+  std::vector<std::uint32_t> sms;
+  for (const auto& side : sides) sms.push_back(side.front());
+  // Half as much again as one side holds: a third of the lines has its home there and no copy here.
+  const auto bytes = static_cast<std::uint64_t>(1.5 * *one_side->value) / 4096 * 4096;
+  auto rows = l2_rows_from(session, sms, bytes, static_cast<std::uint64_t>(*line->value));
+  if (!rows) return tl::unexpected<Error>(rows.error());
+  for (std::size_t side = 0; side < sides.size(); ++side) {
+    const auto modes = modes_of((*rows)[side].timed, 0.1);
+    if (modes.size() < 2) continue;
+    const auto add = [&](const char* name, const Mode& mode) {
+      Estimate& e = l2.memory.attributes[fmt::format("{}_from_side_{}", name, side)];
+      e = measured(mode.median - l2.overhead_cycles, "cycles", "timed_hits", total((*rows)[side].timed));
+      e.interval = Interval{mode.low_quartile - l2.overhead_cycles, mode.high_quartile - l2.overhead_cycles};
+    };
+    add("near_latency", modes[0]);
+    add("far_latency", modes[1]);
+  }
+  return {};
+}
+
 Expected<void> find_map(Session& session, L2& l2, const SmSets& gpcs, std::vector<SmPlace>& places,
                         Provenance& provenance) {
   constexpr std::size_t lines = 1024;
@@ -101,6 +129,7 @@ Expected<void> find_map(Session& session, L2& l2, const SmSets& gpcs, std::vecto
     attributes["partitions"] = measured(2, "", "latency_correlation", lines * places.size());
     attributes["partition_separation"] =
         measured(map.partition_separation, "", "latency_correlation", lines * places.size());
+    if (auto ok = find_side_latencies(session, map.partitions, l2); !ok) return ok;
   }
   if (map.cpc_separation > 0)
     attributes["cpc_separation"] = measured(map.cpc_separation, "", "latency_correlation", lines * places.size());

@@ -329,6 +329,7 @@ Expected<L2> measure_l2(Session& session) {
   }
   l2.latency_cycles = search->hit_modes.front().median - search->hit.overhead_cycles;
   attributes["latency"] = search->hit.estimate;
+  l2.overhead_cycles = search->hit.overhead_cycles;
   if (search->hit_modes.size() > 1) {
     attributes["latency"] = measured(l2.latency_cycles, "cycles", "timed_hits", search->hit.estimate.samples);
     attributes["far_latency"] = measured(search->hit_modes.back().median - search->hit.overhead_cycles, "cycles",

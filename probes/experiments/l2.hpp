@@ -13,6 +13,7 @@ namespace gputopo::experiments {
 struct L2 {
   Memory memory;
   std::uint64_t capacity_bytes = 0;  ///< best knowledge: measured, else the driver's; 0 where there is no L2
+  double overhead_cycles = 0;        ///< of timing a load
   double latency_cycles = 0;         ///< near hit; where there is no L2, of any load past L1
 };
 

@@ -68,6 +68,30 @@ Expected<std::vector<L2Row>> l2_curve_gently(Session& session, const std::vector
   return rows;
 }
 
+Expected<std::vector<L2Row>> l2_rows_from(Session& session, const std::vector<std::uint32_t>& sms, std::uint64_t bytes,
+                                          std::uint64_t stride_bytes) {
+  program::Batch batch;
+  for (const std::uint32_t sm : sms) {
+    program::Program p = make_program(fmt::format("l2 {} B from SM {}", bytes, sm), session.info(), slot_flush);
+    p.isolation = Scope::gpu;
+    p.agents = {{sm, 0}};
+    p.buffers[slot_flush].size_bytes = std::max(bytes, slot_bytes);
+    program::Walk warm = make_walk(l2_path, bytes, stride_bytes, few_laps);
+    program::Walk sample = recorded(warm, program::Record::histogram, 1);
+    sample.order = program::Order::shuffled;
+    sample.order_seed = session.options().seed;
+    sample.loads_per_lap = std::min(most_sampled_loads, program::positions(sample));
+    warm.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
+    p.phases = {warm, sample};
+    batch.push_back(std::move(p));
+  }
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::vector<L2Row> rows;
+  for (const auto& trace : *traces) rows.push_back({bytes, trace.phases.back().histogram});
+  return rows;
+}
+
 Expected<L2Bracket> bracket_l2(Session& session, double threshold_cycles, std::uint64_t stride_bytes,
                                std::uint64_t first_bytes) {
   constexpr double overflows_from = 0.02;

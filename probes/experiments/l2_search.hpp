@@ -26,6 +26,10 @@ Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::u
                                       std::uint64_t stride_bytes, std::uint32_t warm_laps = few_laps,
                                       std::uint64_t sampled_loads = most_sampled_loads, std::uint64_t sample = 0);
 
+/// One footprint as several SMs see it, a row each.
+Expected<std::vector<L2Row>> l2_rows_from(Session& session, const std::vector<std::uint32_t>& sms, std::uint64_t bytes,
+                                          std::uint64_t stride_bytes);
+
 /// The same for counting what stays in a cache of about `capacity_bytes`: each timed miss brings a line in, so as many
 /// rounds of few loads, of another sample each, as it takes.
 Expected<std::vector<L2Row>> l2_curve_gently(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
