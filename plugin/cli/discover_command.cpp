@@ -46,7 +46,6 @@ Expected<Topology> measure(device::Device& device, const DiscoverFlags& flags, c
   ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
   experiments::DiscoverOptions options;
   options.only = flags.only;
-  options.all = flags.all;
   options.method = flags.method == "thesis" ? experiments::Method::thesis : experiments::Method::standard;
   options.seed = flags.seed;
   options.stop = context.stop;

@@ -22,7 +22,6 @@ enum class Method {
 
 struct DiscoverOptions {
   std::vector<std::string> only;  ///< memory ids to measure; empty: every one
-  bool all = false;               ///< also what is of interest to few: constants of several modules
   bool extras = true;             ///< carve-outs, instances, groups of SMs and the map of the chip
   Method method = Method::standard;
   std::uint64_t seed = 1;
