@@ -189,6 +189,11 @@ Expected<void> find_constant_size(Session& session, ConstantL15& cache) {
   Estimate& size = cache.memory.attributes["size"];
   if (size.status != Status::lower_bound || cache.line_bytes == 0 || session.info().constant_modules < 2) return {};
   auto found = measure_constant_modules(session, cache);
+  // Where kernels don't run side by side (a debugger, CUDA_LAUNCH_BLOCKING), one bank is all there is.
+  if (!found && found.error().kind == Error::Kind::unavailable) {
+    size.note += "; the banks of several modules can't be walked here: " + found.error().message;
+    return {};
+  }
   if (!found) return tl::unexpected<Error>(found.error());
   Estimate beyond = to_estimate(*found, "B");
   const bool is_more = beyond.has_value() && *beyond.value >= *size.value;

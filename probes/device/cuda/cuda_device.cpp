@@ -57,7 +57,10 @@ class CudaDevice final : public Device {
  private:
   Expected<void> run_until_placed(const program::Batch& batch, PlannedLaunch& launch,
                                   std::vector<program::ProgramTrace>& traces) {
-    for (int attempt = 0; attempt < placement_attempts; ++attempt) {
+    // Kernels of several modules that don't find each other wait for seconds: either they run side by side or they
+    // don't.
+    const int attempts = launch.modules > 1 ? 2 : placement_attempts;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
       auto missing = launcher_->run(batch, launch, traces);
       if (!missing) return tl::unexpected<Error>(missing.error());
       if (missing->empty()) return {};
