@@ -119,7 +119,11 @@ Estimate penalty_of(const Mode& next, double hit_cycles, std::uint64_t samples) 
 }
 
 Mode lowest_mode(std::span<const LatencyCount> histogram) {
-  const auto modes = modes_of(histogram);
+  // One hit that took long among twenty misses is a share of 5 %, and would be a level below theirs.
+  constexpr double least_loads = 3;
+  constexpr double usual_share = 0.05;
+  const auto loads = static_cast<double>(std::max<std::uint64_t>(1, total(histogram)));
+  const auto modes = modes_of(histogram, std::clamp(least_loads / loads, usual_share, 0.5));
   return modes.empty() ? Mode{} : modes.front();
 }
 

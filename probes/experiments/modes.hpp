@@ -26,7 +26,7 @@ std::vector<Mode> modes_of(std::span<const program::LatencyCount> histogram, dou
 /// interval reaches over the level's middle half.
 Estimate penalty_of(const Mode& next, double hit_cycles, std::uint64_t samples);
 
-/// The fastest level; a zero Mode for an empty histogram.
+/// The fastest level, of more loads than outliers make in a short walk; a zero Mode for an empty histogram.
 Mode lowest_mode(std::span<const program::LatencyCount> histogram);
 
 }  // namespace gputopo::experiments

@@ -84,6 +84,13 @@ TEST(Modes, ALevelHasToHoldTheShareThatIsAskedFor) {
   EXPECT_EQ(modes_of(tenth, 0.2).size(), 1U);
 }
 
+TEST(Modes, OneSlowHitBelowAFewMissesIsNoLevel) {
+  // One of sixteen is more than a share of 5 %.
+  EXPECT_EQ(lowest_mode(Histogram{{327, 1}, {364, 15}}).median, 364);
+  EXPECT_EQ(lowest_mode(Histogram{{264, 2}, {364, 14}}).median, 364);
+  EXPECT_EQ(lowest_mode(Histogram{{264, 6}, {364, 10}}).median, 264);
+}
+
 TEST(Penalty, IsTheLevelLessTheHit) {
   Mode next;
   next.centre = 300.5;
