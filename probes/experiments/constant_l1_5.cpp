@@ -49,13 +49,14 @@ struct Eviction {
   std::uint64_t far_bytes = 0;
   std::uint64_t code_bytes = 0;
   std::uint32_t other_banks = 0;
+  std::uint32_t far_laps = 4;
 };
 
 // No more than half of the L2 holds: what is pushed out of this cache should be found there. By code where that runs,
 // else, or where code has a cache of its own, by `other_banks`.
 Eviction strong_eviction(const device::DeviceInfo& info, bool by_banks) {
   const std::uint64_t bank = info.constant_bytes_per_module;
-  Eviction e{bank / 4, bank - bank / 4, 0, 0};
+  Eviction e{bank / 4, bank - bank / 4};
   const std::uint64_t room = info.l2_bytes == 0 ? info.execute_limit_bytes : info.l2_bytes / 2;
   if (!by_banks && info.has_execute) e.code_bytes = std::min(info.execute_limit_bytes, room);
   const auto banks = static_cast<std::uint32_t>(info.l2_bytes == 0 ? most_banks : info.l2_bytes / 2 / bank);
@@ -63,17 +64,19 @@ Eviction strong_eviction(const device::DeviceInfo& info, bool by_banks) {
   return e;
 }
 
-// All there is, wherever the near constants are found then.
+// All there is, and for as long as a cache that replaces lines at random takes, wherever the near constants are found
+// then.
 Eviction full_eviction(const device::DeviceInfo& info) {
   Eviction e = strong_eviction(info, false);
   e.code_bytes = info.has_execute ? info.execute_limit_bytes : 0;
   e.other_banks = info.constant_modules > 1 ? std::min(info.constant_modules - 1, most_banks) : 0;
+  e.far_laps = settling_laps;
   return e;
 }
 
 // Walks that push the near constants out.
 void add_eviction(program::Program& p, const device::DeviceInfo& info, std::uint64_t stride, const Eviction& eviction) {
-  Walk far = make_walk(path, eviction.far_bytes, stride, 4);
+  Walk far = make_walk(path, eviction.far_bytes, stride, eviction.far_laps);
   far.first_byte = eviction.near_bytes;
   p.phases.emplace_back(far);
   if (eviction.code_bytes != 0) {
@@ -215,9 +218,16 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   if (!bracket) return tl::unexpected<Error>(bracket.error());
   auto found = narrow(session, spec, *bracket, step);
   if (found) found = settled(session, spec, *found);
-  if (found) found = without_own_lines(session, spec, *found);
+  if (found && sector.has_value()) found = without_own_lines(session, spec, *found);
   if (!found) return tl::unexpected<Error>(found.error());
   attributes["size"] = to_estimate(*found, "B");
+  // Own lines are told by misses a line, of a line that is known.
+  if (!sector.has_value() && found->verdict == change_point::Verdict::value) {
+    attributes["size"].status = Status::lower_bound;
+    attributes["size"].value = found->low;
+    attributes["size"].interval.reset();
+    attributes["size"].note = "the kernel's own constants and code may take room, which can't be told without the line";
+  }
   // The kernel's own code and constants take room here: what misses at the bank's very end may be theirs alone.
   constexpr double own_bytes = 2048;
   if (found->verdict == change_point::Verdict::value && found->value > static_cast<double>(bank) - own_bytes) {
