@@ -94,9 +94,10 @@ void add_eviction(program::Program& p, const device::DeviceInfo& info, std::uint
 }
 
 // Constants that no cache of this path holds any more, but the next level does: pushed out, loaded from afar once (so
-// that they come by the next level), and pushed out again.
+// that they come by the next level), and pushed out again. From each of `sms`, or from one that the device picks if
+// there are none.
 Expected<Cold> measure_cold(Session& session, std::uint64_t stride, const ConstantLevel& level,
-                            const Eviction& eviction) {
+                            const Eviction& eviction, const std::vector<std::uint32_t>& sms = {}) {
   const std::uint64_t near = eviction.near_bytes;
   const device::DeviceInfo& info = session.info();
   program::Program p = make_program("constant_l1_5 cold", info, slot_constant);
@@ -107,20 +108,39 @@ Expected<Cold> measure_cold(Session& session, std::uint64_t stride, const Consta
   p.phases.emplace_back(make_walk(path, near, stride, 1));
   add_eviction(p, info, stride, eviction);
   p.phases.emplace_back(recorded(make_walk(path, near, stride, 1), Record::latencies, 1));
-  auto traces = session.run({p});
+  program::Batch batch(std::max<std::size_t>(1, sms.size()), p);
+  for (std::size_t i = 0; i < sms.size(); ++i) batch[i].agents = {{sms[i], 0}};
+  auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
-  const auto& latencies = traces->front().phases.back().latencies;
   Cold cold;
-  cold.sector = fetch_granularity_of(latencies, stride, level.threshold_cycles);
+  cold.sector = fetch_granularity_of(traces->front().phases.back().latencies, stride, level.threshold_cycles);
   Histogram misses;
-  for (const std::uint32_t cycles : latencies)
-    if (cycles >= level.threshold_cycles) misses = merged(misses, Histogram{{cycles, 1}});
+  for (const auto& trace : *traces)
+    for (const std::uint32_t cycles : trace.phases.back().latencies)
+      if (cycles >= level.threshold_cycles) misses = merged(misses, Histogram{{cycles, 1}});
   if (total(misses) < 8) {
     cold.miss_penalty = inconclusive("cycles", "miss_latency", "too few constants could be pushed out of the cache");
     return cold;
   }
   cold.miss_penalty = penalty_of(lowest_mode(misses), level.timed.centre, total(misses));
   return cold;
+}
+
+// Some of the SMs, on every side of the chip whether sides take turns or halves of the numbers.
+std::vector<std::uint32_t> some_sms(std::uint32_t sm_count) {
+  constexpr std::uint32_t most = 16;
+  constexpr std::uint32_t turns = 4;
+  const std::uint32_t n = std::min(most, sm_count);
+  std::vector<std::uint32_t> sms;
+  for (std::uint32_t i = 0; i < n; ++i)
+    sms.push_back((i * sm_count / n + (sm_count > most ? i % turns : 0)) % sm_count);
+  return sms;
+}
+
+// Whether what took `cycles` was found no nearer than in the far side of the L2.
+bool seems_far(const L2& l2, double cycles) {
+  const Estimate* far = l2.memory.find("far_latency");
+  return far != nullptr && far->has_value() && cycles > (l2.latency_cycles + *far->value) / 2;
 }
 
 }  // namespace
@@ -151,7 +171,7 @@ Expected<ConstantLevel> measure_constant_level(Session& session, const SmCache& 
   return level;
 }
 
-Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles) {
+Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1, const L2& l2) {
   ConstantL15 cache;
   Memory& memory = cache.memory;
   memory.id = path.id;
@@ -170,7 +190,7 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   auto level = measure_constant_level(session, l1, stride);
   if (!level) return tl::unexpected<Error>(level.error());
   if (level->timed.share == 0) return absent(cache, "no constant load misses the L1");
-  if (l2_latency_cycles > 0 && level->latency_cycles > 0.9 * l2_latency_cycles)
+  if (l2.latency_cycles > 0 && level->latency_cycles > 0.9 * l2.latency_cycles)
     return absent(cache, "constants that miss L1 are as slow as loads past it: there is no level between");
   attributes["latency"] = measured(level->latency_cycles, "cycles", "timed_hits", l1.capacity_bytes * 8 * 3 / stride);
   attributes["latency"].interval = penalty_of(level->timed, l1.hit.overhead_cycles, 0).interval;
@@ -244,6 +264,16 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
         measure_cold(session, fetch, *level, {capacity / 4, std::min(2 * capacity, bank - capacity / 4), 0, 0});
     if (!gentle) return tl::unexpected<Error>(gentle.error());
     keep_cheaper(gentle->miss_penalty);
+  }
+  const Estimate& penalty = attributes["miss_penalty"];
+  if (penalty.has_value() && seems_far(l2, level->latency_cycles + *penalty.value)) {
+    // All of few constants may lie on the far side of one SM.
+    const auto sms = some_sms(session.info().gpu.sm_count);
+    for (const Eviction& e : {weaker, strong_eviction(session.info(), !session.info().has_execute)}) {
+      auto elsewhere = measure_cold(session, fetch, *level, e, sms);
+      if (!elsewhere) return tl::unexpected<Error>(elsewhere.error());
+      keep_cheaper(elsewhere->miss_penalty);
+    }
   }
   attributes["line_size"] = sector;  // what one miss brings in is a whole line, as far as can be seen
   if (known && capacity * 3 / 2 <= bank) {

@@ -2,6 +2,7 @@
 // group of SMs, serving instructions too on many GPUs.
 #pragma once
 
+#include "experiments/l2.hpp"
 #include "experiments/modes.hpp"
 #include "experiments/session.hpp"
 #include "experiments/sm_cache.hpp"
@@ -26,8 +27,8 @@ struct ConstantLevel {
 /// The level that serves constants which miss the L1. Of `l1` the hits, the threshold and the capacity matter.
 Expected<ConstantLevel> measure_constant_level(Session& session, const SmCache& l1, std::uint64_t stride_bytes);
 
-/// `l1` is the constant L1 as measured; `l2_latency_cycles` is that of a global load past L1. One module's constants
-/// reach 64 KiB: where all of them fit, the size is a lower bound.
-Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1, double l2_latency_cycles);
+/// `l1` is the constant L1 as measured, `l2` what lies behind. One module's constants reach 64 KiB: where all of them
+/// fit, the size is a lower bound.
+Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1, const L2& l2);
 
 }  // namespace gputopo::experiments

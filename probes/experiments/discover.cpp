@@ -91,6 +91,7 @@ class Discovery {
       if (!needed(id)) continue;
       if (auto ok = step(provenance, id, [&, m = measure] { return (this->*m)(); }); !ok) return ok;
     }
+    if (auto ok = settle_penalties(); !ok) return ok;
     if (auto ok = step(provenance, "sharing", [&] { return sharing(); }); !ok) return ok;
     if (auto ok = step(provenance, "constant_modules", [&] { return constant_modules(); }); !ok) return ok;
     if (!options_.extras) return {};
@@ -143,7 +144,7 @@ class Discovery {
   }
   Expected<void> constant_l1_5() {
     if (!constant_l1_ || !l2_) return {};
-    auto cache = measure_constant_l1_5(session_, *constant_l1_, l2_->latency_cycles);
+    auto cache = measure_constant_l1_5(session_, *constant_l1_, *l2_);
     if (!cache) return tl::unexpected<Error>(cache.error());
     constant_l1_5_ = std::move(*cache);
     return {};
@@ -160,6 +161,17 @@ class Discovery {
                                       std::pair{read_only_path, &read_only_}, std::pair{constant_path, &constant_l1_}})
       if (*cache && (*cache)->present && (*cache)->capacity_bytes != 0) present.push_back({path, &**cache});
     return present;
+  }
+
+  Expected<void> settle_penalties() {
+    const Estimate* near = l2_ ? l2_->memory.find("latency") : nullptr;
+    const Estimate* far = l2_ ? l2_->memory.find("far_latency") : nullptr;
+    if (near == nullptr || far == nullptr || !near->has_value() || !far->has_value()) return {};
+    for (const auto& [path, cache] : {std::pair{l1_path, &l1_}, std::pair{texture_path, &texture_},
+                                      std::pair{read_only_path, &read_only_}, std::pair{constant_path, &constant_l1_}})
+      if (*cache)
+        if (auto ok = settle_miss_penalty(session_, path, **cache, *near->value, *far->value); !ok) return ok;
+    return {};
   }
 
   Expected<void> sharing() { return find_sharing(session_, sm_caches(), sharing_checks_); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -29,9 +31,9 @@ void set_absent(Memory& memory, std::string_view why) {
 
 // The loads that miss when somewhat more than the capacity is walked, less the mean of hits. Walks at
 // several places, since a small one may lie on one side of the next level alone; twice the capacity at most, since the
-// next level may not hold much more.
+// next level may not hold much more. From each of `sms`, or from wherever the device puts a program if there are none.
 Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path, const SmCache& cache,
-                                        std::uint64_t line_bytes) {
+                                        std::uint64_t line_bytes, const std::vector<std::uint32_t>& sms) {
   constexpr std::uint64_t places = 8;
   const std::uint64_t limit = path.slot == slot_constant ? session.info().constant_bytes_per_module : sweep_limit_bytes;
   // What misses should be found in the L2, even where that isn't twice as large.
@@ -45,7 +47,11 @@ Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path,
     program::Walk warm = make_walk(path, bytes, line_bytes, 2);
     warm.first_byte = i * apart;
     p.phases = {warm, recorded(warm, Record::histogram, 1)};
-    batch.push_back(std::move(p));
+    if (sms.empty()) batch.push_back(p);
+    for (const std::uint32_t sm : sms) {
+      p.agents = {{sm, 0}};
+      batch.push_back(p);
+    }
   }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
@@ -57,6 +63,14 @@ Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path,
   const Mode nearest = lowest_mode(misses);
   const double hit_cycles = *cache.hit.estimate.value + cache.hit.overhead_cycles;
   return penalty_of(nearest, hit_cycles, n);
+}
+
+// One load a line where the line is known.
+std::uint64_t stride_of(const SmCache& cache) {
+  for (const char* name : {"line_size", "sector_size"})
+    if (const Estimate* e = cache.memory.find(name); e != nullptr && e->has_value())
+      return static_cast<std::uint64_t>(*e->value);
+  return tiny_stride;
 }
 
 // Both answers where both exist: residency counts, the change point must not contradict it.
@@ -212,6 +226,19 @@ Expected<bool> bypasses_l1(Session& session, const CachePath& path, const HitLat
   return difference < 0.1 * *slow->estimate.value;
 }
 
+Expected<void> settle_miss_penalty(Session& session, const CachePath& path, SmCache& cache, double l2_near_cycles,
+                                   double l2_far_cycles) {
+  Estimate& penalty = cache.memory.attributes["miss_penalty"];
+  if (!cache.present || !penalty.has_value() || cache.capacity_bytes == 0) return {};
+  if (*cache.hit.estimate.value + *penalty.value < (l2_near_cycles + l2_far_cycles) / 2) return {};
+  std::vector<std::uint32_t> sms(session.info().gpu.sm_count);
+  std::iota(sms.begin(), sms.end(), 0U);
+  auto again = measure_miss_penalty(session, path, cache, stride_of(cache), sms);
+  if (!again) return tl::unexpected<Error>(again.error());
+  if (again->has_value() && *again->value < *penalty.value) penalty = *again;
+  return {};
+}
+
 Expected<SmCache> measure_sm_cache(Session& session, const CachePath& path) {
   SmCache cache;
   cache.memory.id = path.id;
@@ -245,9 +272,7 @@ Expected<SmCache> measure_sm_cache(Session& session, const CachePath& path) {
     attributes["miss_penalty"] = inconclusive("cycles", "miss_latency", "no footprint misses");
     return cache;
   }
-  const Estimate& line = attributes["line_size"];
-  auto penalty = measure_miss_penalty(session, path, cache,
-                                      line.has_value() ? static_cast<std::uint64_t>(*line.value) : sector_bytes);
+  auto penalty = measure_miss_penalty(session, path, cache, stride_of(cache), {});
   if (!penalty) return tl::unexpected<Error>(penalty.error());
   attributes["miss_penalty"] = *penalty;
   return cache;
