@@ -65,6 +65,16 @@ bool mostly_misses(const Trace& trace) {
   });
 }
 
+// A quarter of the rows, at least two, without a miss.
+bool begins_with_hits(const Trace& trace) {
+  const std::size_t first_rows = std::max<std::size_t>(2, trace.rows.size() / 4);
+  if (trace.rows.size() < first_rows) return false;
+  return std::all_of(trace.rows.begin(), trace.rows.begin() + static_cast<std::ptrdiff_t>(first_rows),
+                     [](const change_point::Row& row) {
+                       return std::count(row.values.begin(), row.values.end(), classified_miss_cycles) == 0;
+                     });
+}
+
 // A footprint that is k lines too large misses at least k times in each lap. So a few misses at the size found may be
 // somebody else's, or say that it is so many lines too large.
 Finding with_unexplained_misses(Finding finding, const Trace& trace, std::uint64_t stride_bytes) {
@@ -199,8 +209,14 @@ Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket
     const std::uint64_t last = low + (high - low) / step * step;
     if (finding.verdict == Verdict::inconclusive) return finding;
     if (finding.verdict == Verdict::upper_bound) {
-      if (low == floor) return finding;
       const std::uint64_t span = last - low;
+      // Misses that stay the same from some row on are somebody else's, and what follows isn't in view.
+      const std::uint64_t limit = round_down(spec.limit_bytes, unit);
+      if (!raw && begins_with_hits(*trace) && last < limit) {
+        high = std::min(limit, last + std::max(span, 8 * unit));
+        continue;
+      }
+      if (low == floor) return finding;
       high = low + 2 * step;
       low = low > floor + span ? low - span : floor;
       continue;
