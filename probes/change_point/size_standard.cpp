@@ -97,6 +97,12 @@ bool is_contradicted_later(const Evidence& evidence) {
   return false;
 }
 
+// A footprint that is a line too large misses at least once in each lap: a first row of whole laps without any fits.
+bool first_row_fits(const Evidence& evidence) {
+  const Observation& first = evidence.rows.front();
+  return evidence.law.whole_laps && evidence.law.missing_loads == 0 && first.sum == 0 && first.unclear == 0;
+}
+
 // The share of belief that remains for the estimate beside the likeliest later row before which misses are fixed ones.
 double later_doubt(const OnsetProfile& profile) {
   double rival = OnsetProfile::impossible;
@@ -214,6 +220,12 @@ Finding find_size_standard(const Trace& trace, const LatencyCounts& counted, con
   if (misses_from_the_start(evidence)) {
     if (is_contradicted_later(evidence)) {
       return finish(first_large_rise(trace, options));
+    }
+    if (first_row_fits(evidence)) {
+      Finding undecided = inconclusive("the first row fits, but what misses later grows too slowly for a capacity",
+                                       "binomial_isotonic");
+      undecided.p_value = p_value;
+      return finish(undecided);
     }
     return finish(upper_bound(trace, p_value, "binomial_isotonic"));
   }

@@ -65,14 +65,12 @@ bool mostly_misses(const Trace& trace) {
   });
 }
 
-// A quarter of the rows, at least two, without a miss.
-bool begins_with_hits(const Trace& trace) {
-  const std::size_t first_rows = std::max<std::size_t>(2, trace.rows.size() / 4);
-  if (trace.rows.size() < first_rows) return false;
-  return std::all_of(trace.rows.begin(), trace.rows.begin() + static_cast<std::ptrdiff_t>(first_rows),
-                     [](const change_point::Row& row) {
-                       return std::count(row.values.begin(), row.values.end(), classified_miss_cycles) == 0;
-                     });
+// The first `count` rows without a miss.
+bool begin_with_hits(const Trace& trace, std::size_t count) {
+  const auto end = trace.rows.begin() + static_cast<std::ptrdiff_t>(std::min(count, trace.rows.size()));
+  return std::all_of(trace.rows.begin(), end, [](const change_point::Row& row) {
+    return std::count(row.values.begin(), row.values.end(), classified_miss_cycles) == 0;
+  });
 }
 
 // A footprint that is k lines too large misses at least k times in each lap. So a few misses at the size found may be
@@ -207,24 +205,25 @@ Expected<Finding> narrow(Session& session, const SearchSpec& spec, const Bracket
     if (!raw && finding.verdict == Verdict::lower_bound && mostly_misses(*trace))
       finding.verdict = Verdict::upper_bound;
     const std::uint64_t last = low + (high - low) / step * step;
-    if (finding.verdict == Verdict::inconclusive) return finding;
-    if (finding.verdict == Verdict::upper_bound) {
-      const std::uint64_t span = last - low;
+    const std::uint64_t span = last - low;
+    const std::uint64_t limit = round_down(spec.limit_bytes, unit);
+    const bool some_fit = !raw && begin_with_hits(*trace, 2);
+    const bool undecided = finding.verdict == Verdict::inconclusive && some_fit;
+    const bool above = finding.verdict == Verdict::upper_bound || undecided;
+    if (above && some_fit && begin_with_hits(*trace, trace->rows.size() / 4) && last < limit) {
       // Misses that stay the same from some row on are somebody else's, and what follows isn't in view.
-      const std::uint64_t limit = round_down(spec.limit_bytes, unit);
-      if (!raw && begins_with_hits(*trace) && last < limit) {
-        high = std::min(limit, last + std::max(span, 8 * unit));
-        continue;
-      }
+      high = std::min(limit, last + std::max(span, 8 * unit));
+      continue;
+    }
+    if (finding.verdict == Verdict::inconclusive && !undecided) return finding;
+    if (above) {
       if (low == floor) return finding;
       high = low + 2 * step;
       low = low > floor + span ? low - span : floor;
       continue;
     }
     if (finding.verdict == Verdict::lower_bound) {
-      const std::uint64_t limit = round_down(spec.limit_bytes, unit);
       if (last >= limit) return finding;
-      const std::uint64_t span = last - low;
       low = last - std::min(span / 2, 2 * step);
       high = std::min(limit, last + std::max(span, 8 * unit));
       continue;

@@ -50,6 +50,24 @@ TEST(SizeOfOddTraces, AveragesThatRiseSlowlySetInWithTheFirstCycle) {
   EXPECT_EQ(finding.method, "mean_isotonic");
 }
 
+// Four sets of three lines, in one of which another line lies: at ten lines of footprint that set begins to thrash, at
+// twelve all sets are full, and at thirteen they overflow one by one. Sixteen laps a row.
+TEST(SizeOfOddTraces, ARowOfWholeLapsWithoutAMissIsNotAboveTheChange) {
+  const std::vector<std::size_t> misses{0, 0, 0, 16, 16, 16, 80, 128, 192, 256, 272};
+  Trace trace;
+  for (std::size_t row = 0; row < misses.size(); ++row) {
+    const std::size_t lines = row + 7;
+    std::vector<double> values(lines * 16, 100);
+    std::fill_n(values.begin(), misses[row], 1000.0);
+    trace.rows.push_back({static_cast<double>(lines) * 128, values});
+  }
+  const Finding finding = find_size(trace, {});
+  EXPECT_NE(finding.verdict, Verdict::upper_bound);
+  if (finding.verdict == Verdict::value) {
+    EXPECT_GE(finding.high, 1536);
+  }
+}
+
 TEST(SizeOfOddTraces, AveragesThatRiseFromTheStartGiveNoSize) {
   const Trace rising = sweep(30, 1, [](int row, int) { return 60.0 + 3 * row; });
   EXPECT_EQ(find_size(rising, {}).verdict, Verdict::upper_bound);
