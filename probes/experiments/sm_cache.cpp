@@ -190,7 +190,7 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
   // The pattern that tells the line builds on the capacity.
   if (exact->size.verdict == Verdict::inconclusive || exact->size.verdict == Verdict::upper_bound)
     attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
-  const std::uint64_t line_bytes = exact->line_bytes;
+  std::uint64_t line_bytes = exact->line_bytes;
   const Estimate by_change_point = to_estimate(exact->size, "B");
   if (by_change_point.status == Status::measured)
     cache.capacity_bytes = static_cast<std::uint64_t>(*by_change_point.value);
@@ -208,6 +208,21 @@ Expected<void> measure_size(Session& session, const CachePath& path, SmCache& ca
     // A count below the footprint that fits tells of another replacement; one far above it of another cache.
     const double fits = *by_change_point.value;
     if (*counted && *(*counted)->value >= fits && *(*counted)->value <= 1.5 * fits) by_residency = *counted;
+  }
+  // Lines that something else takes can hide how much there is, and the pattern that tells the line builds on that.
+  constexpr double hidden = 1.1;
+  if (by_residency && by_change_point.status == Status::measured &&
+      *by_residency->value > hidden * *by_change_point.value) {
+    const auto counted_bytes = static_cast<std::uint64_t>(*by_residency->value);
+    auto line = measure_line_size(session, path, counted_bytes, sector_bytes, cache.threshold_cycles);
+    if (!line) return tl::unexpected<Error>(line.error());
+    attributes["line_size"] = *line;
+    if (line->has_value()) line_bytes = static_cast<std::uint64_t>(*line->value);
+    if (!probes && line_bytes != exact->line_bytes) {
+      auto counted = measure_reverse_residency(session, path, counted_bytes, line_bytes, cache.threshold_cycles);
+      if (!counted) return tl::unexpected<Error>(counted.error());
+      if (*counted) by_residency = *counted;
+    }
   }
   attributes["size"] = combine(by_change_point, by_residency, static_cast<double>(line_bytes));
   if (is_usable(attributes["size"])) cache.capacity_bytes = static_cast<std::uint64_t>(*attributes["size"].value);
