@@ -193,6 +193,8 @@ ChipMap map_of(const std::vector<std::vector<double>>& latencies, const SmSets& 
     const SmSets tpcs = tpcs_of(gpc);
     if (tpcs.size() < shape.cpcs_per_gpc) return map;
     const SmSets parts = into(by_tpc, tpcs, shape.cpcs_per_gpc, shape.tpcs_per_cpc);
+    // A TPC by itself always agrees with itself best.
+    if (std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.size() == 1; })) return map;
     worst = std::min(worst, separation(by_tpc, parts));
     for (const auto& part : parts) {
       auto& cpc = cpcs.emplace_back();

@@ -75,6 +75,13 @@ TEST(ChipMap, NamesNoCpcsWhereLatenciesDontTellThem) {
   EXPECT_EQ(sets_of(map, &SmPlace::gpc), chip.gpcs);
 }
 
+TEST(ChipMap, NamesNoCpcsOfOneTpcEach) {
+  const Chip chip = chip_of(20);
+  const ChipMap map = map_of(chip.latencies, chip.gpcs, {4, 2});
+  EXPECT_TRUE(sets_of(map, &SmPlace::cpc).empty());
+  EXPECT_EQ(map.cpc_separation, 0);
+}
+
 TEST(ChipMap, KnowsAChipOfOneSide) {
   std::vector<std::vector<double>> rows;
   for (std::uint32_t sm = 0; sm < 8; ++sm) rows.push_back(latencies_of(1, 0, 0, sm, 0));
