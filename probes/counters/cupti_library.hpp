@@ -46,7 +46,8 @@ class Cupti {
   /// Loads the first of `candidates` that can be loaded and has every function. `unavailable` where none does.
   static Expected<Cupti> load(const std::vector<std::string>& candidates);
 
-#define GPUTOPO_DECLARE(name) decltype(&::name) name = nullptr;
+// The name of a member stands without parentheses.
+#define GPUTOPO_DECLARE(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   GPUTOPO_CUPTI_FUNCTIONS(GPUTOPO_DECLARE)
 #undef GPUTOPO_DECLARE
 

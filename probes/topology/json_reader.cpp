@@ -147,7 +147,7 @@ Memory read_memory(const Json& j, const std::string& path) {
   const Json& attributes = member(j, path, "attributes");
   if (!attributes.is_object()) bad(path + "/attributes", "must be an object");
   for (const auto& [name, value] : attributes.items())
-    m.attributes.emplace(name, read_estimate(value, path + "/attributes/" + name));
+    m.attributes.emplace(name, read_estimate(value, fmt::format("{}/attributes/{}", path, name)));
   if (const Json* groups = optional_member(j, "sm_groups"))
     for (const Json& group : as_array(*groups, path + "/sm_groups")) {
       auto& ids = m.sm_groups.emplace_back();
@@ -182,7 +182,7 @@ Provenance read_provenance(const Json& j, const std::string& path) {
   if (const Json* parts = optional_member(j, "breakdown_s")) {
     if (!parts->is_object()) bad(path + "/breakdown_s", "must be an object");
     for (const auto& [what, seconds] : parts->items())
-      p.breakdown_s.emplace_back(what, as_double(seconds, path + "/breakdown_s/" + what));
+      p.breakdown_s.emplace_back(what, as_double(seconds, fmt::format("{}/breakdown_s/{}", path, what)));
   }
   if (const Json* notes = optional_member(j, "notes"))
     for (const Json& note : as_array(*notes, path + "/notes")) p.notes.push_back(as_string(note, path + "/notes"));

@@ -60,13 +60,13 @@ void fake_cupti_launch(double value) {
   if (state.counting && !profiler.open_range.empty()) profiler.launches.back() += value;
 }
 
-CUresult cuCtxGetCurrent(CUcontext* context) {
-  *context = state.has_context ? reinterpret_cast<CUcontext>(&state) : nullptr;
+CUresult cuCtxGetCurrent(CUcontext* pctx) {
+  *pctx = state.has_context ? reinterpret_cast<CUcontext>(&state) : nullptr;
   return CUDA_SUCCESS;
 }
 
-CUptiResult cuptiGetResultString(CUptiResult code, const char** text) {
-  *text = code == CUPTI_SUCCESS ? "CUPTI_SUCCESS" : "CUPTI_ERROR_FAKE";
+CUptiResult cuptiGetResultString(CUptiResult result, const char** str) {
+  *str = result == CUPTI_SUCCESS ? "CUPTI_SUCCESS" : "CUPTI_ERROR_FAKE";
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params*) {

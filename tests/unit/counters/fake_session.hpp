@@ -12,6 +12,11 @@
 namespace gputopo::counters {
 
 class FakeSession : public ::testing::Test {
+ public:
+  FakeSession(const FakeSession&) = delete;
+  FakeSession& operator=(const FakeSession&) = delete;
+  ~FakeSession() override { dlclose(library_); }
+
  protected:
   FakeSession() {
     library_ = dlopen(FAKE_CUPTI, RTLD_NOW | RTLD_LOCAL);
@@ -20,7 +25,6 @@ class FakeSession : public ::testing::Test {
     launch_ = reinterpret_cast<FakeLaunchFunction>(dlsym(library_, "fake_cupti_launch"));
     *state_ = FakeCupti{};
   }
-  ~FakeSession() override { dlclose(library_); }
 
   Expected<std::unique_ptr<Counter>> open() { return open_counter(0, {{FAKE_CUPTI}, FAKE_CUPTI}); }
   FakeCupti& fake() { return *state_; }
