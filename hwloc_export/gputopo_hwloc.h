@@ -24,7 +24,8 @@
 extern "C" {
 #endif
 
-/** The next GPU's OS device with memories or flat attributes of gputopo; the first for prev NULL; NULL after the last. */
+/** The next GPU's OS device with memories or flat attributes of gputopo; the first for prev NULL; NULL after the last.
+ */
 static inline hwloc_obj_t gputopo_hwloc_next_device(hwloc_topology_t topology, hwloc_obj_t prev) {
   do {
     prev = hwloc_get_next_osdev(topology, prev);
@@ -33,7 +34,7 @@ static inline hwloc_obj_t gputopo_hwloc_next_device(hwloc_topology_t topology, h
 }
 
 /** The device of that name ("cuda0"), or NULL. */
-static inline hwloc_obj_t gputopo_hwloc_device_by_name(hwloc_topology_t topology, const char *name) {
+static inline hwloc_obj_t gputopo_hwloc_device_by_name(hwloc_topology_t topology, const char* name) {
   hwloc_obj_t device = NULL;
   while ((device = gputopo_hwloc_next_device(topology, device)) != NULL)
     if (device->name != NULL && strcmp(device->name, name) == 0) return device;
@@ -41,10 +42,10 @@ static inline hwloc_obj_t gputopo_hwloc_device_by_name(hwloc_topology_t topology
 }
 
 /** The device of the GPU with this UUID ("GPU-..."), or NULL. */
-static inline hwloc_obj_t gputopo_hwloc_device_by_uuid(hwloc_topology_t topology, const char *uuid) {
+static inline hwloc_obj_t gputopo_hwloc_device_by_uuid(hwloc_topology_t topology, const char* uuid) {
   hwloc_obj_t device = NULL;
   while ((device = gputopo_hwloc_next_device(topology, device)) != NULL) {
-    const char *own = hwloc_obj_get_info_by_name(device, "GPUTopoUUID");
+    const char* own = hwloc_obj_get_info_by_name(device, "GPUTopoUUID");
     if (own != NULL && strcmp(own, uuid) == 0) return device;
   }
   return NULL;
@@ -66,7 +67,7 @@ static inline hwloc_obj_t gputopo_hwloc_device_by_pci(hwloc_topology_t topology,
 
 /** Nonzero where the GPU is simulated. */
 static inline int gputopo_hwloc_is_simulated(hwloc_obj_t device) {
-  const char *source = hwloc_obj_get_info_by_name(device, "GPUTopoSource");
+  const char* source = hwloc_obj_get_info_by_name(device, "GPUTopoSource");
   return source != NULL && strcmp(source, "simulated") == 0;
 }
 
@@ -74,7 +75,7 @@ static inline int gputopo_hwloc_is_simulated(hwloc_obj_t device) {
  * Memories of one physical cache (L1, texture and read-only on most GPUs) are one object. Found by the identity that
  * every object carries, so also where hwloc has moved the objects away from their device. */
 static inline hwloc_obj_t gputopo_hwloc_next_memory(hwloc_topology_t topology, hwloc_obj_t device, hwloc_obj_t prev) {
-  const char *uuid = hwloc_obj_get_info_by_name(device, "GPUTopoUUID");
+  const char* uuid = hwloc_obj_get_info_by_name(device, "GPUTopoUUID");
   for (;;) {
     const char *own, *key;
     prev = hwloc_get_next_obj_by_depth(topology, HWLOC_TYPE_DEPTH_MISC, prev);
@@ -89,13 +90,13 @@ static inline hwloc_obj_t gputopo_hwloc_next_memory(hwloc_topology_t topology, h
 }
 
 /** Nonzero where the object is the memory with this id, or one cache with it. */
-static inline int gputopo_hwloc_memory_is(hwloc_obj_t memory, const char *id) {
-  const char *own = hwloc_obj_get_info_by_name(memory, "GPUTopoId");
-  const char *also = hwloc_obj_get_info_by_name(memory, "GPUTopoAlso");
+static inline int gputopo_hwloc_memory_is(hwloc_obj_t memory, const char* id) {
+  const char* own = hwloc_obj_get_info_by_name(memory, "GPUTopoId");
+  const char* also = hwloc_obj_get_info_by_name(memory, "GPUTopoAlso");
   size_t length = strlen(id);
   if (own != NULL && strcmp(own, id) == 0) return 1;
   while (also != NULL && *also != '\0') {
-    const char *end = strchr(also, ' ');
+    const char* end = strchr(also, ' ');
     size_t word = end != NULL ? (size_t)(end - also) : strlen(also);
     if (word == length && strncmp(also, id, length) == 0) return 1;
     also = end != NULL ? end + 1 : NULL;
@@ -104,7 +105,7 @@ static inline int gputopo_hwloc_memory_is(hwloc_obj_t memory, const char *id) {
 }
 
 /** A device's memory by id, or NULL. */
-static inline hwloc_obj_t gputopo_hwloc_memory_by_id(hwloc_topology_t topology, hwloc_obj_t device, const char *id) {
+static inline hwloc_obj_t gputopo_hwloc_memory_by_id(hwloc_topology_t topology, hwloc_obj_t device, const char* id) {
   hwloc_obj_t memory = NULL;
   while ((memory = gputopo_hwloc_next_memory(topology, device, memory)) != NULL)
     if (gputopo_hwloc_memory_is(memory, id)) return memory;
@@ -113,8 +114,8 @@ static inline hwloc_obj_t gputopo_hwloc_memory_by_id(hwloc_topology_t topology, 
 
 /** An attribute as text for one of the memory's ids: "SizeBytes", "LatencyCycles", "Status", "Method", ...; NULL where
  * there is none. id NULL is the object's first. */
-static inline const char *gputopo_hwloc_text(hwloc_obj_t memory, const char *id, const char *attribute) {
-  const char *own = hwloc_obj_get_info_by_name(memory, "GPUTopoId");
+static inline const char* gputopo_hwloc_text(hwloc_obj_t memory, const char* id, const char* attribute) {
+  const char* own = hwloc_obj_get_info_by_name(memory, "GPUTopoId");
   char name[320];
   int length;
   if (id == NULL || (own != NULL && strcmp(own, id) == 0)) return hwloc_obj_get_info_by_name(memory, attribute);
@@ -124,9 +125,9 @@ static inline const char *gputopo_hwloc_text(hwloc_obj_t memory, const char *id,
 }
 
 /** Reads "123" or "123.45", whatever the locale; *end is set behind it. */
-static inline int gputopo_hwloc_parse(const char *text, double *value, const char **end) {
+static inline int gputopo_hwloc_parse(const char* text, double* value, const char** end) {
   double scale = 1;
-  const char *first = text;
+  const char* first = text;
   *value = 0;
   for (; *text >= '0' && *text <= '9'; ++text) *value = *value * 10 + (*text - '0');
   if (text != first && *text == '.')
@@ -138,9 +139,9 @@ static inline int gputopo_hwloc_parse(const char *text, double *value, const cha
 }
 
 /** An attribute as a number; see gputopo_hwloc_text. */
-static inline int gputopo_hwloc_number(hwloc_obj_t memory, const char *id, const char *attribute, double *value) {
-  const char *text = gputopo_hwloc_text(memory, id, attribute);
-  const char *end;
+static inline int gputopo_hwloc_number(hwloc_obj_t memory, const char* id, const char* attribute, double* value) {
+  const char* text = gputopo_hwloc_text(memory, id, attribute);
+  const char* end;
   if (text == NULL) {
     errno = ENOENT;
     return -1;
@@ -151,7 +152,7 @@ static inline int gputopo_hwloc_number(hwloc_obj_t memory, const char *id, const
   return -1;
 }
 
-static inline int gputopo_hwloc_bytes(hwloc_obj_t memory, const char *id, const char *attribute, uint64_t *bytes) {
+static inline int gputopo_hwloc_bytes(hwloc_obj_t memory, const char* id, const char* attribute, uint64_t* bytes) {
   double value;
   if (gputopo_hwloc_number(memory, id, attribute, &value) != 0) return -1;
   *bytes = (uint64_t)value;
@@ -159,36 +160,39 @@ static inline int gputopo_hwloc_bytes(hwloc_obj_t memory, const char *id, const 
 }
 
 /** Bytes of one instance. */
-static inline int gputopo_hwloc_size(hwloc_obj_t memory, const char *id, uint64_t *bytes) {
+static inline int gputopo_hwloc_size(hwloc_obj_t memory, const char* id, uint64_t* bytes) {
   return gputopo_hwloc_bytes(memory, id, "SizeBytes", bytes);
 }
 
 /** Bytes of a line: what one tag stands for. */
-static inline int gputopo_hwloc_line_size(hwloc_obj_t memory, const char *id, uint64_t *bytes) {
+static inline int gputopo_hwloc_line_size(hwloc_obj_t memory, const char* id, uint64_t* bytes) {
   return gputopo_hwloc_bytes(memory, id, "LineSizeBytes", bytes);
 }
 
 /** Bytes of a sector: what one miss brings in. */
-static inline int gputopo_hwloc_sector_size(hwloc_obj_t memory, const char *id, uint64_t *bytes) {
+static inline int gputopo_hwloc_sector_size(hwloc_obj_t memory, const char* id, uint64_t* bytes) {
   return gputopo_hwloc_bytes(memory, id, "SectorSizeBytes", bytes);
 }
 
 /** SM cycles from a load to its value. */
-static inline int gputopo_hwloc_latency_cycles(hwloc_obj_t memory, const char *id, double *cycles) {
+static inline int gputopo_hwloc_latency_cycles(hwloc_obj_t memory, const char* id, double* cycles) {
   return gputopo_hwloc_number(memory, id, "LatencyCycles", cycles);
 }
 
 /** The same in nanoseconds, at the SM clock of the measurement. */
-static inline int gputopo_hwloc_latency_ns(hwloc_obj_t memory, const char *id, double *ns) {
+static inline int gputopo_hwloc_latency_ns(hwloc_obj_t memory, const char* id, double* ns) {
   return gputopo_hwloc_number(memory, id, "LatencyNs", ns);
 }
 
-/** "sm", "tpc", "cpc", "gpc", "partition" or "gpu": the part of the chip that has its own instances; NULL if unknown. */
-static inline const char *gputopo_hwloc_scope(hwloc_obj_t memory) { return hwloc_obj_get_info_by_name(memory, "Scope"); }
+/** "sm", "tpc", "cpc", "gpc", "partition" or "gpu": the part of the chip that has its own instances; NULL if unknown.
+ */
+static inline const char* gputopo_hwloc_scope(hwloc_obj_t memory) {
+  return hwloc_obj_get_info_by_name(memory, "Scope");
+}
 
 /** How many SMs share one instance; groups may differ in size, so from *least to *most. */
-static inline int gputopo_hwloc_shared_by_sms(hwloc_obj_t memory, unsigned *least, unsigned *most) {
-  const char *text = hwloc_obj_get_info_by_name(memory, "SharedBySMs");
+static inline int gputopo_hwloc_shared_by_sms(hwloc_obj_t memory, unsigned* least, unsigned* most) {
+  const char* text = hwloc_obj_get_info_by_name(memory, "SharedBySMs");
   double value;
   if (text == NULL) {
     errno = ENOENT;
@@ -207,8 +211,8 @@ static inline int gputopo_hwloc_shared_by_sms(hwloc_obj_t memory, unsigned *leas
 
 /** Bytes of an L1 that are left to loads while a kernel's blocks on one SM use shared_bytes of shared memory: those of
  * the smallest carve-out that holds them. ENOENT also where no carve-out does. */
-static inline int gputopo_hwloc_usable_bytes(hwloc_obj_t l1, uint64_t shared_bytes, uint64_t *bytes) {
-  const char *text = hwloc_obj_get_info_by_name(l1, "UsableBytesByCarveOut");
+static inline int gputopo_hwloc_usable_bytes(hwloc_obj_t l1, uint64_t shared_bytes, uint64_t* bytes) {
+  const char* text = hwloc_obj_get_info_by_name(l1, "UsableBytesByCarveOut");
   while (text != NULL && *text != '\0') {
     double shared, usable;
     if (gputopo_hwloc_parse(text, &shared, &text) != 0) return -1;
@@ -228,7 +232,7 @@ static inline int gputopo_hwloc_usable_bytes(hwloc_obj_t l1, uint64_t shared_byt
 
 /** A flat attribute of the device, for topologies loaded without Misc objects: "GPUTopoL1dSize", "GPUTopoL2LineSize"
  * (bytes), "GPUTopoTexLatencyCycles" (SM cycles), ... */
-static inline int gputopo_hwloc_flat_number(hwloc_obj_t device, const char *name, double *value) {
+static inline int gputopo_hwloc_flat_number(hwloc_obj_t device, const char* name, double* value) {
   return gputopo_hwloc_number(device, NULL, name, value);
 }
 

@@ -30,7 +30,7 @@ static hwloc_topology_t load(void) {
 
 static void bind_near(hwloc_topology_t topology, hwloc_obj_t device) {
   hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, device);
-  char *cpus = NULL;
+  char* cpus = NULL;
   hwloc_bitmap_asprintf(&cpus, near->cpuset);
   if (hwloc_set_cpubind(topology, near->cpuset, 0) == 0)
     printf("bound to CPUs %s, near %s\n", cpus, device->name);
@@ -59,7 +59,7 @@ static int choose_tile(hwloc_topology_t topology, hwloc_obj_t device, uint64_t s
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int status = 1;
   hwloc_obj_t device;
   hwloc_topology_t topology = load();

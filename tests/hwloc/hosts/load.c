@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int load(unsigned *devices, unsigned *miscs) {
+static int load(unsigned* devices, unsigned* miscs) {
   hwloc_topology_t topology;
   if (hwloc_topology_init(&topology) != 0) return -1;
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
@@ -17,7 +17,7 @@ static int load(unsigned *devices, unsigned *miscs) {
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int i, cycles = argc > 1 ? atoi(argv[1]) : 1;
   unsigned devices = 0, miscs = 0;
   size_t early = 0;
