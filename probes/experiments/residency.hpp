@@ -19,7 +19,8 @@ Expected<std::optional<Estimate>> measure_residency(Session& session, const Cach
 /// The same for loads that do allocate: walk more than fits, then walk back. Caches that throw out the oldest line, or
 /// the one that came first, hit on the way back exactly what they held, wherever their sets began to overflow. With any
 /// other replacement the way back itself throws lines out: counts then differ or fall short of the footprint that fits,
-/// and there is nothing to say. Every count is a lower bound of the capacity.
+/// and there is nothing to say. Counts that differ by no more than slow hits explain are made again line by line, over
+/// several ways back. Every count is a lower bound of the capacity.
 Expected<std::optional<Estimate>> measure_reverse_residency(Session& session, const CachePath& path,
                                                             std::uint64_t capacity_bytes, std::uint64_t line_bytes,
                                                             double threshold_cycles);
