@@ -29,15 +29,25 @@ void set_absent(Memory& memory, std::string_view why) {
   for (const char* name : {"latency", "miss_penalty"}) memory.attributes[name] = not_supported("cycles", why);
 }
 
+// One load a line where the line is known.
+std::uint64_t stride_of(const SmCache& cache) {
+  for (const char* name : {"line_size", "sector_size"})
+    if (const Estimate* e = cache.memory.find(name); e != nullptr && e->has_value())
+      return static_cast<std::uint64_t>(*e->value);
+  return tiny_stride;
+}
+
 // The loads that miss when somewhat more than the capacity is walked, less the mean of hits. Walks at
 // several places, since a small one may lie on one side of the next level alone; twice the capacity at most, since the
-// next level may not hold much more. From each of `sms`, or from wherever the device puts a program if there are none.
+// next level may not hold much more. From each of `sms` alone, or from wherever the device puts a program if there are
+// none.
 Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path, const SmCache& cache,
-                                        std::uint64_t line_bytes, const std::vector<std::uint32_t>& sms) {
+                                        std::uint64_t l2_bytes, const std::vector<std::uint32_t>& sms) {
+  const std::uint64_t line_bytes = stride_of(cache);
   constexpr std::uint64_t places = 8;
   const std::uint64_t limit = path.slot == slot_constant ? session.info().constant_bytes_per_module : sweep_limit_bytes;
   // What misses should be found in the L2, even where that isn't twice as large.
-  const std::uint64_t in_l2 = session.info().l2_bytes * 3 / 4;
+  const std::uint64_t in_l2 = l2_bytes * 3 / 4;
   std::uint64_t bytes = std::min(limit, 2 * cache.capacity_bytes);
   if (in_l2 != 0 && bytes > in_l2) bytes = std::max(in_l2, cache.capacity_bytes * 9 / 8) / line_bytes * line_bytes;
   const std::uint64_t apart = std::min<std::uint64_t>((limit - bytes) / places, 64 << 10) / line_bytes * line_bytes;
@@ -48,6 +58,7 @@ Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path,
     warm.first_byte = i * apart;
     p.phases = {warm, recorded(warm, Record::histogram, 1)};
     if (sms.empty()) batch.push_back(p);
+    if (!sms.empty()) p.isolation = Scope::gpu;
     for (const std::uint32_t sm : sms) {
       p.agents = {{sm, 0}};
       batch.push_back(p);
@@ -63,14 +74,6 @@ Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path,
   const Mode nearest = lowest_mode(misses);
   const double hit_cycles = *cache.hit.estimate.value + cache.hit.overhead_cycles;
   return penalty_of(nearest, hit_cycles, n);
-}
-
-// One load a line where the line is known.
-std::uint64_t stride_of(const SmCache& cache) {
-  for (const char* name : {"line_size", "sector_size"})
-    if (const Estimate* e = cache.memory.find(name); e != nullptr && e->has_value())
-      return static_cast<std::uint64_t>(*e->value);
-  return tiny_stride;
 }
 
 // Both answers where both exist: residency counts, the change point must not contradict it.
@@ -248,7 +251,8 @@ Expected<void> settle_miss_penalty(Session& session, const CachePath& path, SmCa
   if (*cache.hit.estimate.value + *penalty.value < (l2_near_cycles + l2_far_cycles) / 2) return {};
   std::vector<std::uint32_t> sms(session.info().gpu.sm_count);
   std::iota(sms.begin(), sms.end(), 0U);
-  auto again = measure_miss_penalty(session, path, cache, stride_of(cache), sms);
+  // Where each side keeps copies of the other's lines, it has room for its own half of the L2 only.
+  auto again = measure_miss_penalty(session, path, cache, session.info().l2_bytes / 2, sms);
   if (!again) return tl::unexpected<Error>(again.error());
   if (again->has_value() && *again->value < *penalty.value) penalty = *again;
   return {};
@@ -287,7 +291,7 @@ Expected<SmCache> measure_sm_cache(Session& session, const CachePath& path) {
     attributes["miss_penalty"] = inconclusive("cycles", "miss_latency", "no footprint misses");
     return cache;
   }
-  auto penalty = measure_miss_penalty(session, path, cache, stride_of(cache), {});
+  auto penalty = measure_miss_penalty(session, path, cache, session.info().l2_bytes, {});
   if (!penalty) return tl::unexpected<Error>(penalty.error());
   attributes["miss_penalty"] = *penalty;
   return cache;

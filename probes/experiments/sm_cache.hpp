@@ -18,8 +18,9 @@ struct SmCache {
 /// Measures size, line, sector, latency and miss penalty.
 Expected<SmCache> measure_sm_cache(Session& session, const CachePath& path);
 
-/// Where what misses seems to be found no nearer than in the L2's far side: the same walks from every SM, since all
-/// that one SM loaded may lie there. `l2_near_cycles` and `l2_far_cycles` are those of a global load past L1.
+/// Where what misses seems to be found no nearer than in the L2's far side: walks from every SM, since all that one
+/// SM loaded may lie there, of what half of the L2 holds. `l2_near_cycles` and `l2_far_cycles` are those of a global
+/// load past L1.
 Expected<void> settle_miss_penalty(Session& session, const CachePath& path, SmCache& cache, double l2_near_cycles,
                                    double l2_far_cycles);
 
