@@ -17,7 +17,7 @@ namespace {
 using program::Record;
 using program::Walk;
 
-constexpr CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
+constexpr CachePath path = constant_l1_5_path;
 
 // A cache that a group of SMs shares isn't empty at launch: one that replaces lines at random takes many laps to let go
 // of what was there.

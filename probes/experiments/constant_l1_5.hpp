@@ -10,6 +10,9 @@
 
 namespace gputopo::experiments {
 
+inline constexpr CachePath constant_l1_5_path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant,
+                                              slot_constant};
+
 struct ConstantL15 {
   Memory memory;
   double threshold_cycles = 0;         ///< a timed load at or above it went past this cache

@@ -8,8 +8,6 @@ namespace {
 using change_point::Finding;
 using change_point::Verdict;
 
-constexpr CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
-
 // Misses beyond the size that a search with few warm laps found. Where more laps leave far fewer of them, what lay in
 // the cache before hadn't been replaced yet.
 Expected<bool> is_settled(Session& session, const SearchSpec& quick, std::uint32_t more_laps,
@@ -34,8 +32,8 @@ Expected<Finding> search(Session& session, const SearchSpec& spec) {
 
 Expected<Finding> measure_constant_modules(Session& session, const ConstantL15& cache) {
   const std::uint64_t bank = session.info().constant_bytes_per_module;
-  SearchSpec spec{path,      cache.line_bytes, bank, bank * session.info().constant_modules, cache.threshold_cycles,
-                  Scope::gpu};
+  SearchSpec spec{constant_l1_5_path,     cache.line_bytes, bank, bank * session.info().constant_modules,
+                  cache.threshold_cycles, Scope::gpu};
   spec.front_line_bytes = cache.front_line_bytes;
   spec.bank_bytes = bank;
   // Programs that keep the GPU to themselves and hand turns from module to module take long: few rows, few laps.

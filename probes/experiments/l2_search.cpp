@@ -11,6 +11,32 @@ constexpr double no_limit = 1e9;
 constexpr std::uint64_t mebi = 1 << 20;
 constexpr std::uint64_t unit_bytes = 4096;
 
+// All lanes warm, one thread samples: warm-up and recorded walk of one footprint.
+program::Program row_program(const Session& session, std::uint64_t bytes, std::uint64_t stride_bytes,
+                             std::uint32_t warm_laps, std::uint64_t sampled_loads, std::uint64_t sample_number) {
+  program::Program p = make_program(fmt::format("l2 {} B", bytes), session.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  p.buffers[slot_flush].size_bytes = std::max(bytes, slot_bytes);
+  program::Walk warm = make_walk(l2_path, bytes, stride_bytes, warm_laps);
+  program::Walk sample = recorded(warm, program::Record::histogram, 1);
+  sample.order = program::Order::shuffled;
+  sample.order_seed = session.options().seed + sample_number;
+  sample.loads_per_lap = std::min(sampled_loads, program::positions(sample));
+  warm.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
+  p.phases = {warm, sample};
+  return p;
+}
+
+Expected<std::vector<L2Row>> run_rows(Session& session, const program::Batch& batch,
+                                      const std::vector<std::uint64_t>& footprints_bytes) {
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::vector<L2Row> rows;
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    rows.push_back({footprints_bytes[i], (*traces)[i].phases.back().histogram});
+  return rows;
+}
+
 }  // namespace
 
 Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
@@ -24,31 +50,18 @@ Expected<std::vector<L2Row>> l2_curve(Session& session, const std::vector<std::u
   const std::uint64_t flush = api <= small_l2_bytes ? 2 * api / unit_bytes * unit_bytes : 0;
   const std::uint64_t largest = *std::max_element(footprints_bytes.begin(), footprints_bytes.end());
   for (const std::uint64_t bytes : footprints_bytes) {
-    program::Program p = make_program(fmt::format("l2 {} B", bytes), session.info(), slot_flush);
-    p.isolation = Scope::gpu;
+    program::Program p = row_program(session, bytes, stride_bytes, warm_laps, sampled_loads, sample_number);
     p.buffers[slot_flush].size_bytes = std::max(largest + flush, slot_bytes);
-    program::Walk warm = make_walk(l2_path, bytes, stride_bytes, warm_laps);
-    program::Walk sample = recorded(warm, program::Record::histogram, 1);
-    sample.order = program::Order::shuffled;
-    sample.order_seed = session.options().seed + sample_number;
-    sample.loads_per_lap = std::min(sampled_loads, program::positions(sample));
-    warm.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
     if (flush != 0) {
-      program::Walk other = warm;
+      auto other = std::get<program::Walk>(p.phases.front());
       other.first_byte = largest;
       other.footprint_bytes = flush;
       other.laps = 1;
-      p.phases.emplace_back(other);
+      p.phases.insert(p.phases.begin(), other);
     }
-    p.phases.insert(p.phases.end(), {warm, sample});
     batch.push_back(std::move(p));
   }
-  auto traces = session.run(batch);
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  std::vector<L2Row> rows;
-  for (std::size_t i = 0; i < batch.size(); ++i)
-    rows.push_back({footprints_bytes[i], (*traces)[i].phases.back().histogram});
-  return rows;
+  return run_rows(session, batch, footprints_bytes);
 }
 
 Expected<std::vector<L2Row>> l2_curve_gently(Session& session, const std::vector<std::uint64_t>& footprints_bytes,
@@ -70,26 +83,9 @@ Expected<std::vector<L2Row>> l2_curve_gently(Session& session, const std::vector
 
 Expected<std::vector<L2Row>> l2_rows_from(Session& session, const std::vector<std::uint32_t>& sms, std::uint64_t bytes,
                                           std::uint64_t stride_bytes) {
-  program::Batch batch;
-  for (const std::uint32_t sm : sms) {
-    program::Program p = make_program(fmt::format("l2 {} B from SM {}", bytes, sm), session.info(), slot_flush);
-    p.isolation = Scope::gpu;
-    p.agents = {{sm, 0}};
-    p.buffers[slot_flush].size_bytes = std::max(bytes, slot_bytes);
-    program::Walk warm = make_walk(l2_path, bytes, stride_bytes, few_laps);
-    program::Walk sample = recorded(warm, program::Record::histogram, 1);
-    sample.order = program::Order::shuffled;
-    sample.order_seed = session.options().seed;
-    sample.loads_per_lap = std::min(most_sampled_loads, program::positions(sample));
-    warm.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
-    p.phases = {warm, sample};
-    batch.push_back(std::move(p));
-  }
-  auto traces = session.run(batch);
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  std::vector<L2Row> rows;
-  for (const auto& trace : *traces) rows.push_back({bytes, trace.phases.back().histogram});
-  return rows;
+  program::Batch batch(sms.size(), row_program(session, bytes, stride_bytes, few_laps, most_sampled_loads, 0));
+  for (std::size_t i = 0; i < sms.size(); ++i) batch[i].agents = {{sms[i], 0}};
+  return run_rows(session, batch, std::vector<std::uint64_t>(sms.size(), bytes));
 }
 
 Expected<L2Bracket> bracket_l2(Session& session, double threshold_cycles, std::uint64_t stride_bytes,

@@ -77,13 +77,12 @@ Expected<SharingTest> test_eviction(Session& session, const Sharer& a, const Sha
 
 Expected<SharingTest> test_code_eviction(Session& session, const ConstantL15& cache, std::uint64_t capacity_bytes) {
   const device::DeviceInfo& info = session.info();
-  const CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
   const std::uint64_t bytes = std::min(info.constant_bytes_per_module, capacity_bytes) / 2;
   program::Batch batch;
   for (const bool with_code : {false, true}) {
     program::Program p = make_program("constant_l1_5 against code", info, slot_constant);
     p.isolation = Scope::gpu;
-    const Walk walk = make_walk(path, bytes, cache.line_bytes, cache.settling_laps);
+    const Walk walk = make_walk(constant_l1_5_path, bytes, cache.line_bytes, cache.settling_laps);
     p.phases = {walk};
     program::Execute code;
     code.code_bytes = info.execute_limit_bytes;

@@ -37,10 +37,9 @@ std::uint64_t stride_of(const SmCache& cache) {
   return tiny_stride;
 }
 
-// The loads that miss when somewhat more than the capacity is walked, less the mean of hits. Walks at
-// several places, since a small one may lie on one side of the next level alone; twice the capacity at most, since the
-// next level may not hold much more. From each of `sms` alone, or from wherever the device puts a program if there are
-// none.
+// The loads that miss when somewhat more than the capacity is walked, less the mean of hits. Walks at several places,
+// since a small one may lie on one side of the next level alone; twice the capacity at most, since the next level may
+// not hold much more. From each of `sms` alone, or from wherever the device puts a program if there are none.
 Expected<Estimate> measure_miss_penalty(Session& session, const CachePath& path, const SmCache& cache,
                                         std::uint64_t l2_bytes, const std::vector<std::uint32_t>& sms) {
   const std::uint64_t line_bytes = stride_of(cache);

@@ -4,13 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "experiments/constant_l1_5.hpp"
+
 namespace gputopo::experiments {
 namespace {
 
 using program::Record;
 using program::Walk;
 
-constexpr CachePath path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
 constexpr std::uint32_t repetitions = 3;
 constexpr std::uint32_t repetitions_in_doubt = 27;
 
@@ -22,7 +23,7 @@ struct Layout {
 };
 
 Walk line_of(const Layout& layout, std::uint32_t agent, std::uint64_t slot) {
-  Walk walk = make_walk(path, 4, 4, 1);
+  Walk walk = make_walk(constant_l1_5_path, 4, 4, 1);
   walk.agent = agent;
   walk.first_byte = slot * layout.line_bytes;
   return walk;
@@ -38,7 +39,7 @@ program::Program eviction_program(const Session& session, const Layout& layout, 
   for (std::uint32_t sm = 0; sm < sms; ++sm) p.agents.push_back({sm, 0});
   for (std::uint32_t sm = 0; sm < sms; ++sm) {
     p.phases.emplace_back(line_of(layout, sm, (sm + shift) % layout.slots));
-    Walk sweep = make_walk(path, layout.sweep_bytes, 64, 1);
+    Walk sweep = make_walk(constant_l1_5_path, layout.sweep_bytes, 64, 1);
     sweep.agent = sm;
     sweep.first_byte = layout.sweep_first;
     p.phases.emplace_back(sweep);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/constant_l1_5.hpp"
 #include "experiments/device_memory.hpp"
 #include "experiments/l2_search.hpp"
 #include "experiments/size_search.hpp"
@@ -113,12 +114,11 @@ std::vector<PlannedCheck> plan_sm_cache(Session& session, const CachePath& path,
 
 namespace {
 
-constexpr CachePath l1_5_path{"constant_l1_5", "Constant L1.5 cache", program::Path::constant, slot_constant};
-
 PlannedCheck code_check(const Session& session, std::uint64_t bytes, std::uint64_t stride_bytes) {
-  Program p = make_program(fmt::format("{} cross-check {} B", l1_5_path.id, bytes), session.info(), l1_5_path.slot);
+  Program p = make_program(fmt::format("{} cross-check {} B", constant_l1_5_path.id, bytes), session.info(),
+                           constant_l1_5_path.slot);
   p.isolation = Scope::gpu;
-  const Walk walk = recorded(make_walk(l1_5_path, bytes, stride_bytes, 1), Record::histogram, recorded_laps);
+  const Walk walk = recorded(make_walk(constant_l1_5_path, bytes, stride_bytes, 1), Record::histogram, recorded_laps);
   p.phases = {walk};
   if (session.info().has_execute) {
     program::Execute code;
@@ -132,7 +132,7 @@ PlannedCheck code_check(const Session& session, std::uint64_t bytes, std::uint64
 
 // Code in place of everything else: kernels find their parameters gone, whatever ran before them.
 Program code_program(const Session& session) {
-  Program p = make_program("constant_l1_5 cross-check, code", session.info(), l1_5_path.slot);
+  Program p = make_program("constant_l1_5 cross-check, code", session.info(), constant_l1_5_path.slot);
   p.isolation = Scope::gpu;
   program::Execute code;
   code.code_bytes = session.info().execute_limit_bytes;
@@ -148,7 +148,7 @@ PlannedCheck banks_check(const Session& session, std::uint64_t bytes, std::uint6
   constexpr std::uint32_t unsteady_laps = 2;
   constexpr std::uint32_t steady_laps = 2;
   SearchSpec spec;
-  spec.path = l1_5_path;
+  spec.path = constant_l1_5_path;
   spec.stride_bytes = line_bytes;
   spec.isolation = Scope::gpu;
   spec.front_line_bytes = front_line_bytes;
