@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/counters.hpp"
+#include "cli/device_option.hpp"
 #include "cli/format_option.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
@@ -126,15 +127,8 @@ void add_discover_command(CLI::App& app, Context& context) {
   auto flags = std::make_shared<DiscoverFlags>();
   auto spec = std::make_shared<device::Spec>();
   CLI::App* command = app.add_subcommand("discover", "Measure a GPU and print its memories");
-  command->add_option("--device", flags->device, "auto, cuda:N, sim:NAME, sim:FILE.json or replay:FILE")
-      ->check([spec](const std::string& text) {
-        auto parsed = device::parse_spec(text);
-        if (parsed) *spec = *parsed;
-        return parsed ? std::string() : parsed.error().message;
-      })
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  command->add_flag("--all", flags->all, "Also the slow extras: every carve-out, who shares what, the map of the chip");
+  add_device_option(*command, flags->device, spec, "auto, cuda:N, sim:NAME, sim:FILE.json or replay:FILE");
+  command->add_flag("--all", flags->all, "Print everything: every carve-out, who shares what, the map of the chip");
   command->add_option("--only", flags->only, "Only these memories, as in l1,l2")
       ->delimiter(',')
       ->check(check_memory_id)

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/counters.hpp"
+#include "cli/device_option.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "device/open/open.hpp"
@@ -107,14 +108,7 @@ void add_verify_command(CLI::App& app, Context& context) {
   auto flags = std::make_shared<VerifyFlags>();
   auto spec = std::make_shared<device::Spec>();
   CLI::App* command = app.add_subcommand("verify", "Hold timing against hardware counters, footprint by footprint");
-  command->add_option("--device", flags->device, "auto or cuda:N")
-      ->check([spec](const std::string& text) {
-        auto parsed = device::parse_spec(text);
-        if (parsed) *spec = *parsed;
-        return parsed ? std::string() : parsed.error().message;
-      })
-      ->type_name("DEVICE")
-      ->capture_default_str();
+  add_device_option(*command, flags->device, spec, "auto or cuda:N");
   command->add_option("--seed", flags->seed, "Of walk orders and bootstraps")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N")
