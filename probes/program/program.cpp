@@ -94,6 +94,8 @@ std::string_view to_string(Record record) {
       return "histogram";
     case Record::latencies:
       return "latencies";
+    case Record::lap_times:
+      return "lap_times";
   }
   return "?";
 }

@@ -40,6 +40,7 @@ enum class Record {
   lap_time,   ///< cycles of all timed laps together, no clock inside: pure dependent loads
   histogram,  ///< how often each latency occurred (bins of one cycle), all laps
   latencies,  ///< every latency of the last lap, in walk order
+  lap_times,  ///< cycles of every timed lap by itself, no clock inside a lap: medians that slow strangers don't move
 };
 
 std::string_view to_string(Path path);
@@ -110,19 +111,29 @@ struct LatencyCount {
   friend bool operator==(const LatencyCount&, const LatencyCount&) = default;
 };
 
-/// What one phase gave. Latencies include the clock pair's cost unless they come from `lap_time`.
+/// What one phase gave. Latencies include the clock pair's cost unless they come from `lap_time` or `lap_times`.
 struct PhaseTrace {
   std::uint64_t loads = 0;               ///< loads issued by the phase, all laps and lanes
   std::uint64_t cycles = 0;              ///< of the recorded laps, for lap_time and timed Execute
   std::vector<std::uint32_t> latencies;  ///< Record::latencies: cycles, walk order
+  std::vector<std::uint64_t> lap_cycles;  ///< Record::lap_times: cycles of each lap, in order
   std::vector<LatencyCount> histogram;   ///< Record::histogram: ascending latencies
   friend bool operator==(const PhaseTrace&, const PhaseTrace&) = default;
 };
 
-/// What one program gave: a PhaseTrace per phase, and the SM each agent really ran on.
+/// What took the GPU away from a program while it ran, as far as the GPU's timer and clock show it.
+struct Interruptions {
+  std::uint32_t switches = 0;  ///< gaps in the timer: the GPU ran another process, and private caches came back empty
+  std::uint64_t away_ns = 0;   ///< length of all gaps together
+  double cycles_per_ns = 0;    ///< SM clock over the program's run, gaps left out; 0 where it wasn't watched
+  friend bool operator==(const Interruptions&, const Interruptions&) = default;
+};
+
+/// What one program gave: a PhaseTrace per phase, the SM each agent really ran on, and what interrupted it.
 struct ProgramTrace {
   std::vector<PhaseTrace> phases;
   std::vector<std::uint32_t> agent_sms;
+  Interruptions interruptions;
   friend bool operator==(const ProgramTrace&, const ProgramTrace&) = default;
 };
 

@@ -137,6 +137,11 @@ class Runner {
       case Record::lap_time:
         each_load(w, w.laps, [&](std::uint64_t offset) { trace.cycles += noise_.observe(load(offset)); });
         break;
+      case Record::lap_times:
+        trace.lap_cycles.resize(w.laps);
+        for (std::uint64_t& cycles : trace.lap_cycles)
+          each_load(w, 1, [&](std::uint64_t offset) { cycles += noise_.observe(load(offset)); });
+        break;
       case Record::histogram: {
         Histogram histogram;
         each_load(w, w.laps, [&](std::uint64_t offset) { histogram.add(noise_.observe(load(offset) + overhead)); });
