@@ -16,7 +16,12 @@ say() { printf 'bootstrap: %s\n' "$*" >&2; }  # stdout is the command's own
 die() { printf 'bootstrap: %s\n' "$*" >&2; exit 1; }
 
 is_installed() { [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]; }
-has_candidate() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+# No pipe into `grep -q`, here or anywhere: it closes the pipe at the first match, the writer dies of SIGPIPE, and under
+# pipefail a match then counts as none.
+has_candidate() {
+  local policy
+  policy=$(LC_ALL=C apt-cache policy "$1" 2>/dev/null) && [[ $policy == *'Candidate: '[!\(]* ]]
+}
 
 # Runs apt-get as root, quietly; its output is shown only where it fails.
 apt_as_root() {
@@ -99,7 +104,8 @@ run_tests() {
   shift 2
   say "testing (preset $preset)"
   local log=$folder/test.log
-  if ctest --preset "$preset" --no-tests=error --parallel "$(nproc)" "$@" </dev/null >"$log" 2>&1; then
+  if ctest --preset "$preset" --no-tests=error --parallel "$(nproc)" --output-junit "$PWD/$folder/junit.xml" \
+    --test-output-size-passed 10000000 --test-output-size-failed 10000000 "$@" </dev/null >"$log" 2>&1; then
     sed -n '/tests passed/,$p' "$log"
     return 0
   fi
@@ -107,8 +113,19 @@ run_tests() {
   return 1
 }
 
+# Ends the test command: which parts of tests/parts.txt were tested. Where CI=true a part that has to be there must be.
+say_what_was_tested() {
+  local status=0
+  python3 tests/summary.py tests/parts.txt "$@" || status=$?
+  [[ $status -ne 3 || ${CI-} != true ]] || die "a part is missing that has to be tested where CI=true; see the line above"
+  [[ $status -eq 0 || $status -eq 3 ]] || die "can't say what was tested"
+}
+
 # Whether `discover` would measure a real GPU here.
-has_gpu() { build/bin/gputopo devices --format json 2>/dev/null | grep -q '"cuda:'; }
+has_gpu() {
+  local devices
+  devices=$(build/bin/gputopo devices --format json 2>/dev/null) && [[ $devices == *'"cuda:'* ]]
+}
 
 # The GPU as others show it. A measured one is kept for them first; without a GPU they show the simulated H200.
 show_elsewhere() {
@@ -159,6 +176,7 @@ main() {
       run_tests asan build-asan --label-exclude heavy || failed=1
       [[ $failed -eq 0 ]] || die "some tests failed; see above"
       say "all tests passed"
+      say_what_was_tested build/junit.xml build-asan/junit.xml
       ;;
     *)
       echo "usage: ./bootstrap.sh run [ARGUMENT...] | ./bootstrap.sh test" >&2

@@ -1,4 +1,4 @@
-// Traces of real GPUs lie beside the checkout, not in it.
+// Traces of real GPUs, unpacked from tests/fixtures/traces.
 #pragma once
 
 #include <cstdlib>
@@ -11,11 +11,7 @@
 namespace gputopo::change_point::testing {
 
 inline std::string recorded_path(const std::string& name) {
-  return std::string(GPUTOPO_SOURCE_DIR) + "/../shared/traces/" + name;
-}
-
-inline bool has_recordings() {
-  return std::ifstream(recorded_path("README.md")).good();
+  return std::string(GPUTOPO_BINARY_DIR) + "/tests/traces/" + name;
 }
 
 /// Rows of comma-separated numbers, the first one the control value. Empty where the file can't be read.

@@ -11,7 +11,6 @@
 namespace gputopo::change_point {
 namespace {
 
-using testing::has_recordings;
 using testing::recorded_trace;
 
 struct Quantity {
@@ -49,9 +48,6 @@ std::vector<StrideSweep> recorded_sweeps(const std::string& name) {
 class LineSize : public ::testing::TestWithParam<Quantity> {};
 
 TEST_P(LineSize, IsExact) {
-  if (!has_recordings()) {
-    GTEST_SKIP() << "the recorded traces are not beside the checkout (../shared/traces)";
-  }
   const Finding finding = find_line_size(recorded_sweeps(GetParam().trace + "-line_size.csv"), {});
   EXPECT_EQ(finding.verdict, Verdict::value) << finding.reason;
   EXPECT_EQ(finding.value, GetParam().value);
@@ -73,9 +69,6 @@ INSTANTIATE_TEST_SUITE_P(RealGpus, LineSize,
 class FetchGranularity : public ::testing::TestWithParam<Quantity> {};
 
 TEST_P(FetchGranularity, IsExact) {
-  if (!has_recordings()) {
-    GTEST_SKIP() << "the recorded traces are not beside the checkout (../shared/traces)";
-  }
   const Finding finding = find_fetch_granularity(recorded_trace(GetParam().trace + "-fetch_granularity.csv"), {});
   EXPECT_EQ(finding.verdict, Verdict::value) << finding.reason;
   EXPECT_EQ(finding.value, GetParam().value);
@@ -95,9 +88,6 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test_name(test.param.trace); });
 
 TEST(RecordedLatency, IsTheLevelsOwn) {
-  if (!has_recordings()) {
-    GTEST_SKIP() << "the recorded traces are not beside the checkout (../shared/traces)";
-  }
   const std::map<std::string, double> expected = {{"h100-nvl/l1", 38},
                                                   {"h100-nvl/constant_l1", 17},
                                                   {"h100-nvl/constant_l1_5", 106},

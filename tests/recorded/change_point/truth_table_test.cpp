@@ -9,7 +9,6 @@
 namespace gputopo::change_point {
 namespace {
 
-using testing::has_recordings;
 using testing::recorded_trace;
 
 struct Truth {
@@ -25,9 +24,6 @@ void PrintTo(const Truth& truth, std::ostream* out) {
 class TruthTable : public ::testing::TestWithParam<Truth> {};
 
 TEST_P(TruthTable, SizeIsExact) {
-  if (!has_recordings()) {
-    GTEST_SKIP() << "the recorded traces are not beside the checkout (../shared/traces)";
-  }
   const Truth& truth = GetParam();
   const Trace trace = recorded_trace(truth.trace + "-size.csv");
   ASSERT_FALSE(trace.rows.empty()) << truth.trace;
@@ -67,9 +63,6 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(RecordedL2, OnsetIsTheLastRowBeforeFarMisses) {
-  if (!has_recordings()) {
-    GTEST_SKIP() << "the recorded traces are not beside the checkout (../shared/traces)";
-  }
   const Finding finding = find_size(recorded_trace("h100-nvl/l2-segment_size.csv"), {});
   EXPECT_EQ(finding.verdict, Verdict::value);
   EXPECT_EQ(finding.value, 31498496);

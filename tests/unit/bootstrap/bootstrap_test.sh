@@ -4,8 +4,14 @@ set -euo pipefail
 bootstrap=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/bin" "$work/project"
+mkdir -p "$work/bin" "$work/project/tests"
 cp "$bootstrap" "$work/project/bootstrap.sh"
+cp "$(dirname "$bootstrap")/tests/summary.py" "$work/project/tests"
+cat >"$work/project/tests/parts.txt" <<'PARTS'
+first part | first.* | never was there
+second part | second.* | second isn't installed
+GPU | gpu.* | there is none | may be missing
+PARTS
 failures=0
 
 # stand_in NAME: a program that notes its call and then does what stdin says.
@@ -15,12 +21,27 @@ stand_in() {
 }
 
 stand_in dpkg-query <<<'for p in "$@"; do :; done; grep -qx "$p" "$MISSING" && { echo not-installed; exit 1; }; echo -n installed'
-stand_in apt-cache <<<'if grep -qx "$2" "$UNKNOWN"; then echo "  Candidate: (none)"; else echo "  Candidate: 1.0"; fi'
+# Prints as the real one does where there are many versions: slowly, and much more than a pipe holds.
+stand_in apt-cache <<'STAND_IN'
+if grep -qx "$2" "$UNKNOWN"; then candidate='(none)'; else candidate=1.0; fi
+printf '%s:\n  Installed: (none)\n  Candidate: %s\n  Version table:\n' "$2" "$candidate"
+for part in 1 2 3; do
+  sleep 0.02
+  printf '     1.0 500\n        500 http://deb.debian.org/debian bookworm/main amd64 Packages %040000d\n' $part || exit 1
+done
+STAND_IN
 stand_in apt-get <<<'[[ "$*" == *update* ]] && : >"$UNKNOWN"; [[ "$*" == *install* ]] && exit "${INSTALL_FAILS:-0}"; exit 0'
 stand_in sudo <<<'"$@"'
 stand_in id <<<'echo "${UID_SHOWN:-0}"'
 stand_in cmake <<<'[[ "$1" == --build ]] && mkdir -p "$2/bin" && printf "#!/bin/sh\necho discovered \$*\n" >"$2/bin/gputopo" && chmod +x "$2/bin/gputopo"; exit "${BUILD_FAILS:-0}"'
-stand_in ctest <<<'echo "100% tests passed, 0 tests failed out of 7"; exit "${TESTS_FAIL:-0}"'
+stand_in ctest <<'STAND_IN'
+echo "100% tests passed, 0 tests failed out of 7"
+while [[ $# -gt 0 && $1 != --output-junit ]]; do shift; done
+{ echo '<testsuite>'
+  for name in ${PASSED-first.a second.a gpu.a}; do echo "<testcase name='$name' status='run'/>"; done
+  echo '</testsuite>'; } >"$2"
+exit "${TESTS_FAIL:-0}"
+STAND_IN
 
 # run NAME EXPECTED-STATUS ARGUMENT...: with the packages in $missing and $unknown; leaves out, err and calls behind.
 run() {
@@ -37,6 +58,7 @@ run() {
 fault() { echo "FAILED $*"; sed 's/^/  err: /' "$work/err"; failures=$((failures + 1)); }
 called() { grep -q -- "$1" "$work/calls" || fault "$test_name: nothing called '$1'"; }
 not_called() { ! grep -q -- "$1" "$work/calls" || fault "$test_name: called '$1'"; }
+printed() { grep -q -- "$1" "$work/out" || fault "$test_name: didn't print '$1'"; }
 said() { grep -q -- "$1" "$work/err" || fault "$test_name: didn't say '$1'"; }
 
 run "nothing is missing" 0 run --format json
@@ -61,6 +83,13 @@ called 'apt-get .*install .*g++'
 missing='likwid' unknown='likwid' run "an optional package that isn't packaged is no reason to stop" 0 run
 not_called apt-get
 
+missing='likwid' run "an optional package that is packaged is installed, however long apt talks about it" 0 run
+called 'apt-get .*install .*likwid'
+
+missing='g++ likwid' unknown='g++ likwid' run "an optional package is looked for again in fresh lists" 0 run
+called 'apt-get .*update'
+called 'apt-get .*install .*likwid'
+
 missing='g++' INSTALL_FAILS=1 run "a failed installation says what to do" 1 run
 said 'as root: apt-get install g++'
 not_called ^cmake
@@ -76,6 +105,18 @@ called 'ctest --preset asan --no-tests=error'
 TESTS_FAIL=1 run "failed tests are a failure, after both presets ran" 1 test
 called 'ctest --preset asan'
 said 'some tests failed'
+
+PASSED='first.a second.a gpu.a' run "a full run says so" 0 test
+printed 'tested: first part, second part, GPU; not tested here: nothing'
+
+PASSED='first.a' CI='' run "a part that is missing is told with its reason" 0 test
+printed "tested: first part; not tested here: second part because second isn't installed, GPU because there is none"
+
+PASSED='first.a' CI=true run "where CI=true it is a failure" 1 test
+said 'a part is missing'
+
+PASSED='first.a second.a' CI=true run "but for a part that may be missing there" 0 test
+printed 'not tested here: GPU because there is none'
 
 run "anything else is wrong usage" 2 install
 run "no command is wrong usage" 2
