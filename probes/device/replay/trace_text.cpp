@@ -70,7 +70,7 @@ std::optional<PhaseTrace> decode_phase(std::string_view text, std::size_t& budge
   auto histogram = decode_histogram(cut(text, ','), budget);
   if (!histogram || !text.empty()) return std::nullopt;
   budget -= histogram->size();
-  return PhaseTrace{*loads, *cycles, std::move(*latencies), std::move(*histogram)};
+  return PhaseTrace{*loads, *cycles, std::move(*latencies), {}, std::move(*histogram)};
 }
 
 }  // namespace
