@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <optional>
 
 #include "device/sim/model.hpp"
+#include "device/sim/packed_sets.hpp"
 #include "device/sim/random.hpp"
 #include "device/sim/set_index.hpp"
+#include "device/sim/wide_sets.hpp"
 
 namespace gputopo::sim {
 
@@ -16,49 +18,42 @@ namespace gputopo::sim {
 /// capacity and never hit each other. Sectors of a line are bits of a mask.
 class CacheArray {
  public:
-  CacheArray(const Organisation& organisation, std::uint64_t lines);
+  CacheArray(const Organisation& organisation, std::uint64_t lines) : index_(organisation, lines) {
+    if (index_.most_ways() <= PackedSets::way_limit)
+      packed_.emplace(index_, organisation.replacement);
+    else
+      wide_.emplace(index_, organisation.replacement);
+  }
 
   /// Looks the sectors up; brings line and sectors in where they are missing. True where all were there.
-  bool access(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random);
+  bool access(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
+    const std::uint64_t key = key_of(line, tag_class);
+    const std::uint32_t set = index_.set_of(line);
+    return packed_ ? packed_->access(set, key, sectors, random) : wide_->access(set, key, sectors, random);
+  }
   /// The same for a load that isn't worth keeping: a line that it brings in is the next to go (under LRU), and one that
   /// is there grows no younger. True where all were there.
-  bool pass(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random);
+  bool pass(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
+    const std::uint64_t key = key_of(line, tag_class);
+    const std::uint32_t set = index_.set_of(line);
+    return packed_ ? packed_->pass(set, key, sectors, random) : wide_->pass(set, key, sectors, random);
+  }
   /// Looks the sectors up and changes nothing.
-  bool contains(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors) const;
-  void clear();
+  bool contains(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors) const {
+    const std::uint64_t key = key_of(line, tag_class);
+    const std::uint32_t set = index_.set_of(line);
+    return packed_ ? packed_->contains(set, key, sectors) : wide_->contains(set, key, sectors);
+  }
+  void clear() { packed_ ? packed_->clear() : wide_->clear(); }
   const SetIndex& index() const { return index_; }
 
  private:
-  static constexpr std::uint32_t none = 0xffffffffU;
-
   static std::uint64_t key_of(std::uint64_t line, std::uint32_t tag_class) { return (line << 3 | tag_class) + 1; }
-  std::uint32_t find(std::uint64_t key, std::uint32_t set) const;
-  std::uint32_t victim(std::uint32_t set, Random& random);
-  void touch(std::uint32_t slot, std::uint32_t set);
-  std::uint32_t bring_in(std::uint64_t key, std::uint32_t set, std::uint32_t sectors, Random& random);
-
-  void list_touch(std::uint32_t slot, std::uint32_t set);
-  void list_append(std::uint32_t slot, std::uint32_t set);
-  void tree_touch(std::uint32_t way, std::uint32_t set);
-  std::uint32_t tree_victim(std::uint32_t set) const;
-
-  std::uint32_t table_home(std::uint64_t key) const {
-    return static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ULL) >> table_shift_);
-  }
-  void table_insert(std::uint32_t slot);
-  void table_erase(std::uint32_t slot);
 
   SetIndex index_;
-  Replacement replacement_;
-  std::vector<std::uint64_t> keys_;     // by slot; 0: empty
-  std::vector<std::uint32_t> sectors_;  // by slot
-  std::vector<std::uint32_t> filled_;   // by set: slots in use; they fill in order
-  std::vector<std::uint32_t> hand_;     // by set: LRU's most recent slot, FIFO's next way, not-most-recent's last slot
-  std::vector<std::uint32_t> next_, previous_;  // LRU: each set's slots in a ring, from most to least recent
-  std::vector<std::uint8_t> tree_;              // tree pseudo-LRU: one flag an inner node, a byte each for speed
-  std::uint32_t tree_leaves_ = 0;
-  std::vector<std::uint32_t> table_;  // sets with many ways: open addressing from key to slot + 1
-  std::uint32_t table_shift_ = 0;
+  // One of the two.
+  std::optional<PackedSets> packed_;
+  std::optional<WideSets> wide_;
 };
 
 }  // namespace gputopo::sim

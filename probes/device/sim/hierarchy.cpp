@@ -6,43 +6,41 @@ namespace gputopo::sim {
 namespace {
 
 constexpr std::array<Scope, 6> scopes{Scope::sm, Scope::tpc, Scope::cpc, Scope::gpc, Scope::partition, Scope::gpu};
+// Where a stranger's lines come from: no program reaches that far.
+constexpr std::uint64_t foreign_base = std::uint64_t{1} << 59;
+constexpr std::uint32_t foreign_bits = 37;
 
-// In [-1, 1], the same for the same group and slice.
-double place_offset(Scope scope, std::uint32_t group, std::uint64_t slice) {
-  const std::uint64_t bits = mix(mix(slice) ^ (std::uint64_t{group} << 8 | static_cast<std::uint64_t>(scope)));
-  return static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
-}
-
-// -1 for a slice on the SM's side of the chip, and what balances it for the others; 0 on average over the slices.
-double side_offset(std::uint32_t group, std::uint64_t groups, std::uint64_t slice) {
-  if (groups < 2) return 0;
-  return mix(slice) % groups == group ? -1.0 : 1.0 / static_cast<double>(groups - 1);
-}
-
-bool has_any_distance(const DistanceModel& d) {
-  return d.partition_cycles != 0 || d.gpc_cycles != 0 || d.cpc_cycles != 0 || d.tpc_cycles != 0 || d.sm_cycles != 0;
+std::vector<std::uint32_t> set_of_each(const SmSets& sets, std::uint32_t sm_count) {
+  std::vector<std::uint32_t> set(sm_count, 0);
+  for (std::uint32_t s = 0; s < sets.size(); ++s)
+    for (const std::uint32_t sm : sets[s]) set[sm] = s;
+  return set;
 }
 
 }  // namespace
 
-Hierarchy::Hierarchy(const Model& model) : model_(&model), has_distance_(has_any_distance(model.distance)) {
-  for (const Scope scope : scopes) {
-    auto& group = group_[static_cast<std::size_t>(scope)];
-    group.assign(model.gpu.sm_count, 0);
-    const auto groups = sm_groups(model, scope);
-    for (std::uint32_t g = 0; g < groups.size(); ++g)
-      for (const std::uint32_t sm : groups[g]) group[sm] = g;
+Hierarchy::Hierarchy(const Model& model) : model_(&model) {
+  const std::uint32_t sm_count = model.gpu.sm_count;
+  for (const Scope scope : scopes)
+    group_[static_cast<std::size_t>(scope)] = set_of_each(sm_groups(model, scope), sm_count);
+  for (std::size_t i = 0; i < model.caches.size(); ++i) {
+    const SmSets sets = sharing_sets(model, model.caches[i]);
+    cache_set_.push_back(set_of_each(sets, sm_count));
+    units_.emplace_back(sets.size() * model.caches[i].instances);
+    is_beyond_.push_back(is_beyond_sms(model, i));
   }
-  for (const CacheModel& c : model.caches) units_.emplace_back(sm_groups(model, c.scope).size() * c.instances);
-  for (const TlbModel& t : model.tlbs) tlbs_.emplace_back(sm_groups(model, t.scope).size());
+  for (const TlbModel& t : model.tlbs) {
+    const SmSets sets = sharing_sets(model, t);
+    tlb_set_.push_back(set_of_each(sets, sm_count));
+    tlbs_.emplace_back(sets.size());
+  }
   const std::uint64_t smallest = model.shared ? model.shared->carve_outs_bytes.front() : 0;
-  carve_outs_.assign(model.gpu.sm_count, smallest);
+  carve_outs_.assign(sm_count, smallest);
 }
 
 CacheUnit& Hierarchy::unit(std::size_t cache, std::uint32_t sm, std::uint32_t warp) {
   const CacheModel& c = model_->caches[cache];
-  const std::uint32_t instance = group_of(c.scope, sm) * c.instances + c.warp_map[warp % c.warp_map.size()];
-  auto& slot = units_[cache][instance];
+  auto& slot = units_[cache][first_unit(cache, sm) + c.warp_map[warp % c.warp_map.size()]];
   if (!slot) {
     const bool carved = model_->shared && model_->shared->carved_from == cache;
     slot = std::make_unique<CacheUnit>(c, carved ? carve_outs_[sm] : 0);
@@ -52,7 +50,7 @@ CacheUnit& Hierarchy::unit(std::size_t cache, std::uint32_t sm, std::uint32_t wa
 
 CacheArray& Hierarchy::tlb(std::size_t index, std::uint32_t sm) {
   const TlbModel& t = model_->tlbs[index];
-  auto& slot = tlbs_[index][group_of(t.scope, sm)];
+  auto& slot = tlbs_[index][tlb_set_[index][sm]];
   if (!slot) slot = std::make_unique<CacheArray>(t.organisation, t.entries);
   return *slot;
 }
@@ -67,7 +65,7 @@ void Hierarchy::launch(std::uint32_t sm) {
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const CacheModel& c = model_->caches[i];
     if (!c.cleared_at_launch) continue;
-    const std::size_t first = std::size_t{group_of(c.scope, sm)} * c.instances;
+    const std::size_t first = first_unit(i, sm);
     for (std::size_t unit = first; unit < first + c.instances; ++unit)
       if (units_[i][unit]) units_[i][unit]->clear();
   }
@@ -75,16 +73,17 @@ void Hierarchy::launch(std::uint32_t sm) {
 
 Route Hierarchy::route(const PathModel& path, std::uint32_t sm, std::uint32_t warp, bool probe_private) {
   Route route;
-  route.sm = sm;
-  route.partition = group_of(Scope::partition, sm);
+  std::array<std::uint32_t, 6> group{};
+  for (std::size_t scope = 0; scope < group.size(); ++scope) group[scope] = group_[scope][sm];
+  route.partition = group[static_cast<std::size_t>(Scope::partition)];
+  route.distances = Distances(*model_, group);
   for (const Level& level : path) {
     Route::Station s{};
     s.latency_cycles = level.latency_cycles;
     s.far_latency_cycles = level.far_latency_cycles;
     s.tag_class = level.tag_class;
-    const bool private_cache = level.cache && model_->caches[*level.cache].scope != Scope::gpu;
-    s.probe = probe_private && private_cache;
-    s.distant = has_distance_ && !private_cache;
+    s.beyond = !level.cache || is_beyond_[*level.cache];
+    s.probe = probe_private && !s.beyond;
     if (level.cache) s.unit = &unit(*level.cache, sm, warp);
     for (const std::size_t t : level.tlbs)
       s.tlbs.push_back({&tlb(t, sm), static_cast<std::uint32_t>(std::countr_zero(model_->tlbs[t].page_bytes)),
@@ -94,46 +93,36 @@ Route Hierarchy::route(const PathModel& path, std::uint32_t sm, std::uint32_t wa
   return route;
 }
 
-double Hierarchy::load(Route& route, std::uint64_t address, Random& random) {
-  double extra_cycles = 0;
-  bool far_memory = false;
-  for (Route::Station& s : route.stations) {
-    for (Route::Tlb& t : s.tlbs) {
-      const std::uint64_t page = address >> t.page_shift;
-      if (page == t.latest_page) break;
-      t.latest_page = page;
-      if (t.array->access(page, 0, 1, random)) break;
-      extra_cycles += t.miss_cycles;
-    }
-    bool far = far_memory;
-    if (s.unit != nullptr) {
-      const Outcome outcome = s.unit->access(address, s.tag_class, route.partition, s.probe, random);
-      if (outcome == Outcome::miss) {
-        far_memory = s.unit->is_partitioned() && s.unit->home_of(address) != route.partition;
-        continue;
-      }
-      far = outcome == Outcome::far_hit;
-    }
-    if (s.distant) extra_cycles += distance_cycles(route.sm, address);
-    return (far ? s.far_latency_cycles : s.latency_cycles) + extra_cycles;
-  }
-  return extra_cycles;
-}
-
 void Hierarchy::pass(const Route& route, std::uint64_t address, Random& random) {
   for (const Route::Station& s : route.stations)
     if (s.unit == nullptr || s.unit->pass(address, s.tag_class, random)) return;
 }
 
-double Hierarchy::distance_cycles(std::uint32_t sm, std::uint64_t address) const {
-  const DistanceModel& d = model_->distance;
-  const std::uint64_t slice = address / d.slice_bytes;
-  double cycles =
-      d.partition_cycles * side_offset(group_of(Scope::partition, sm), model_->groups.partition.size(), slice);
-  for (const auto& [scope, amplitude] : {std::pair{Scope::gpc, d.gpc_cycles}, std::pair{Scope::cpc, d.cpc_cycles},
-                                         std::pair{Scope::tpc, d.tpc_cycles}, std::pair{Scope::sm, d.sm_cycles}})
-    if (amplitude != 0) cycles += amplitude * place_offset(scope, group_of(scope, sm), slice);
-  return cycles;
+void Hierarchy::switch_away(double memory_share, Random& random) {
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const CacheModel& c = model_->caches[i];
+    const auto lines = static_cast<std::uint64_t>(static_cast<double>(c.size_bytes / c.line_bytes) * memory_share);
+    for (auto& unit : units_[i]) {
+      if (!unit) continue;
+      if (!is_beyond_[i]) {
+        unit->clear();
+        continue;
+      }
+      const std::uint64_t first = foreign_base + (random.bits() >> (64 - foreign_bits)) / c.line_bytes * c.line_bytes;
+      for (std::uint64_t line = 0; line < lines; ++line)
+        unit->access(first + line * c.line_bytes, 0, static_cast<std::uint32_t>(line % c.partitions.count), false,
+                     random);
+    }
+  }
+  for (std::size_t i = 0; i < tlbs_.size(); ++i)
+    for (auto& array : tlbs_[i])
+      if (array && tlbs_[i].size() > 1) array->clear();
+}
+
+void Hierarchy::intrude(Route& route, bool beyond, Random& random) {
+  const std::uint64_t address = foreign_base + (random.bits() >> (64 - foreign_bits));
+  for (Route::Station& s : route.stations)
+    if (s.unit != nullptr && s.beyond == beyond) s.unit->access(address, s.tag_class, route.partition, false, random);
 }
 
 }  // namespace gputopo::sim

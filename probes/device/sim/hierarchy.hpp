@@ -6,75 +6,21 @@
 #include <memory>
 #include <vector>
 
-#include "device/sim/cache_array.hpp"
-#include "device/sim/model.hpp"
+#include "device/sim/route.hpp"
 
 namespace gputopo::sim {
-
-enum class Outcome { miss, hit, far_hit };
-
-/// One instance of a cache: one array, or one for each partition. Arrays come into being when first used.
-class CacheUnit {
- public:
-  CacheUnit(const CacheModel& model, std::uint64_t carve_out);
-
-  /// Looks up the sector at `address` for an SM of `partition`; unless `probe`, brings it in on a miss.
-  Outcome access(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition, bool probe, Random& random);
-  /// CacheArray::pass for the sector at `address`.
-  bool pass(std::uint64_t address, std::uint32_t tag_class, Random& random);
-  /// The partition that an address belongs to.
-  std::uint32_t home_of(std::uint64_t address) const { return place_of(address).home; }
-  bool is_partitioned() const { return homes_.size() > 1; }
-  void clear();
-
- private:
-  struct Place {
-    std::uint32_t home;  // partition
-    std::uint64_t line;  // its number there
-  };
-  Place place_of(std::uint64_t address) const;
-  bool access_array(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, std::uint32_t sector, bool probe,
-                    Random& random) const;
-  Outcome access_partitioned(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition, bool probe,
-                             std::uint32_t sector, Random& random);
-
-  const CacheModel* model_;
-  std::uint32_t line_shift_, sector_shift_, sector_mask_, all_sectors_;
-  Divisor by_interleave_, by_count_;
-  std::vector<std::unique_ptr<CacheArray>> homes_;
-  std::vector<std::unique_ptr<CacheArray>> copies_;  // PartitionMode::near_copy: what each partition's SMs read last
-};
-
-/// A path as one warp of one SM sees it.
-struct Route {
-  struct Tlb {
-    CacheArray* array;
-    std::uint32_t page_shift;
-    double miss_cycles;
-    std::uint64_t latest_page;  ///< of this route's last load: asking for it again would change nothing
-  };
-  struct Station {
-    CacheUnit* unit;  ///< null: device memory
-    double latency_cycles, far_latency_cycles;
-    std::uint32_t tag_class;
-    bool probe;    ///< looked into, never changed
-    bool distant;  ///< its latency depends on the place on the chip
-    std::vector<Tlb> tlbs;
-  };
-  std::vector<Station> stations;
-  std::uint32_t partition = 0;
-  std::uint32_t sm = 0;
-};
 
 class Hierarchy {
  public:
   /// `model` must outlive the Hierarchy.
   explicit Hierarchy(const Model& model);
 
-  /// `path` must end at device memory. `probe_private`: caches narrower than the GPU are looked into, never changed.
+  /// `path` must end at device memory. `probe_private`: caches of the SMs are looked into, never changed.
   Route route(const PathModel& path, std::uint32_t sm, std::uint32_t warp, bool probe_private);
   /// Sends a load along a route. Gives its latency without any noise.
-  double load(Route& route, std::uint64_t address, Random& random);
+  double load(Route& route, std::uint64_t address, Random& random) { return send<true>(route, address, random); }
+  /// The same for a load that nobody times.
+  void touch(Route& route, std::uint64_t address, Random& random) { send<false>(route, address, random); }
   /// A background load: up to the first cache that has the line, and in those before as what is next to go.
   void pass(const Route& route, std::uint64_t address, Random& random);
   /// Shares the array of the cache that shared memory lies in anew; a change empties the cache. Routes made before for
@@ -83,18 +29,63 @@ class Hierarchy {
   /// Empties the caches of an SM that the launch of a program clears.
   void launch(std::uint32_t sm);
 
+  /// What a neighbour leaves behind: nothing in the SMs' caches and TLBs, and its own lines in `memory_share` of each
+  /// cache beyond them.
+  void switch_away(double memory_share, Random& random);
+  /// Brings one line of a stranger into the caches of a route, beyond the SMs or in the SM.
+  void intrude(Route& route, bool beyond, Random& random);
+  /// Factor on every latency beyond the SMs: SM cycles are shorter or longer when the SM clock changes.
+  void set_clock_ratio(double ratio) { clock_ratio_ = ratio; }
+
  private:
-  std::uint32_t group_of(Scope scope, std::uint32_t sm) const { return group_[static_cast<std::size_t>(scope)][sm]; }
+  template <bool timed>
+  double send(Route& route, std::uint64_t address, Random& random);
+  std::size_t first_unit(std::size_t cache, std::uint32_t sm) const {
+    return std::size_t{cache_set_[cache][sm]} * model_->caches[cache].instances;
+  }
   CacheUnit& unit(std::size_t cache, std::uint32_t sm, std::uint32_t warp);
   CacheArray& tlb(std::size_t index, std::uint32_t sm);
-  double distance_cycles(std::uint32_t sm, std::uint64_t address) const;
 
   const Model* model_;
   std::array<std::vector<std::uint32_t>, 6> group_;             // by Scope: the group of each SM
+  std::vector<std::vector<std::uint32_t>> cache_set_;           // by cache: which set of instances each SM has
+  std::vector<std::vector<std::uint32_t>> tlb_set_;             // by TLB, likewise
+  std::vector<bool> is_beyond_;                                 // by cache
   std::vector<std::vector<std::unique_ptr<CacheUnit>>> units_;  // by cache, then instance
   std::vector<std::vector<std::unique_ptr<CacheArray>>> tlbs_;  // by TLB, then instance
   std::vector<std::uint64_t> carve_outs_;                       // by SM
-  bool has_distance_;
+  double clock_ratio_ = 1;
 };
+
+template <bool timed>
+double Hierarchy::send(Route& route, std::uint64_t address, Random& random) {
+  double extra_cycles = 0;
+  bool far_memory = false;
+  for (Route::Station& s : route.stations) {
+    for (Route::Tlb& t : s.tlbs) {
+      const std::uint64_t page = address >> t.page_shift;
+      if (page == t.latest_page) break;
+      t.latest_page = page;
+      if (t.array->access(page, 0, 1, random)) break;
+      ++route.tlb_misses;
+      extra_cycles += t.miss_cycles;
+    }
+    bool far = far_memory;
+    if (s.unit != nullptr) {
+      const Outcome outcome = s.unit->access(address, s.tag_class, route.partition, s.probe, random);
+      if (outcome == Outcome::miss) {
+        if (timed) far_memory = s.unit->is_partitioned() && s.unit->home_of(address) != route.partition;
+        continue;
+      }
+      far = outcome == Outcome::far_hit;
+    }
+    if (!timed) return 0;
+    route.left_sm = s.beyond;
+    if (s.beyond && route.distances.any()) extra_cycles += route.distances.cycles(address);
+    const double cycles = (far ? s.far_latency_cycles : s.latency_cycles) + extra_cycles;
+    return s.beyond ? cycles * clock_ratio_ : cycles;
+  }
+  return extra_cycles;
+}
 
 }  // namespace gputopo::sim

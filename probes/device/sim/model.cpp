@@ -1,6 +1,5 @@
 #include "device/sim/model.hpp"
 
-#include <cmath>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -52,59 +51,6 @@ void read_gpu(Fields& root, Model& model) {
   fields.finish();
 }
 
-void read_background(Fields& root, Model& model) {
-  const Json* j = root.find("background");
-  if (j == nullptr) return;
-  Fields fields(*j, root.at("background"));
-  model.background.constant_offset_bytes = fields.bytes("constant_offset", {0, 65536}, 0);
-  model.background.constant_bytes = fields.bytes("constants", {0, 65536}, 0);
-  model.background.code_bytes = fields.bytes("code", {0, 0x1p20}, 0);
-  if (model.background.code_bytes != 0 && !model.execution)
-    refuse(fields.at("code"), "there is no instruction path", "add /paths/instruction or remove this");
-  if (model.background.constant_bytes != 0 && !model.path(program::Path::constant))
-    refuse(fields.at("constants"), "there is no constant path", "add /paths/constant or remove this");
-  fields.finish();
-}
-
-void read_noise(Fields& root, Model& model) {
-  const Json* j = root.find("noise");
-  if (j == nullptr) return;
-  Fields fields(*j, root.at("noise"));
-  NoiseModel& n = model.noise;
-  if (const Json* jitter = fields.find("jitter"))
-    n.jitter = read_choice<JitterKind>(
-        *jitter, fields.at("jitter"),
-        {{"none", JitterKind::none}, {"gaussian", JitterKind::gaussian}, {"uniform", JitterKind::uniform}});
-  n.jitter_cycles = fields.number("cycles", {0, 10000}, n.jitter == JitterKind::none ? 0 : 1);
-  if (n.jitter == JitterKind::uniform && std::floor(n.jitter_cycles) != n.jitter_cycles)
-    refuse(fields.at("cycles"), "uniform jitter comes in whole cycles", "write a whole number");
-  n.outlier_probability = fields.number("outlier_probability", {0, 1}, 0);
-  n.outlier_cycles = fields.number("outlier_cycles", {0, most_cycles}, 0);
-  n.seed = fields.count("seed", {}, 1);
-  fields.finish();
-}
-
-void read_distance(Fields& root, Model& model) {
-  const Json* j = root.find("distance");
-  if (j == nullptr) return;
-  Fields fields(*j, root.at("distance"));
-  DistanceModel& d = model.distance;
-  d.slice_bytes = fields.bytes("slice", {32, 0x1p30}, 128);
-  const Range range{0, 10000};
-  d.partition_cycles = fields.number("partition", range, 0);
-  d.gpc_cycles = fields.number("gpc", range, 0);
-  d.cpc_cycles = fields.number("cpc", range, 0);
-  d.tpc_cycles = fields.number("tpc", range, 0);
-  d.sm_cycles = fields.number("sm", range, 0);
-  for (const auto& [cycles, scope] :
-       {std::pair{d.partition_cycles, Scope::partition}, std::pair{d.gpc_cycles, Scope::gpc},
-        std::pair{d.cpc_cycles, Scope::cpc}, std::pair{d.tpc_cycles, Scope::tpc}})
-    if (cycles != 0 && sm_groups(model, scope).empty())
-      refuse(fields.at(to_string(scope)), "the model has no groups of that kind",
-             fmt::format("add /groups/{} or remove this", to_string(scope)));
-  fields.finish();
-}
-
 void read_limits(Fields& root, Model& model) {
   model.texture_elements = model.path(program::Path::texture) ? std::uint64_t{1} << 27 : 0;
   model.largest_buffer_bytes = std::min(model.memory_bytes / 4 * 3, std::uint64_t{1} << 40);
@@ -141,9 +87,8 @@ Model read_model(const Json& j, std::string_view name) {
   read_caches(root, model);
   read_shared(root, model);
   read_paths(root, model);
-  read_background(root, model);
-  read_noise(root, model);
-  read_distance(root, model);
+  read_variation(root, model);
+  read_disturbance(root, model);
   read_limits(root, model);
   root.finish();
   if (model.api_l2_bytes == 0) {

@@ -37,6 +37,9 @@ struct Organisation {
   Replacement replacement = Replacement::lru;
 };
 
+/// Disjoint sets of SM ids that together are all SMs.
+using SmSets = std::vector<std::vector<std::uint32_t>>;
+
 enum class PartitionMode {
   home,       ///< a line lives in the partition that its address names; SMs of another one pay far_latency
   near_copy,  ///< each partition also keeps what its own SMs read last, up to its own size, at near latency
@@ -56,6 +59,7 @@ struct CacheModel {
   std::uint64_t reserved_bytes = 0;  ///< kept by the hardware: never holds data
   Organisation organisation;
   Scope scope = Scope::sm;
+  SmSets shared_by;                     ///< which SMs have one set of instances; empty: those of `scope`
   std::uint32_t instances = 1;          ///< in each unit of `scope`
   std::vector<std::uint32_t> warp_map;  ///< warp w uses instance warp_map[w modulo its length]
   std::uint32_t prefetch_lines = 0;     ///< following lines that a miss brings in as well
@@ -69,6 +73,7 @@ struct TlbModel {
   std::uint32_t entries = 0;
   Organisation organisation;
   Scope scope = Scope::sm;
+  SmSets shared_by;        ///< which SMs have one; empty: those of `scope`
   double miss_cycles = 0;  ///< added to a load that misses here
 };
 
@@ -110,23 +115,53 @@ struct BackgroundModel {
 
 enum class JitterKind { none, gaussian, uniform };
 
+/// A closed range that a number is drawn from, uniformly; one number where both ends are equal.
+struct Span {
+  double low = 0;
+  double high = 0;
+};
+
 struct NoiseModel {
   JitterKind jitter = JitterKind::none;
   double jitter_cycles = 0;  ///< gaussian: standard deviation; uniform: whole cycles either side
   double outlier_probability = 0;
-  double outlier_cycles = 0;
+  Span outlier_cycles;
   std::uint64_t seed = 1;
 };
 
-/// Latency that depends on where on the chip the SM and the line's slice lie, in the levels shared by all SMs.
+/// Latency that depends on where on the chip the SM and the line's slice lie, in the levels beyond the SMs.
 struct DistanceModel {
   std::uint64_t slice_bytes = 128;
   double partition_cycles = 0, gpc_cycles = 0, cpc_cycles = 0, tpc_cycles = 0, sm_cycles = 0;
+  double slice_cycles = 0;  ///< of the slice by itself, alike for every SM
+  std::uint32_t steps = 0;  ///< slice_cycles and sm_cycles come in that many even steps; 0: continuous
+};
+
+/// Another process that takes turns with the program on the whole GPU.
+struct NeighbourModel {
+  Span slice_us;            ///< the program runs that long ...
+  Span away_us;             ///< ... and then waits that long
+  double memory_share = 0;  ///< of each cache beyond the SMs that the neighbour fills with its lines meanwhile
+};
+
+/// Another process that runs beside the program, and never interrupts it.
+struct TenantModel {
+  double lines_per_us = 0;          ///< that it brings into each cache beyond the SMs
+  double private_lines_per_us = 0;  ///< that it brings into the caches of an SM that it runs on
+  std::vector<std::uint32_t> sms;   ///< those SMs; empty: all
+  double slow_share = 0;            ///< of the loads that leave the SM, those which wait for it
+  Span slow_cycles;                 ///< that long
+};
+
+/// From `at_us` of simulated time on, the SM clock is `clock_khz`.
+struct ClockStep {
+  double at_us = 0;
+  std::uint64_t clock_khz = 0;
 };
 
 /// SM ids of each group; empty where the GPU (or the model) has no such grouping.
 struct Groups {
-  std::vector<std::vector<std::uint32_t>> tpc, cpc, gpc, partition;
+  SmSets tpc, cpc, gpc, partition;
 };
 
 inline constexpr std::size_t path_count = 7;
@@ -146,6 +181,9 @@ struct Model {
   BackgroundModel background;
   NoiseModel noise;
   DistanceModel distance;
+  std::optional<NeighbourModel> neighbour;
+  std::optional<TenantModel> tenant;
+  std::vector<ClockStep> clock_steps;                      ///< ascending
   std::array<double, path_count> clock_overhead_cycles{};  ///< by program::Path
   std::uint64_t constant_bytes_per_module = 65536;
   std::uint32_t constant_modules = 8;
@@ -181,7 +219,15 @@ std::uint64_t carve_out_bytes(const SharedModel& shared, std::uint32_t percent, 
 /// Bytes of one instance of a cache that hold data while `carve_out` bytes of its array serve as shared memory.
 std::uint64_t usable_bytes(const CacheModel& cache, std::uint64_t carve_out);
 
-/// The groups of SMs that have one set of instances each, for a scope wider than an SM; `gpu` gives one of all.
-std::vector<std::vector<std::uint32_t>> sm_groups(const Model& model, Scope scope);
+/// The groups of SMs of a scope; `gpu` gives one of all.
+SmSets sm_groups(const Model& model, Scope scope);
+
+/// The sets of SMs that have one set of a cache's (a TLB's) instances each.
+SmSets sharing_sets(const Model& model, const CacheModel& cache);
+SmSets sharing_sets(const Model& model, const TlbModel& tlb);
+
+/// Whether a cache lies beyond the SMs: shared by all of them, or one that loads pass which pass by the L1 (the L2 of a
+/// chiplet). A program that a GPU begins finds such caches as the last one left them.
+bool is_beyond_sms(const Model& model, std::size_t cache);
 
 }  // namespace gputopo::sim

@@ -20,7 +20,8 @@ class Noise {
     double cycles = latency_cycles;
     if (model_.jitter == JitterKind::gaussian) cycles += model_.jitter_cycles * random_.normal();
     if (model_.jitter == JitterKind::uniform) cycles += random_.below(uniform_span_) - model_.jitter_cycles;
-    if (model_.outlier_probability > 0 && random_.unit() < model_.outlier_probability) cycles += model_.outlier_cycles;
+    if (model_.outlier_probability > 0 && random_.unit() < model_.outlier_probability)
+      cycles += random_.within(model_.outlier_cycles.low, model_.outlier_cycles.high);
     return static_cast<std::uint32_t>(std::max(1.0, std::floor(cycles + 0.5)));
   }
 

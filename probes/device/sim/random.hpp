@@ -27,6 +27,8 @@ class Random {
   std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(((bits() >> 32) * bound) >> 32); }
   /// Uniform in [0, 1), 53 bits.
   double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+  /// Uniform in [low, high); draws nothing where both are equal.
+  double within(double low, double high) { return low == high ? low : low + unit() * (high - low); }
   /// Nearly normal, mean 0, standard deviation 1, within +/- 3.5: the sum of four uniforms of 16 bits.
   double normal() {
     const std::uint64_t b = bits();

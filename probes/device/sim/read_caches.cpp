@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <numeric>
 
@@ -84,6 +85,24 @@ Scope read_scope(Fields& fields, const Model& model, Scope fallback) {
   return scope;
 }
 
+// "scope" names a grouping, "shared_by" gives one; one that has a name goes by it.
+template <class T>
+void read_sharing(Fields& fields, const Model& model, T& t) {
+  t.scope = read_scope(fields, model, Scope::sm);
+  SmSets sets = read_grouping(fields, "shared_by", model.gpu.sm_count);
+  if (sets.empty()) return;
+  if (fields.find("scope") != nullptr) refuse(fields.at("shared_by"), "goes not with 'scope'", "remove one of the two");
+  std::sort(sets.begin(), sets.end());
+  for (const Scope scope : {Scope::sm, Scope::gpu, Scope::tpc, Scope::cpc, Scope::gpc, Scope::partition}) {
+    SmSets named = sm_groups(model, scope);
+    std::sort(named.begin(), named.end());
+    if (named != sets) continue;
+    t.scope = scope;
+    return;
+  }
+  t.shared_by = std::move(sets);
+}
+
 Partitions read_partitions(Fields& fields, const Model& model, std::uint64_t line_bytes) {
   Partitions p;
   const Json* j = fields.find("partitions");
@@ -138,7 +157,7 @@ CacheModel read_cache(const std::string& name, const Json& j, const std::string&
   if (c.sector_bytes > c.line_bytes || c.line_bytes / c.sector_bytes > 32)
     refuse(fields.at("sector"), fmt::format("a line of {} B has no sectors of {} B", c.line_bytes, c.sector_bytes),
            "write a divisor of the line, at most 32 to a line");
-  c.scope = read_scope(fields, model, Scope::sm);
+  read_sharing(fields, model, c);
   read_instances(fields, c);
   c.partitions = read_partitions(fields, model, c.line_bytes);
   if (c.partitions.count > 1 && (c.scope != Scope::gpu || c.instances != 1))
@@ -147,7 +166,7 @@ CacheModel read_cache(const std::string& name, const Json& j, const std::string&
     refuse(fields.at("size"), fmt::format("{} B don't divide into lines of {} B", c.size_bytes, c.line_bytes),
            "write a multiple of the line (times the partitions)");
   const std::uint64_t lines = c.size_bytes / c.line_bytes / c.partitions.count;
-  check_extent(fields.at("size"), c.size_bytes / c.line_bytes, c.instances * sm_groups(model, c.scope).size());
+  check_extent(fields.at("size"), c.size_bytes / c.line_bytes, c.instances * sharing_sets(model, c).size());
   c.organisation = read_organisation(fields, lines, "lines");
   c.reserved_bytes = fields.bytes("reserved", {0, static_cast<double>(c.size_bytes) - 1}, 0);
   if (c.reserved_bytes % (c.line_bytes * c.partitions.count) != 0)
@@ -155,7 +174,7 @@ CacheModel read_cache(const std::string& name, const Json& j, const std::string&
   if (c.reserved_bytes != 0 && !c.organisation.set_ways.empty())
     refuse(fields.at("reserved"), "goes not with 'set_ways'", "take the reserved lines out of 'set_ways' and 'size'");
   c.prefetch_lines = static_cast<std::uint32_t>(fields.count("prefetch_lines", {0, 64}, 0));
-  c.cleared_at_launch = fields.flag("cleared_at_launch", c.scope == Scope::sm);
+  c.cleared_at_launch = fields.flag("cleared_at_launch", c.scope == Scope::sm && c.shared_by.empty());
   fields.finish();
   return c;
 }
@@ -169,8 +188,8 @@ TlbModel read_tlb(const std::string& name, const Json& j, const std::string& pat
   t.entries = static_cast<std::uint32_t>(
       read_count(fields.require("entries", "write the number of entries"), fields.at("entries"), {1, 0x1p20}));
   t.organisation = read_organisation(fields, t.entries, "entries");
-  t.scope = read_scope(fields, model, Scope::sm);
-  check_extent(fields.at("entries"), t.entries, sm_groups(model, t.scope).size());
+  read_sharing(fields, model, t);
+  check_extent(fields.at("entries"), t.entries, sharing_sets(model, t).size());
   t.miss_cycles = read_number(fields.require("miss_penalty", "write the cycles that a miss adds"),
                               fields.at("miss_penalty"), {0, most_cycles});
   fields.finish();

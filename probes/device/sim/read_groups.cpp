@@ -8,22 +8,20 @@
 namespace gputopo::sim {
 namespace {
 
-using GroupList = std::vector<std::vector<std::uint32_t>>;
-
-GroupList groups_of_size(std::uint32_t size, std::uint32_t sm_count) {
-  GroupList groups((sm_count + size - 1) / size);
+SmSets groups_of_size(std::uint32_t size, std::uint32_t sm_count) {
+  SmSets groups((sm_count + size - 1) / size);
   for (std::uint32_t sm = 0; sm < sm_count; ++sm) groups[sm / size].push_back(sm);
   return groups;
 }
 
-GroupList interleaved_groups(std::uint32_t count, std::uint32_t sm_count) {
-  GroupList groups(count);
+SmSets interleaved_groups(std::uint32_t count, std::uint32_t sm_count) {
+  SmSets groups(count);
   for (std::uint32_t sm = 0; sm < sm_count; ++sm) groups[sm % count].push_back(sm);
   return groups;
 }
 
-GroupList explicit_groups(const Json& j, const std::string& path, std::uint32_t sm_count) {
-  GroupList groups;
+SmSets explicit_groups(const Json& j, const std::string& path, std::uint32_t sm_count) {
+  SmSets groups;
   std::vector<bool> seen(sm_count, false);
   for (std::size_t g = 0; g < j.size(); ++g) {
     const std::string here = fmt::format("{}/{}", path, g);
@@ -44,7 +42,9 @@ GroupList explicit_groups(const Json& j, const std::string& path, std::uint32_t 
   return groups;
 }
 
-GroupList read_grouping(Fields& fields, const char* key, std::uint32_t sm_count) {
+}  // namespace
+
+SmSets read_grouping(Fields& fields, const char* key, std::uint32_t sm_count) {
   const Json* j = fields.find(key);
   if (j == nullptr) return {};
   const std::string path = fields.at(key);
@@ -59,8 +59,6 @@ GroupList read_grouping(Fields& fields, const char* key, std::uint32_t sm_count)
   return interleaved_groups(static_cast<std::uint32_t>(read_count(count, regular.at("interleaved"), range)), sm_count);
 }
 
-}  // namespace
-
 void read_groups(Fields& root, Model& model) {
   const Json* j = root.find("groups");
   if (j == nullptr) return;
@@ -72,7 +70,7 @@ void read_groups(Fields& root, Model& model) {
   fields.finish();
 }
 
-std::vector<std::vector<std::uint32_t>> sm_groups(const Model& model, Scope scope) {
+SmSets sm_groups(const Model& model, Scope scope) {
   switch (scope) {
     case Scope::sm:
       return groups_of_size(1, model.gpu.sm_count);
@@ -88,6 +86,21 @@ std::vector<std::vector<std::uint32_t>> sm_groups(const Model& model, Scope scop
       break;
   }
   return groups_of_size(model.gpu.sm_count, model.gpu.sm_count);
+}
+
+SmSets sharing_sets(const Model& model, const CacheModel& cache) {
+  return cache.shared_by.empty() ? sm_groups(model, cache.scope) : cache.shared_by;
+}
+
+SmSets sharing_sets(const Model& model, const TlbModel& tlb) {
+  return tlb.shared_by.empty() ? sm_groups(model, tlb.scope) : tlb.shared_by;
+}
+
+bool is_beyond_sms(const Model& model, std::size_t cache) {
+  const CacheModel& c = model.caches[cache];
+  if (c.shared_by.empty() && c.scope == Scope::gpu) return true;
+  const auto& path = model.path(program::Path::global_l2_only);
+  return path && std::any_of(path->begin(), path->end(), [&](const Level& level) { return level.cache == cache; });
 }
 
 }  // namespace gputopo::sim

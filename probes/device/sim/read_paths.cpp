@@ -78,7 +78,8 @@ std::optional<PathModel> read_path(Fields& fields, const char* key, const Model&
 // Where nothing is said: what of the cached path all SMs share.
 PathModel beyond_private(const PathModel& cached, const Model& model) {
   const auto shared_level = [&](const Level& level) {
-    return !level.cache || model.caches[*level.cache].scope == Scope::gpu;
+    return !level.cache ||
+           (model.caches[*level.cache].scope == Scope::gpu && model.caches[*level.cache].shared_by.empty());
   };
   return {std::find_if(cached.begin(), cached.end(), shared_level), cached.end()};
 }
@@ -150,7 +151,7 @@ void read_shared(Fields& root, Model& model) {
     if (*s.carved_from == model.caches.size())
       refuse(fields.at("carved_from"), "names a cache that isn't there", "name a cache under /caches");
     const CacheModel& c = model.caches[*s.carved_from];
-    if (c.scope != Scope::sm || c.instances != 1 || !c.organisation.set_ways.empty())
+    if (c.scope != Scope::sm || !c.shared_by.empty() || c.instances != 1 || !c.organisation.set_ways.empty())
       refuse(fields.at("carved_from"), "that cache isn't one of one instance an SM, with sets alike",
              "name another or give the cache scope sm, one instance and no 'set_ways'");
   }

@@ -16,6 +16,11 @@ inline constexpr double most_lines_in_all = 0x1p26;  ///< of all instances of a 
 inline constexpr double most_memory_bytes = 0x1p44;
 inline constexpr double most_cycles = 1e6;
 
+/// A grouping of SMs: a group's size, lists of SMs, or {"interleaved": groups}; empty where there is no such member.
+SmSets read_grouping(Fields& fields, const char* key, std::uint32_t sm_count);
+/// A number, or [low, high].
+Span read_span(const Json& j, const std::string& path, Range range);
+
 /// "groups": needs Model::gpu.
 void read_groups(Fields& root, Model& model);
 /// "caches", "tlbs": need the groups.
@@ -24,6 +29,10 @@ void read_caches(Fields& root, Model& model);
 void read_shared(Fields& root, Model& model);
 /// "paths", "execution", "clock_overhead": need all above.
 void read_paths(Fields& root, Model& model);
+/// "background", "noise", "distance": what makes single loads differ. Need all above.
+void read_variation(Fields& root, Model& model);
+/// "neighbour", "tenant", "clock": who else uses the GPU. Need Model::gpu.
+void read_disturbance(Fields& root, Model& model);
 
 /// Index into model.caches or model.tlbs of that name; size() where there is none.
 std::size_t cache_of_name(const Model& model, std::string_view name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <type_traits>
 
 #include "device/sim/noise.hpp"
 #include "program/order.hpp"
@@ -45,12 +46,41 @@ class Histogram {
   std::map<std::uint32_t, std::uint64_t> large_;
 };
 
+// Loads of global or constant memory, or fetches of code.
+class RoutedLoads {
+ public:
+  RoutedLoads(Hierarchy& hierarchy, Route& route, std::uint64_t base, Random& random)
+      : hierarchy_(hierarchy), route_(route), base_(base), random_(random) {}
+  double latency(std::uint64_t offset) { return hierarchy_.load(route_, base_ + offset, random_); }
+  void touch(std::uint64_t offset) { hierarchy_.touch(route_, base_ + offset, random_); }
+  Route& route() { return route_; }
+
+ private:
+  Hierarchy& hierarchy_;
+  Route& route_;
+  std::uint64_t base_;
+  Random& random_;
+};
+
+class SharedLoads {
+ public:
+  explicit SharedLoads(double latency_cycles) : latency_cycles_(latency_cycles) {}
+  double latency(std::uint64_t) const { return latency_cycles_; }
+  void touch(std::uint64_t) const {}
+  Route& route() { return nowhere_; }
+
+ private:
+  double latency_cycles_;
+  Route nowhere_;
+};
+
 class Runner {
  public:
-  Runner(const Model& model, Hierarchy& hierarchy, const Program& program, std::uint32_t default_sm,
+  Runner(const Model& model, Hierarchy& hierarchy, Timeline& timeline, const Program& program, std::uint32_t default_sm,
          std::uint64_t run_number)
       : model_(model),
         hierarchy_(hierarchy),
+        timeline_(timeline),
         program_(program),
         default_sm_(default_sm),
         replacement_(mix(model.noise.seed ^ mix(program::hash(program) ^ mix(run_number)))),
@@ -61,6 +91,7 @@ class Runner {
     for (const program::Agent& a : program_.agents) trace.agent_sms.push_back(a.sm.value_or(default_sm_));
     carve(trace.agent_sms);
     for (const std::uint32_t sm : trace.agent_sms) hierarchy_.launch(sm);
+    timeline_.begin_program(trace.agent_sms, program_.isolation == Scope::gpu);
     for (const program::Phase& phase : program_.phases) {
       const std::uint32_t agent = std::visit([](const auto& p) { return p.agent; }, phase);
       sm_ = trace.agent_sms[agent];
@@ -68,6 +99,7 @@ class Runner {
       find_background();
       trace.phases.push_back(std::visit([this](const auto& p) { return perform(p); }, phase));
     }
+    trace.interruptions = timeline_.end_program();
     return trace;
   }
 
@@ -119,63 +151,94 @@ class Runner {
   }
 
   PhaseTrace perform(const Walk& w) {
-    if (w.path == Path::shared) return record(w, [this](std::uint64_t) { return model_.shared->latency_cycles; });
+    if (w.path == Path::shared) return record(w, SharedLoads{model_.shared->latency_cycles});
     Route route = hierarchy_.route(*model_.path(w.path), sm_, warp_, w.path == Path::global_no_allocate);
-    const std::uint64_t base = base_of(w.buffer) + w.first_byte;
-    return record(w, [&](std::uint64_t offset) { return hierarchy_.load(route, base + offset, replacement_); });
+    return record(w, RoutedLoads{hierarchy_, route, base_of(w.buffer) + w.first_byte, replacement_});
   }
 
-  template <class Load>
-  PhaseTrace record(const Walk& w, const Load& load) {
+  template <class Loads>
+  PhaseTrace record(const Walk& w, Loads loads) {
     PhaseTrace trace;
     trace.loads = program::lap_loads(w) * w.laps;
     const double overhead = model_.clock_overhead_cycles[static_cast<std::size_t>(w.path)];
     switch (w.record) {
       case Record::nothing:
-        each_load(w, w.laps, [&](std::uint64_t offset) { load(offset); });
+        walk(w, loads, w.laps, nullptr);
         break;
       case Record::lap_time:
-        each_load(w, w.laps, [&](std::uint64_t offset) { trace.cycles += noise_.observe(load(offset)); });
+        walk(w, loads, w.laps, [&](double cycles) { trace.cycles += cycles_of(loads, cycles); });
         break;
       case Record::lap_times:
         trace.lap_cycles.resize(w.laps);
-        for (std::uint64_t& cycles : trace.lap_cycles)
-          each_load(w, 1, [&](std::uint64_t offset) { cycles += noise_.observe(load(offset)); });
+        for (std::uint64_t& lap : trace.lap_cycles)
+          walk(w, loads, 1, [&](double cycles) { lap += cycles_of(loads, cycles); });
         break;
       case Record::histogram: {
         Histogram histogram;
-        each_load(w, w.laps, [&](std::uint64_t offset) { histogram.add(noise_.observe(load(offset) + overhead)); });
+        walk(w, loads, w.laps, [&](double cycles) { histogram.add(cycles_of(loads, cycles + overhead)); });
         trace.histogram = histogram.counts();
         break;
       }
       case Record::latencies:
-        each_load(w, w.laps - 1, [&](std::uint64_t offset) { load(offset); });
+        walk(w, loads, w.laps - 1, nullptr);
         trace.latencies.reserve(program::lap_loads(w));
-        each_load(w, 1,
-                  [&](std::uint64_t offset) { trace.latencies.push_back(noise_.observe(load(offset) + overhead)); });
+        walk(w, loads, 1, [&](double cycles) { trace.latencies.push_back(cycles_of(loads, cycles + overhead)); });
         break;
     }
     return trace;
   }
 
+  // As a clock would count them: with noise, and with what happens meanwhile.
+  template <class Loads>
+  std::uint32_t cycles_of(Loads& loads, double latency_cycles) {
+    const std::uint32_t observed = noise_.observe(latency_cycles);
+    if (!timeline_.is_eventful()) return observed;
+    return observed + static_cast<std::uint32_t>(timeline_.spend(observed, loads.route()));
+  }
+
+  // Laps of loads. `see` gets every load's latency; without it nobody times them.
+  template <class Loads, class See>
+  void walk(const Walk& w, Loads& loads, std::uint32_t laps, const See& see) {
+    constexpr bool timed = !std::is_same_v<See, std::nullptr_t>;
+    for (std::uint32_t lap = 0; lap < laps; ++lap) {
+      const std::uint64_t before = changes(loads);
+      begin_lap();
+      if constexpr (timed) {
+        each_load(w, [&](std::uint64_t offset) { see(loads.latency(offset)); });
+      } else if (timeline_.is_eventful()) {
+        each_load(w, [&](std::uint64_t offset) { timeline_.spend(loads.latency(offset) / w.lanes, loads.route()); });
+      } else {
+        each_load(w, [&](std::uint64_t offset) { loads.touch(offset); });
+        // Where nothing came or went, only the order of use can have changed, which the same loads leave the same.
+        if (changes(loads) == before) return;
+      }
+    }
+  }
+
+  template <class Loads>
+  std::uint64_t changes(Loads& loads) const {
+    std::uint64_t sum = loads.route().changes();
+    if (constant_route_) sum += constant_route_->changes();
+    if (code_route_) sum += code_route_->changes();
+    return sum;
+  }
+
   template <class Visit>
-  void each_load(const Walk& w, std::uint32_t laps, const Visit& visit) {
+  static void each_load(const Walk& w, const Visit& visit) {
     const std::uint64_t count = program::positions(w);
     const std::uint64_t loads = program::lap_loads(w);
     const program::Stepping s = program::stepping(w.order, w.order_seed, count);
-    for (std::uint32_t lap = 0; lap < laps; ++lap) {
-      begin_lap();
-      std::uint64_t position = s.first;
-      for (std::uint64_t k = 0; k < loads; ++k) {
-        visit(position * w.stride_bytes);
-        position = program::advance(position, s.step, count);
-      }
+    std::uint64_t position = s.first;
+    for (std::uint64_t k = 0; k < loads; ++k) {
+      visit(position * w.stride_bytes);
+      position = program::advance(position, s.step, count);
     }
   }
 
   PhaseTrace perform(const Execute& e) {
     const ExecutionModel& x = *model_.execution;
     Route route = hierarchy_.route(x.path, sm_, warp_, false);
+    RoutedLoads fetches{hierarchy_, route, code_base, replacement_};
     const std::uint64_t code_bytes = (e.code_bytes + x.unit_bytes - 1) / x.unit_bytes * x.unit_bytes;
     const std::uint64_t step = step_bytes(x.path);
     const double issue_cycles =
@@ -184,8 +247,11 @@ class Runner {
     for (std::uint32_t lap = 0; lap < e.laps; ++lap) {
       begin_lap();
       for (std::uint64_t at = 0; at < code_bytes; at += step) {
-        const double cycles = hierarchy_.load(route, code_base + at, replacement_) + issue_cycles;
-        if (e.timed) trace.cycles += noise_.observe(cycles);
+        const double cycles = fetches.latency(at) + issue_cycles;
+        if (e.timed)
+          trace.cycles += cycles_of(fetches, cycles);
+        else if (timeline_.is_eventful())
+          timeline_.spend(cycles, route);
         ++trace.loads;
       }
     }
@@ -194,6 +260,7 @@ class Runner {
 
   const Model& model_;
   Hierarchy& hierarchy_;
+  Timeline& timeline_;
   const Program& program_;
   std::uint32_t default_sm_;
   Random replacement_;
@@ -206,9 +273,9 @@ class Runner {
 
 }  // namespace
 
-program::ProgramTrace run_program(const Model& model, Hierarchy& hierarchy, const Program& program,
+program::ProgramTrace run_program(const Model& model, Hierarchy& hierarchy, Timeline& timeline, const Program& program,
                                   std::uint32_t default_sm, std::uint64_t run_number) {
-  return Runner(model, hierarchy, program, default_sm, run_number).run();
+  return Runner(model, hierarchy, timeline, program, default_sm, run_number).run();
 }
 
 }  // namespace gputopo::sim

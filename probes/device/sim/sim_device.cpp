@@ -43,7 +43,8 @@ DeviceInfo describe(const Model& m) {
 
 class SimDevice : public device::Device {
  public:
-  explicit SimDevice(Model model) : model_(std::move(model)), info_(describe(model_)), hierarchy_(model_) {}
+  explicit SimDevice(Model model)
+      : model_(std::move(model)), info_(describe(model_)), hierarchy_(model_), timeline_(model_, hierarchy_) {}
 
   const DeviceInfo& info() const override { return info_; }
 
@@ -53,11 +54,12 @@ class SimDevice : public device::Device {
     std::vector<program::ProgramTrace> traces;
     traces.reserve(batch.size());
     std::uint32_t next_sm = 0;
+    timeline_.begin_batch();
     for (const program::Program& p : batch) {
       const bool placed = std::all_of(p.agents.begin(), p.agents.end(), [](const auto& a) { return a.sm.has_value(); });
       const std::uint32_t sm = next_sm;
       if (!placed) next_sm = (next_sm + 1) % model_.gpu.sm_count;
-      traces.push_back(run_program(model_, hierarchy_, p, sm, ++runs_));
+      traces.push_back(run_program(model_, hierarchy_, timeline_, p, sm, ++runs_));
     }
     return traces;
   }
@@ -66,6 +68,7 @@ class SimDevice : public device::Device {
   Model model_;
   DeviceInfo info_;
   Hierarchy hierarchy_;
+  Timeline timeline_;
   std::uint64_t runs_ = 0;
 };
 

@@ -169,6 +169,18 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"/caches/l2/partitions/mode", "both", "/caches/l2/partitions/mode", "home"},
         Refusal{"/caches/l2/partitions/interleave", 200, "/caches/l2/partitions/interleave", "multiple"},
         Refusal{"/caches/l1/partitions", {{"count", 2}}, "/caches/l1/partitions", "scope gpu"},
+        Refusal{"/caches/l1/shared_by", 9, "/caches/l1/shared_by", "range"},
+        Refusal{"/caches/l2/shared_by", 2, "/caches/l2/shared_by", "scope"},
+        Refusal{"/tlbs/tlb/shared_by", {{0, 1}, {2}}, "/tlbs/tlb/shared_by", "SM 3 is in no group"},
+        Refusal{"/distance", {{"steps", 1}}, "/distance/steps", "no difference"},
+        Refusal{"/noise", {{"outlier_cycles", {9, 3}}}, "/noise/outlier_cycles", "below"},
+        Refusal{"/noise", {{"outlier_cycles", {1, 2, 3}}}, "/noise/outlier_cycles", "neither"},
+        Refusal{"/neighbour", {{"l2_share", 0.5}}, "/neighbour", "clock"},
+        Refusal{"/neighbour", {{"slice_us", 0}}, "/neighbour/slice_us", "range"},
+        Refusal{"/neighbour", {{"l2_share", 1.5}}, "/neighbour/l2_share", "range"},
+        Refusal{"/tenant", {{"slow_share", 2}}, "/tenant/slow_share", "range"},
+        Refusal{"/tenant", {{"sms", {4}}}, "/tenant/sms", "range"},
+        Refusal{"/tenant", Json::object(), "/tenant", "clock"}, Refusal{"/clock", 5, "/clock", "clock"},
         Refusal{"/groups/tpc", 0, "/groups/tpc", "range"}, Refusal{"/groups/tpc", "two", "/groups/tpc", "grouping"},
         Refusal{"/groups/tpc", {{0, 1}, {1, 2, 3}}, "/groups/tpc/1", "already"},
         Refusal{"/groups/tpc", {{0, 1}, {2}}, "/groups/tpc", "SM 3 is in no group"},
@@ -251,13 +263,39 @@ TEST(ModelReader, TheDocumentsExampleIsAModel) {
   EXPECT_EQ(trace.phases[1].cycles, 512U * 30);
 }
 
+TEST(ModelReader, RefusesClockStepsOutOfOrder) {
+  Json j = base();
+  j["gpu"]["clock_khz"] = 1000000;
+  j["clock"] = {{{"at_us", 5}, {"khz", 900000}}, {{"at_us", 5}, {"khz", 1000000}}};
+  EXPECT_THAT(error_of(j), AllOf(HasSubstr("/clock/1/at_us"), HasSubstr("order of time")));
+  j["clock"] = {{{"at_us", 5}}};
+  EXPECT_THAT(error_of(j), AllOf(HasSubstr("/clock/0"), HasSubstr("khz")));
+  j["clock"] = 5;
+  EXPECT_THAT(error_of(j), AllOf(HasSubstr("/clock"), HasSubstr("list")));
+}
+
+TEST(ModelReader, AGroupingThatHasANameGoesByIt) {
+  Json j = base();
+  j["caches"]["l1"]["shared_by"] = 1;
+  EXPECT_EQ(model_of(j.dump()).caches[0].scope, Scope::sm);
+  EXPECT_TRUE(model_of(j.dump()).caches[0].cleared_at_launch);
+  j.erase("shared");
+  j["caches"]["l1"]["shared_by"] = {{2, 3}, {1, 0}};
+  EXPECT_EQ(model_of(j.dump()).caches[0].scope, Scope::tpc);
+  j["caches"]["l1"]["shared_by"] = 4;
+  EXPECT_EQ(model_of(j.dump()).caches[0].scope, Scope::gpu);
+  j["caches"]["l1"]["shared_by"] = {{0, 1, 2}, {3}};
+  EXPECT_EQ(sharing_sets(model_of(j.dump()), model_of(j.dump()).caches[0]), (SmSets{{0, 1, 2}, {3}}));
+  EXPECT_FALSE(model_of(j.dump()).caches[0].cleared_at_launch);
+}
+
 TEST(ModelReader, TheDocumentNamesEveryFieldThatIsRead) {
   std::ifstream file(GPUTOPO_SOURCE_DIR "/docs/models.md");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   // The reader itself lists the fields it knows when it meets one that it doesn't.
-  for (const char* pointer :
-       {"/x", "/gpu/x", "/groups/x", "/caches/l1/x", "/caches/l2/partitions/x", "/tlbs/tlb/x", "/shared/x", "/paths/x",
-        "/paths/global_cached/0/x", "/background/x", "/distance/x", "/noise/x", "/limits/x"}) {
+  for (const char* pointer : {"/x", "/gpu/x", "/groups/x", "/caches/l1/x", "/caches/l2/partitions/x", "/tlbs/tlb/x",
+                              "/shared/x", "/paths/x", "/paths/global_cached/0/x", "/background/x", "/distance/x",
+                              "/noise/x", "/limits/x", "/neighbour/x", "/tenant/x"}) {
     const std::string error = error_with(pointer, 1);
     const std::size_t begin = error.find("known here: ");
     ASSERT_NE(begin, std::string::npos) << pointer << " " << error;

@@ -56,7 +56,7 @@ TEST(Noise, UniformJitterCoversItsCyclesEvenly) {
 TEST(Noise, OutliersComeAsOftenAsAsked) {
   NoiseModel model;
   model.outlier_probability = 0.01;
-  model.outlier_cycles = 500;
+  model.outlier_cycles = {500, 500};
   Noise noise(model, 2);
   int outliers = 0;
   for (int i = 0; i < 100000; ++i) outliers += noise.observe(40) == 540 ? 1 : 0;

@@ -1,4 +1,4 @@
-#include "device/sim/cache_array.hpp"
+#include "device/sim/wide_sets.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,29 +10,30 @@ constexpr std::uint32_t scan_limit = 24;  // ways up to which comparing every ta
 
 }  // namespace
 
-CacheArray::CacheArray(const Organisation& organisation, std::uint64_t lines)
-    : index_(organisation, lines), replacement_(organisation.replacement) {
-  const auto slots = static_cast<std::size_t>(index_.lines());
+WideSets::WideSets(const SetIndex& index, Replacement replacement) : replacement_(replacement) {
+  begin_.assign(index.sets() + 1, 0);
+  for (std::uint32_t set = 0; set < index.sets(); ++set) begin_[set + 1] = index.begin(set + 1);
+  const auto slots = static_cast<std::size_t>(index.lines());
   keys_.assign(slots, 0);
   sectors_.assign(slots, 0);
-  filled_.assign(index_.sets(), 0);
-  hand_.assign(index_.sets(), none);
+  filled_.assign(index.sets(), 0);
+  hand_.assign(index.sets(), none);
   if (replacement_ == Replacement::lru) {
     next_.assign(slots, 0);
     previous_.assign(slots, 0);
   }
   if (replacement_ == Replacement::tree_plru) {
-    tree_leaves_ = std::bit_ceil(index_.most_ways());
-    tree_.assign(std::size_t{index_.sets()} * tree_leaves_, 0);
+    tree_leaves_ = std::bit_ceil(index.most_ways());
+    tree_.assign(std::size_t{index.sets()} * tree_leaves_, 0);
   }
-  if (index_.most_ways() > scan_limit) {
+  if (index.most_ways() > scan_limit) {
     const std::size_t capacity = std::bit_ceil(slots * 2 + 2);
     table_.assign(capacity, 0);
     table_shift_ = static_cast<std::uint32_t>(64 - std::countr_zero(capacity));
   }
 }
 
-void CacheArray::clear() {
+void WideSets::clear() {
   std::fill(keys_.begin(), keys_.end(), 0);
   std::fill(filled_.begin(), filled_.end(), 0);
   std::fill(hand_.begin(), hand_.end(), none);
@@ -40,9 +41,9 @@ void CacheArray::clear() {
   std::fill(table_.begin(), table_.end(), 0);
 }
 
-std::uint32_t CacheArray::find(std::uint64_t key, std::uint32_t set) const {
+std::uint32_t WideSets::find(std::uint64_t key, std::uint32_t set) const {
   if (table_.empty()) {
-    const std::uint32_t begin = index_.begin(set);
+    const std::uint32_t begin = begin_[set];
     const std::uint32_t end = begin + filled_[set];
     for (std::uint32_t slot = begin; slot < end; ++slot)
       if (keys_[slot] == key) return slot;
@@ -54,15 +55,13 @@ std::uint32_t CacheArray::find(std::uint64_t key, std::uint32_t set) const {
   return none;
 }
 
-bool CacheArray::contains(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors) const {
-  const std::uint32_t slot = find(key_of(line, tag_class), table_.empty() ? index_.set_of(line) : 0);
+bool WideSets::contains(std::uint32_t set, std::uint64_t key, std::uint32_t sectors) const {
+  const std::uint32_t slot = find(key, set);
   return slot != none && (sectors_[slot] & sectors) == sectors;
 }
 
-bool CacheArray::access(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
-  const std::uint64_t key = key_of(line, tag_class);
-  const std::uint32_t set = index_.set_of(line);
-  std::uint32_t slot = find(key, set);
+bool WideSets::access(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
+  const std::uint32_t slot = find(key, set);
   if (slot != none) {
     touch(slot, set);
     const bool hit = (sectors_[slot] & sectors) == sectors;
@@ -73,9 +72,7 @@ bool CacheArray::access(std::uint64_t line, std::uint32_t tag_class, std::uint32
   return false;
 }
 
-bool CacheArray::pass(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
-  const std::uint64_t key = key_of(line, tag_class);
-  const std::uint32_t set = index_.set_of(line);
+bool WideSets::pass(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
   const std::uint32_t slot = find(key, set);
   if (slot == none) {
     bring_in(key, set, sectors, random);
@@ -87,10 +84,10 @@ bool CacheArray::pass(std::uint64_t line, std::uint32_t tag_class, std::uint32_t
 }
 
 // Into the next free slot of the set, else in the victim's place. Under LRU the line ends up as the least recent.
-std::uint32_t CacheArray::bring_in(std::uint64_t key, std::uint32_t set, std::uint32_t sectors, Random& random) {
+std::uint32_t WideSets::bring_in(std::uint64_t key, std::uint32_t set, std::uint32_t sectors, Random& random) {
   std::uint32_t slot = none;
-  if (filled_[set] < index_.ways(set)) {
-    slot = index_.begin(set) + filled_[set]++;
+  if (filled_[set] < (begin_[set + 1] - begin_[set])) {
+    slot = begin_[set] + filled_[set]++;
     if (replacement_ == Replacement::lru) list_append(slot, set);
   } else {
     slot = victim(set, random);
@@ -102,13 +99,13 @@ std::uint32_t CacheArray::bring_in(std::uint64_t key, std::uint32_t set, std::ui
   return slot;
 }
 
-void CacheArray::touch(std::uint32_t slot, std::uint32_t set) {
+void WideSets::touch(std::uint32_t slot, std::uint32_t set) {
   switch (replacement_) {
     case Replacement::lru:
       list_touch(slot, set);
       break;
     case Replacement::tree_plru:
-      tree_touch(slot - index_.begin(set), set);
+      tree_touch(slot - begin_[set], set);
       break;
     case Replacement::not_most_recent:
       hand_[set] = slot;
@@ -119,9 +116,9 @@ void CacheArray::touch(std::uint32_t slot, std::uint32_t set) {
   }
 }
 
-std::uint32_t CacheArray::victim(std::uint32_t set, Random& random) {
-  const std::uint32_t begin = index_.begin(set);
-  const std::uint32_t ways = index_.ways(set);
+std::uint32_t WideSets::victim(std::uint32_t set, Random& random) {
+  const std::uint32_t begin = begin_[set];
+  const std::uint32_t ways = (begin_[set + 1] - begin_[set]);
   switch (replacement_) {
     case Replacement::lru:
       return previous_[hand_[set]];
@@ -142,7 +139,7 @@ std::uint32_t CacheArray::victim(std::uint32_t set, Random& random) {
   return begin;
 }
 
-void CacheArray::list_append(std::uint32_t slot, std::uint32_t set) {
+void WideSets::list_append(std::uint32_t slot, std::uint32_t set) {
   const std::uint32_t head = hand_[set];
   if (head == none) {
     next_[slot] = previous_[slot] = slot;
@@ -155,7 +152,7 @@ void CacheArray::list_append(std::uint32_t slot, std::uint32_t set) {
   next_[tail] = previous_[head] = slot;
 }
 
-void CacheArray::list_touch(std::uint32_t slot, std::uint32_t set) {
+void WideSets::list_touch(std::uint32_t slot, std::uint32_t set) {
   const std::uint32_t head = hand_[set];
   if (slot == head) return;
   if (slot != previous_[head]) {  // the least recent becomes the most recent by turning the ring
@@ -172,14 +169,14 @@ void CacheArray::list_touch(std::uint32_t slot, std::uint32_t set) {
 }
 
 // Node 1 is the root, node n has children 2n and 2n + 1; a flag says that the right half was used less recently.
-void CacheArray::tree_touch(std::uint32_t way, std::uint32_t set) {
+void WideSets::tree_touch(std::uint32_t way, std::uint32_t set) {
   std::uint8_t* flags = tree_.data() + std::size_t{set} * tree_leaves_;
   for (std::uint32_t node = way + tree_leaves_; node > 1; node /= 2) flags[node / 2] = node % 2 == 0 ? 1 : 0;
 }
 
-std::uint32_t CacheArray::tree_victim(std::uint32_t set) const {
+std::uint32_t WideSets::tree_victim(std::uint32_t set) const {
   const std::uint8_t* flags = tree_.data() + std::size_t{set} * tree_leaves_;
-  const std::uint32_t ways = index_.ways(set);
+  const std::uint32_t ways = (begin_[set + 1] - begin_[set]);
   std::uint32_t node = 1;
   std::uint32_t first = 0;
   for (std::uint32_t span = tree_leaves_ / 2; span > 0; span /= 2) {
@@ -191,7 +188,7 @@ std::uint32_t CacheArray::tree_victim(std::uint32_t set) const {
   return first;
 }
 
-void CacheArray::table_insert(std::uint32_t slot) {
+void WideSets::table_insert(std::uint32_t slot) {
   const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
   std::uint32_t at = table_home(keys_[slot]);
   while (table_[at] != 0) at = (at + 1) & mask;
@@ -199,7 +196,7 @@ void CacheArray::table_insert(std::uint32_t slot) {
 }
 
 // Linear probing without tombstones: later entries of the run move back into the hole (Knuth, vol. 3, 6.4, R).
-void CacheArray::table_erase(std::uint32_t slot) {
+void WideSets::table_erase(std::uint32_t slot) {
   const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
   std::uint32_t hole = table_home(keys_[slot]);
   while (table_[hole] != slot + 1) hole = (hole + 1) & mask;

@@ -1,0 +1,78 @@
+// One instance of a cache: one array, or one for each partition.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "device/sim/cache_array.hpp"
+#include "device/sim/model.hpp"
+
+namespace gputopo::sim {
+
+enum class Outcome { miss, hit, far_hit };
+
+class CacheUnit {
+ public:
+  CacheUnit(const CacheModel& model, std::uint64_t carve_out);
+
+  /// Looks up the sector at `address` for an SM of `partition`; unless `probe`, brings it in on a miss.
+  Outcome access(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition, bool probe, Random& random) {
+    const std::uint32_t sector = 1U << (address >> sector_shift_ & sector_mask_);
+    if (homes_.size() > 1) return access_partitioned(address, tag_class, partition, probe, sector, random);
+    return access_array(*homes_.front(), address >> line_shift_, tag_class, sector, probe, random) ? Outcome::hit
+                                                                                                   : Outcome::miss;
+  }
+  /// CacheArray::pass for the sector at `address`.
+  bool pass(std::uint64_t address, std::uint32_t tag_class, Random& random);
+  /// The partition that an address belongs to.
+  std::uint32_t home_of(std::uint64_t address) const { return place_of(address).home; }
+  bool is_partitioned() const { return homes_.size() > 1; }
+  void clear();
+  /// How often access and pass brought something in.
+  std::uint64_t changes() const { return changes_; }
+
+ private:
+  struct Place {
+    std::uint32_t home;  // partition
+    std::uint64_t line;  // its number there
+  };
+  // Of each run of `count` granules every partition gets one, in an order that looks random. A partition numbers the
+  // lines that it is home to without gaps, so that its sets fill evenly.
+  Place place_of(std::uint64_t address) const {
+    if (homes_.size() == 1) return {0, address >> line_shift_};
+    const auto [granule, offset] = by_interleave_.divide(address);
+    const auto [row, column] = by_count_.divide(granule);
+    const auto home = static_cast<std::uint32_t>(by_count_.divide(column + (mix(row) >> 32)).remainder);
+    return {home, (row * by_interleave_.value() + offset) >> line_shift_};
+  }
+  bool access_array(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, std::uint32_t sector, bool probe,
+                    Random& random) {
+    if (probe) return array.contains(line, tag_class, sector);
+    if (array.access(line, tag_class, sector, random)) return true;
+    ++changes_;
+    if (model_->prefetch_lines != 0) prefetch(array, line, tag_class, random);
+    return false;
+  }
+  Outcome access_partitioned(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition, bool probe,
+                             std::uint32_t sector, Random& random) {
+    const Place place = place_of(address);
+    const bool present = access_array(*homes_[place.home], place.line, tag_class, sector, probe, random);
+    bool near = place.home == partition;
+    if (!copies_.empty())
+      near = access_array(*copies_[partition], address >> line_shift_, tag_class, sector, probe, random);
+    if (!present) return Outcome::miss;
+    return near ? Outcome::hit : Outcome::far_hit;
+  }
+  void prefetch(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, Random& random) const;
+
+  const CacheModel* model_;
+  std::uint32_t line_shift_, sector_shift_, sector_mask_, all_sectors_;
+  Divisor by_interleave_, by_count_;
+  std::vector<std::unique_ptr<CacheArray>> homes_;
+  std::vector<std::unique_ptr<CacheArray>> copies_;  // PartitionMode::near_copy: what each partition's SMs read last
+  std::uint64_t changes_ = 0;
+  std::uint64_t cleared_at_ = 0;  // changes_ when the arrays were last empty
+};
+
+}  // namespace gputopo::sim

@@ -1,0 +1,124 @@
+// The sets of a cache of few ways, each in one piece of memory: what a simulated load costs is reading it.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "device/sim/model.hpp"
+#include "device/sim/random.hpp"
+#include "device/sim/set_index.hpp"
+
+namespace gputopo::sim {
+
+/// Tags, sectors and replacement state of sets of at most 16 ways. Keys are never 0.
+class PackedSets {
+ public:
+  static constexpr std::uint32_t way_limit = 16;
+
+  PackedSets(const SetIndex& index, Replacement replacement);
+
+  /// CacheArray::access and pass, in the set that the key belongs to.
+  bool access(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
+    std::uint64_t* s = words_.data() + set * stride_;
+    std::uint32_t way = find(s, key);
+    if (way == none) {
+      touch(s, bring_in(s, key, sectors, random));
+      return false;
+    }
+    touch(s, way);
+    return add_sectors(s, way, sectors);
+  }
+  bool pass(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
+    std::uint64_t* s = words_.data() + set * stride_;
+    const std::uint32_t way = find(s, key);
+    if (way != none) return add_sectors(s, way, sectors);
+    bring_in(s, key, sectors, random);
+    return false;
+  }
+  bool contains(std::uint32_t set, std::uint64_t key, std::uint32_t sectors) const {
+    const std::uint64_t* s = words_.data() + set * stride_;
+    const std::uint32_t way = find(s, key);
+    return way != none && (sectors_of(s, way) & sectors) == sectors;
+  }
+  void clear();
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffU;
+  static constexpr std::uint64_t ones = 0x1111111111111111ULL;
+  static constexpr std::uint64_t in_way_order = 0xfedcba9876543210ULL;
+  // A set's words: `order`, `state`, then a key for each way, then two ways' sectors a word.
+  // order: under LRU the ways from most to least recent, four bits each (free ways last, in their order); under
+  // tree pseudo-LRU bit n says that the right half below node n was used less recently.
+  static constexpr std::size_t order = 0, state = 1, keys = 2;
+
+  // state: ways in use (they fill in order), ways, and FIFO's next or not-most-recent's last way plus 1.
+  static std::uint32_t filled(const std::uint64_t* s) { return static_cast<std::uint32_t>(s[state] & 0xff); }
+  static std::uint32_t ways(const std::uint64_t* s) { return static_cast<std::uint32_t>(s[state] >> 8 & 0xff); }
+  static std::uint32_t hand(const std::uint64_t* s) { return static_cast<std::uint32_t>(s[state] >> 16); }
+  static void set_hand(std::uint64_t* s, std::uint32_t hand) {
+    s[state] = (s[state] & 0xffff) | std::uint64_t{hand} << 16;
+  }
+
+  // Compares every key, without a branch that would be mispredicted half of the time.
+  std::uint32_t find(const std::uint64_t* s, std::uint64_t key) const {
+    std::uint32_t way = none;
+    for (std::uint32_t w = 0; w < most_ways_; ++w) way = s[keys + w] == key ? w : way;
+    return way;
+  }
+  std::uint32_t sectors_of(const std::uint64_t* s, std::uint32_t way) const {
+    return static_cast<std::uint32_t>(s[keys + most_ways_ + way / 2] >> (way % 2 * 32));
+  }
+  bool add_sectors(std::uint64_t* s, std::uint32_t way, std::uint32_t sectors) const {
+    const bool hit = (sectors_of(s, way) & sectors) == sectors;
+    s[keys + most_ways_ + way / 2] |= std::uint64_t{sectors} << (way % 2 * 32);
+    return hit;
+  }
+  std::uint32_t bring_in(std::uint64_t* s, std::uint64_t key, std::uint32_t sectors, Random& random) {
+    std::uint32_t way = filled(s);
+    if (way < ways(s))
+      ++s[state];
+    else
+      way = victim(s, random);
+    s[keys + way] = key;
+    std::uint64_t& pair = s[keys + most_ways_ + way / 2];
+    const std::uint32_t shift = way % 2 * 32;
+    pair = (pair & ~(std::uint64_t{0xffffffffU} << shift)) | std::uint64_t{sectors} << shift;
+    return way;
+  }
+  void touch(std::uint64_t* s, std::uint32_t way) const {
+    if (replacement_ == Replacement::lru)
+      move_to_front(s, way);
+    else if (replacement_ == Replacement::tree_plru)
+      tree_touch(s, way);
+    else if (replacement_ == Replacement::not_most_recent)
+      set_hand(s, way + 1);
+  }
+
+  static void move_to_front(std::uint64_t* s, std::uint32_t way) {
+    const std::uint64_t o = s[order];
+    if ((o & 0xf) == way) return;
+    // The lowest nibble that is zero after the XOR is the way's place (Warren, Hacker's Delight, 6-1).
+    const std::uint64_t x = o ^ (ones * way);
+    const auto at = static_cast<std::uint32_t>(std::countr_zero((x - ones) & ~x & (ones << 3)) & ~3);
+    const std::uint64_t before = (std::uint64_t{1} << at) - 1;
+    const std::uint64_t after = ~(before << 4 | 0xf);
+    s[order] = (o & after) | (o & before) << 4 | way;
+  }
+  void tree_touch(std::uint64_t* s, std::uint32_t way) const {
+    for (std::uint32_t node = way + leaves_; node > 1; node /= 2) {
+      const std::uint64_t flag = std::uint64_t{1} << (node / 2);
+      s[order] = node % 2 == 0 ? s[order] | flag : s[order] & ~flag;
+    }
+  }
+  std::uint32_t victim(std::uint64_t* s, Random& random) const;
+  std::uint32_t tree_victim(const std::uint64_t* s) const;
+
+  Replacement replacement_;
+  std::uint32_t most_ways_;
+  std::uint32_t leaves_;
+  std::size_t stride_;
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace gputopo::sim

@@ -1,0 +1,41 @@
+// A path as one warp of one SM sees it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device/sim/cache_unit.hpp"
+#include "device/sim/distance.hpp"
+
+namespace gputopo::sim {
+
+struct Route {
+  struct Tlb {
+    CacheArray* array;
+    std::uint32_t page_shift;
+    double miss_cycles;
+    std::uint64_t latest_page;  ///< of this route's last load: asking for it again would change nothing
+  };
+  struct Station {
+    CacheUnit* unit;  ///< null: device memory
+    double latency_cycles, far_latency_cycles;
+    std::uint32_t tag_class;
+    bool probe;   ///< looked into, never changed
+    bool beyond;  ///< beyond the SMs: its latency depends on the place on the chip and on the SM clock
+    std::vector<Tlb> tlbs;
+  };
+  std::vector<Station> stations;
+  std::uint32_t partition = 0;
+  Distances distances;
+  std::uint64_t tlb_misses = 0;
+  bool left_sm = false;  ///< the last timed load was served beyond the SMs
+
+  /// How often loads along this route (and others through its caches) brought something in.
+  std::uint64_t changes() const {
+    std::uint64_t sum = tlb_misses;
+    for (const Station& s : stations) sum += s.unit == nullptr ? 0 : s.unit->changes();
+    return sum;
+  }
+};
+
+}  // namespace gputopo::sim

@@ -1,0 +1,137 @@
+#include "device/sim/timeline.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::sim {
+namespace {
+
+constexpr double launch_ns = 10000;  // from one launch's end to the next one's beginning
+constexpr double ns_per_us = 1000;
+constexpr double khz_per_cycle_per_ns = 1e6;
+constexpr double lines_at_once = 4096;  // of a tenant, let in before one load: more would have pushed each other out
+
+}  // namespace
+
+Timeline::Timeline(const Model& model, Hierarchy& hierarchy)
+    : model_(&model),
+      hierarchy_(&hierarchy),
+      eventful_(model.neighbour || model.tenant || !model.clock_steps.empty()),
+      random_(mix(model.noise.seed ^ 0x74696d65ULL)),
+      free_ns_(model.gpu.sm_count, 0),
+      cycles_per_ns_(static_cast<double>(model.gpu.clock_khz) / khz_per_cycle_per_ns) {
+  has_tenant_.assign(model.gpu.sm_count, model.tenant && model.tenant->sms.empty());
+  if (model.tenant)
+    for (const std::uint32_t sm : model.tenant->sms) has_tenant_[sm] = true;
+}
+
+// Turns follow each other from time 0 on, each as long as the seed says.
+const Timeline::Gap& Timeline::gap(std::size_t number) {
+  const NeighbourModel& n = *model_->neighbour;
+  while (first_gap_ + gaps_.size() <= number) {
+    const double begin =
+        (gaps_.empty() ? 0 : gaps_.back().end_ns) + random_.within(n.slice_us.low, n.slice_us.high) * ns_per_us;
+    gaps_.push_back({begin, begin + random_.within(n.away_us.low, n.away_us.high) * ns_per_us});
+  }
+  return gaps_[number - first_gap_];
+}
+
+void Timeline::begin_batch() {
+  batch_ns_ = std::max(batch_ns_, *std::max_element(free_ns_.begin(), free_ns_.end())) + launch_ns;
+  std::fill(free_ns_.begin(), free_ns_.end(), batch_ns_);
+  if (!model_->neighbour) return;
+  // Turns that ended before this batch can't be met any more; the last one of them dates those to come.
+  while (gap(first_gap_ + 1).end_ns <= batch_ns_) {
+    gaps_.pop_front();
+    ++first_gap_;
+  }
+}
+
+void Timeline::begin_program(const std::vector<std::uint32_t>& sms, bool alone) {
+  sms_ = sms;
+  alone_ = alone;
+  seen_ = {};
+  busy_cycles_ = busy_ns_ = 0;
+  double start = batch_ns_;
+  if (alone) start = *std::max_element(free_ns_.begin(), free_ns_.end());
+  for (const std::uint32_t sm : sms) start = std::max(start, free_ns_[sm]);
+  enter(start);
+}
+
+void Timeline::enter(double time_ns) {
+  now_ns_ = time_ns;
+  if (model_->neighbour) pass_gaps_before_start();
+  cycles_per_ns_ = static_cast<double>(model_->gpu.clock_khz) / khz_per_cycle_per_ns;
+  hierarchy_->set_clock_ratio(1);
+  next_clock_ = 0;
+  follow_clock();
+}
+
+void Timeline::pass_gaps_before_start() {
+  next_gap_ = first_gap_;
+  while (gap(next_gap_).begin_ns <= now_ns_) {
+    now_ns_ = std::max(now_ns_, gap(next_gap_).end_ns);
+    ++next_gap_;
+  }
+  if (next_gap_ > gaps_felt_) hierarchy_->switch_away(model_->neighbour->memory_share, random_);
+  gaps_felt_ = std::max(gaps_felt_, next_gap_);
+}
+
+double Timeline::spend(double cycles, Route& route) {
+  double extra = model_->tenant ? disturb(cycles, route) : 0;
+  if (cycles_per_ns_ > 0) now_ns_ += (cycles + extra) / cycles_per_ns_;
+  busy_cycles_ += cycles + extra;
+  if (cycles_per_ns_ > 0) busy_ns_ += (cycles + extra) / cycles_per_ns_;
+  if (model_->neighbour) extra += cross_gaps(route);
+  follow_clock();
+  return extra;
+}
+
+double Timeline::cross_gaps(Route& route) {
+  double away_cycles = 0;
+  while (now_ns_ >= gap(next_gap_).begin_ns) {
+    const Gap& g = gap(next_gap_++);
+    const double away_ns = g.end_ns - g.begin_ns;
+    now_ns_ += away_ns;
+    away_cycles += away_ns * cycles_per_ns_;
+    ++seen_.switches;
+    seen_.away_ns += static_cast<std::uint64_t>(away_ns);
+    hierarchy_->switch_away(model_->neighbour->memory_share, random_);
+    gaps_felt_ = std::max(gaps_felt_, next_gap_);
+    for (Route::Station& s : route.stations)
+      for (Route::Tlb& t : s.tlbs) t.latest_page = ~std::uint64_t{0};
+  }
+  return away_cycles;
+}
+
+// What a tenant does while a load is under way: lines of its own in the caches, and a wait where both meet.
+double Timeline::disturb(double cycles, Route& route) {
+  const TenantModel& t = *model_->tenant;
+  const double us = cycles / cycles_per_ns_ / ns_per_us;
+  lines_due_ = std::min(lines_due_ + us * t.lines_per_us, lines_at_once);
+  for (; lines_due_ >= 1; --lines_due_) hierarchy_->intrude(route, true, random_);
+  if (has_tenant_[sms_.front()]) {
+    private_lines_due_ = std::min(private_lines_due_ + us * t.private_lines_per_us, lines_at_once);
+    for (; private_lines_due_ >= 1; --private_lines_due_) hierarchy_->intrude(route, false, random_);
+  }
+  const bool waits = route.left_sm && t.slow_share > 0 && random_.unit() < t.slow_share;
+  return waits ? random_.within(t.slow_cycles.low, t.slow_cycles.high) : 0;
+}
+
+void Timeline::follow_clock() {
+  const auto& steps = model_->clock_steps;
+  for (; next_clock_ < steps.size() && now_ns_ >= steps[next_clock_].at_us * ns_per_us; ++next_clock_) {
+    const auto khz = static_cast<double>(steps[next_clock_].clock_khz);
+    cycles_per_ns_ = khz / khz_per_cycle_per_ns;
+    hierarchy_->set_clock_ratio(khz / static_cast<double>(model_->gpu.clock_khz));
+  }
+}
+
+program::Interruptions Timeline::end_program() {
+  for (const std::uint32_t sm : sms_) free_ns_[sm] = now_ns_;
+  if (alone_) std::fill(free_ns_.begin(), free_ns_.end(), now_ns_);
+  seen_.cycles_per_ns = busy_ns_ > 0 ? busy_cycles_ / busy_ns_ : cycles_per_ns_;
+  return seen_;
+}
+
+}  // namespace gputopo::sim

@@ -1,0 +1,56 @@
+// The sets of a cache of many ways: a hash table finds a line, a linked list the least recent one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device/sim/model.hpp"
+#include "device/sim/random.hpp"
+#include "device/sim/set_index.hpp"
+
+namespace gputopo::sim {
+
+/// Tags, sectors and replacement state of sets of any number of ways. Keys are never 0.
+class WideSets {
+ public:
+  WideSets(const SetIndex& index, Replacement replacement);
+
+  /// CacheArray::access, pass and contains, in the set that the key belongs to.
+  bool access(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random);
+  bool pass(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random);
+  bool contains(std::uint32_t set, std::uint64_t key, std::uint32_t sectors) const;
+  void clear();
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffU;
+
+  std::uint32_t find(std::uint64_t key, std::uint32_t set) const;
+  std::uint32_t victim(std::uint32_t set, Random& random);
+  void touch(std::uint32_t slot, std::uint32_t set);
+  std::uint32_t bring_in(std::uint64_t key, std::uint32_t set, std::uint32_t sectors, Random& random);
+
+  void list_touch(std::uint32_t slot, std::uint32_t set);
+  void list_append(std::uint32_t slot, std::uint32_t set);
+  void tree_touch(std::uint32_t way, std::uint32_t set);
+  std::uint32_t tree_victim(std::uint32_t set) const;
+
+  std::uint32_t table_home(std::uint64_t key) const {
+    return static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ULL) >> table_shift_);
+  }
+  void table_insert(std::uint32_t slot);
+  void table_erase(std::uint32_t slot);
+
+  std::vector<std::uint32_t> begin_;  // by set: its first slot
+  Replacement replacement_;
+  std::vector<std::uint64_t> keys_;     // by slot; 0: empty
+  std::vector<std::uint32_t> sectors_;  // by slot
+  std::vector<std::uint32_t> filled_;   // by set: slots in use; they fill in order
+  std::vector<std::uint32_t> hand_;     // by set: LRU's most recent slot, FIFO's next way, not-most-recent's last slot
+  std::vector<std::uint32_t> next_, previous_;  // LRU: each set's slots in a ring, from most to least recent
+  std::vector<std::uint8_t> tree_;              // tree pseudo-LRU: one flag an inner node, a byte each for speed
+  std::uint32_t tree_leaves_ = 0;
+  std::vector<std::uint32_t> table_;  // sets with many ways: open addressing from key to slot + 1
+  std::uint32_t table_shift_ = 0;
+};
+
+}  // namespace gputopo::sim
