@@ -1,5 +1,6 @@
 #include "device/sim/cache_unit.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace gputopo::sim {
@@ -25,6 +26,41 @@ CacheUnit::CacheUnit(const CacheModel& model, std::uint64_t carve_out)
     homes_.push_back(std::make_unique<CacheArray>(model.organisation, lines));
     if (copies) copies_.push_back(std::make_unique<CacheArray>(model.organisation, lines));
   }
+}
+
+bool CacheUnit::can_sweep(std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes) const {
+  const std::uint64_t line = model_->line_bytes;
+  const bool alike =
+      stride_bytes == line || (line % stride_bytes == 0 && address % line == 0 && footprint_bytes % line == 0);
+  const bool copies_can = copies_.empty() || copies_.front()->can_sweep();
+  return alike && model_->prefetch_lines == 0 && homes_.front()->can_sweep() && copies_can;
+}
+
+// A home's lines keep the order of their addresses and have no gaps, so those of a range are a range as well: up to the
+// first line whose address isn't below the range's end.
+std::uint64_t CacheUnit::first_line_from(std::uint64_t address, std::uint32_t home) const {
+  if (homes_.size() == 1) return address >> line_shift_;
+  const auto [granule, offset] = by_interleave_.divide(address);
+  const std::uint64_t row = by_count_.divide(granule).quotient;
+  const std::uint64_t lines = by_interleave_.value() >> line_shift_;  // of a granule
+  for (std::uint64_t g = row * by_count_.value();; ++g) {
+    if (place_of(g * by_interleave_.value()).home != home) continue;
+    if (g < granule) return (row + 1) * lines;
+    return row * lines + (g == granule ? offset >> line_shift_ : 0);
+  }
+}
+
+void CacheUnit::sweep(std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
+                      std::uint32_t tag_class, std::uint32_t partition, Random& random) {
+  std::uint32_t sectors = 0;
+  for (std::uint64_t at = address; at < address + model_->line_bytes; at += stride_bytes)
+    sectors |= 1U << (at >> sector_shift_ & sector_mask_);
+  const std::uint64_t first = address >> line_shift_;
+  const std::uint64_t end = first + std::max<std::uint64_t>(1, footprint_bytes >> line_shift_);
+  for (std::uint32_t home = 0; home < homes_.size(); ++home)
+    changes_ += homes_[home]->sweep(first_line_from(first << line_shift_, home),
+                                    first_line_from(end << line_shift_, home), tag_class, sectors, random);
+  if (!copies_.empty()) changes_ += copies_[partition]->sweep(first, end, tag_class, sectors, random);
 }
 
 bool CacheUnit::pass(std::uint64_t address, std::uint32_t tag_class, Random& random) {

@@ -23,6 +23,11 @@ class CacheUnit {
     return access_array(*homes_.front(), address >> line_shift_, tag_class, sector, probe, random) ? Outcome::hit
                                                                                                    : Outcome::miss;
   }
+  /// Whether sweep() can be used: walks that visit every line of their range, and of each the same sectors.
+  bool can_sweep(std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes) const;
+  /// access at every multiple of the stride from `address` on, below the end of the footprint.
+  void sweep(std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes, std::uint32_t tag_class,
+             std::uint32_t partition, Random& random);
   /// CacheArray::pass for the sector at `address`.
   bool pass(std::uint64_t address, std::uint32_t tag_class, Random& random);
   /// The partition that an address belongs to.
@@ -64,6 +69,7 @@ class CacheUnit {
     if (!present) return Outcome::miss;
     return near ? Outcome::hit : Outcome::far_hit;
   }
+  std::uint64_t first_line_from(std::uint64_t address, std::uint32_t home) const;
   void prefetch(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, Random& random) const;
 
   const CacheModel* model_;

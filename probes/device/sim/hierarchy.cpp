@@ -1,5 +1,6 @@
 #include "device/sim/hierarchy.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace gputopo::sim {
@@ -91,6 +92,24 @@ Route Hierarchy::route(const PathModel& path, std::uint32_t sm, std::uint32_t wa
     route.stations.push_back(std::move(s));
   }
   return route;
+}
+
+bool Hierarchy::sweep(Route& route, std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
+                      Random& random) {
+  Route::Station& s = route.stations.front();
+  if (route.stations.size() != 2 || !route.stations[1].tlbs.empty() || s.unit == nullptr || s.probe ||
+      !s.unit->can_sweep(address, footprint_bytes, stride_bytes))
+    return false;
+  // TLBs are asked at each step to another page of the first, whatever the cache has.
+  const std::uint64_t loads = std::max<std::uint64_t>(1, footprint_bytes / stride_bytes);
+  for (std::uint64_t i = 0; i < loads && !s.tlbs.empty();) {
+    const std::uint64_t at = address + i * stride_bytes;
+    ask_tlbs(route, s, at, random);
+    const std::uint64_t next_page = ((at >> s.tlbs.front().page_shift) + 1) << s.tlbs.front().page_shift;
+    i += (next_page - at + stride_bytes - 1) / stride_bytes;
+  }
+  s.unit->sweep(address, footprint_bytes, stride_bytes, s.tag_class, route.partition, random);
+  return true;
 }
 
 void Hierarchy::pass(const Route& route, std::uint64_t address, Random& random) {

@@ -21,6 +21,10 @@ class Hierarchy {
   double load(Route& route, std::uint64_t address, Random& random) { return send<true>(route, address, random); }
   /// The same for a load that nobody times.
   void touch(Route& route, std::uint64_t address, Random& random) { send<false>(route, address, random); }
+  /// touch at every multiple of the stride from `address` on, below the end of the footprint: the same outcome in less
+  /// time. False, and nothing done, where that can't be had.
+  static bool sweep(Route& route, std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
+                    Random& random);
   /// A background load: up to the first cache that has the line, and in those before as what is next to go.
   void pass(const Route& route, std::uint64_t address, Random& random);
   /// Shares the array of the cache that shared memory lies in anew; a change empties the cache. Routes made before for
@@ -38,6 +42,18 @@ class Hierarchy {
   void set_clock_ratio(double ratio) { clock_ratio_ = ratio; }
 
  private:
+  static double ask_tlbs(Route& route, Route::Station& s, std::uint64_t address, Random& random) {
+    double extra_cycles = 0;
+    for (Route::Tlb& t : s.tlbs) {
+      const std::uint64_t page = address >> t.page_shift;
+      if (page == t.latest_page) break;
+      t.latest_page = page;
+      if (t.array->access(page, 0, 1, random)) break;
+      ++route.tlb_misses;
+      extra_cycles += t.miss_cycles;
+    }
+    return extra_cycles;
+  }
   template <bool timed>
   double send(Route& route, std::uint64_t address, Random& random);
   std::size_t first_unit(std::size_t cache, std::uint32_t sm) const {
@@ -62,14 +78,7 @@ double Hierarchy::send(Route& route, std::uint64_t address, Random& random) {
   double extra_cycles = 0;
   bool far_memory = false;
   for (Route::Station& s : route.stations) {
-    for (Route::Tlb& t : s.tlbs) {
-      const std::uint64_t page = address >> t.page_shift;
-      if (page == t.latest_page) break;
-      t.latest_page = page;
-      if (t.array->access(page, 0, 1, random)) break;
-      ++route.tlb_misses;
-      extra_cycles += t.miss_cycles;
-    }
+    extra_cycles += ask_tlbs(route, s, address, random);
     bool far = far_memory;
     if (s.unit != nullptr) {
       const Outcome outcome = s.unit->access(address, s.tag_class, route.partition, s.probe, random);

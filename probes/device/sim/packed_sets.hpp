@@ -41,6 +41,20 @@ class PackedSets {
     const std::uint32_t way = find(s, key);
     return way != none && (sectors_of(s, way) & sectors) == sectors;
   }
+  /// access for `count` different keys in order, under LRU: key_of(i) is the i-th. How many of them weren't all there,
+  /// or some number above 0 where that is more than none.
+  template <class KeyOf>
+  std::uint64_t access_all(std::uint32_t set, std::uint32_t count, const KeyOf& key_of, std::uint32_t sectors,
+                           Random& random) {
+    std::uint64_t* s = words_.data() + set * stride_;
+    if (count > ways(s) && knows_no_other_sectors(s, sectors)) {
+      keep_last(s, count, key_of, sectors);
+      return 1;
+    }
+    std::uint64_t misses = 0;
+    for (std::uint32_t i = 0; i < count; ++i) misses += access(set, key_of(i), sectors, random) ? 0 : 1;
+    return misses;
+  }
   void clear();
 
  private:
@@ -110,6 +124,23 @@ class PackedSets {
       const std::uint64_t flag = std::uint64_t{1} << (node / 2);
       s[order] = node % 2 == 0 ? s[order] | flag : s[order] & ~flag;
     }
+  }
+  bool knows_no_other_sectors(const std::uint64_t* s, std::uint32_t sectors) const {
+    const std::uint64_t others = ~(std::uint64_t{sectors} << 32 | sectors);
+    std::uint64_t known = 0;
+    for (std::size_t w = keys + most_ways_; w < stride_; ++w) known |= s[w];
+    return (known & others) == 0;
+  }
+  // More lines than ways leave the last of them behind, whatever was there: a line that is hit on the way only ends up
+  // where it would have been brought in, and has no more sectors than that.
+  template <class KeyOf>
+  void keep_last(std::uint64_t* s, std::uint32_t count, const KeyOf& key_of, std::uint32_t sectors) {
+    const std::uint32_t kept = ways(s);
+    s[order] = in_way_order;
+    for (std::uint32_t way = 0; way < kept; ++way) s[keys + way] = key_of(count - 1 - way);
+    for (std::uint32_t way = 0; way < kept; way += 2)
+      s[keys + most_ways_ + way / 2] = std::uint64_t{sectors} << 32 | sectors;
+    s[state] = (s[state] & ~std::uint64_t{0xff}) | kept;
   }
   std::uint32_t victim(std::uint64_t* s, Random& random) const;
   std::uint32_t tree_victim(const std::uint64_t* s) const;

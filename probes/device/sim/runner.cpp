@@ -53,6 +53,11 @@ class RoutedLoads {
       : hierarchy_(hierarchy), route_(route), base_(base), random_(random) {}
   double latency(std::uint64_t offset) { return hierarchy_.load(route_, base_ + offset, random_); }
   void touch(std::uint64_t offset) { hierarchy_.touch(route_, base_ + offset, random_); }
+  // A whole lap at once, where that can be had.
+  bool sweep(const Walk& w) {
+    return w.order == program::Order::forward && program::lap_loads(w) == program::positions(w) &&
+           Hierarchy::sweep(route_, base_, w.footprint_bytes, w.stride_bytes, random_);
+  }
   Route& route() { return route_; }
 
  private:
@@ -67,6 +72,7 @@ class SharedLoads {
   explicit SharedLoads(double latency_cycles) : latency_cycles_(latency_cycles) {}
   double latency(std::uint64_t) const { return latency_cycles_; }
   void touch(std::uint64_t) const {}
+  static bool sweep(const Walk&) { return true; }
   Route& route() { return nowhere_; }
 
  private:
@@ -208,7 +214,7 @@ class Runner {
       } else if (timeline_.is_eventful()) {
         each_load(w, [&](std::uint64_t offset) { timeline_.spend(loads.latency(offset) / w.lanes, loads.route()); });
       } else {
-        each_load(w, [&](std::uint64_t offset) { loads.touch(offset); });
+        if (!loads.sweep(w)) each_load(w, [&](std::uint64_t offset) { loads.touch(offset); });
         // Where nothing came or went, only the order of use can have changed, which the same loads leave the same.
         if (changes(loads) == before) return;
       }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device/sim/model.hpp"
+#include "device/sim/random.hpp"
 
 namespace gputopo::sim {
 
@@ -48,6 +49,14 @@ class SetIndex {
   std::uint32_t set_of(std::uint64_t line) const {
     if (plain_) return static_cast<std::uint32_t>((line >> group_shift_) & set_mask_);
     return general_set_of(line);
+  }
+  /// Whether set_of(row * sets() + digit) is (digit + rotation(row)) modulo sets().
+  bool is_rotation() const {
+    return even_ && group_ == 1 && (kind_ == IndexKind::modulo || kind_ == IndexKind::hash || sets_ == 1);
+  }
+  std::uint32_t rotation(std::uint64_t row) const {
+    if (kind_ != IndexKind::hash) return 0;
+    return static_cast<std::uint32_t>(by_sets_.divide(mix(row) >> 1).remainder);
   }
   std::uint32_t sets() const { return sets_; }
   std::uint64_t lines() const { return lines_; }
