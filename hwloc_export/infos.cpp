@@ -87,6 +87,18 @@ std::string carve_out_text(const Memory& memory) {
   return text;
 }
 
+// Only what was measured; how the scope was found stands beside it.
+void add_structure(std::vector<Info>& infos, const Memory& memory) {
+  if (memory.scope) infos.emplace_back("Scope", to_string(*memory.scope));
+  const auto found = memory.structure.find("scope");
+  if (memory.scope && found != memory.structure.end() && !found->second.method.empty())
+    infos.emplace_back("ScopeMethod", found->second.method);
+  if (!memory.scope || !memory.instances_per_scope) return;
+  const std::string instances = fmt::format("{}", *memory.instances_per_scope);
+  infos.emplace_back("InstancesPerScope", instances);
+  if (memory.scope == Scope::sm) infos.emplace_back("InstancesPerSM", instances);
+}
+
 }  // namespace
 
 std::vector<Info> memory_infos(const Topology& topology, const std::vector<const Memory*>& members) {
@@ -96,9 +108,7 @@ std::vector<Info> memory_infos(const Topology& topology, const std::vector<const
   for (std::size_t i = 1; i < members.size(); ++i) others.push_back(members[i]->id);
   if (!others.empty()) infos.emplace_back("GPUTopoAlso", fmt::format("{}", fmt::join(others, " ")));
   infos.emplace_back("Kind", to_string(main.kind));
-  infos.emplace_back("Scope", to_string(main.scope));
-  infos.emplace_back("InstancesPerScope", fmt::format("{}", main.instances_per_scope));
-  if (main.scope == Scope::sm) infos.emplace_back("InstancesPerSM", fmt::format("{}", main.instances_per_scope));
+  add_structure(infos, main);
   if (const std::string sms = shared_by_sms(main, topology.gpu); !sms.empty()) infos.emplace_back("SharedBySMs", sms);
   for (const Memory* m : members) {
     const std::string prefix = m == &main ? "" : m->id + ".";

@@ -19,9 +19,11 @@ struct Part {
   std::string_view name;
 };
 
-// Widest first. The whole GPU needs no node: it is the OS device.
-constexpr std::array<Part, 6> parts{{{Scope::gpu, "", ""},
+// Widest first. The whole GPU needs no node: it is the OS device. Groups without a name are wider than most that have
+// one: an SM's or a TPC's own caches are found by other means.
+constexpr std::array<Part, 7> parts{{{Scope::gpu, "", ""},
                                      {Scope::partition, "GPUPartition", "Partition"},
+                                     {Scope::group, "GPUGroup", "SM group"},
                                      {Scope::gpc, "GPUGPC", "GPC"},
                                      {Scope::cpc, "GPUCPC", "CPC"},
                                      {Scope::tpc, "GPUTPC", "TPC"},
@@ -83,7 +85,7 @@ class TreeBuilder {
   const Box* spine(std::size_t part) const {
     const Box* best = nullptr;
     for (const Box& candidate : boxes_) {
-      if (candidate.main().scope != parts[part].scope) continue;
+      if (part_of(candidate) != part) continue;
       std::size_t narrower = 0, served = 0;
       for (const Box& box : boxes_) {
         if (part_of(box) <= part || box.main().kind != Kind::cache) continue;
@@ -96,7 +98,9 @@ class TreeBuilder {
   }
 
   static std::size_t part_of(const Box& box) {
-    const auto is_it = [&](const Part& p) { return p.scope == box.main().scope; };
+    // Where nobody knows who shares it, it lies in the GPU: that much is certain.
+    const Scope scope = box.main().scope.value_or(Scope::gpu);
+    const auto is_it = [&](const Part& p) { return p.scope == scope; };
     return static_cast<std::size_t>(std::find_if(parts.begin(), parts.end(), is_it) - parts.begin());
   }
 
@@ -144,7 +148,8 @@ class TreeBuilder {
     std::vector<std::string> names;
     for (const Memory* m : box.members) names.push_back(short_name(*m, topology_.gpu));
     node.name = fmt::format("{}{}", fmt::join(names, "/"), size_suffix(box.main().find("size")));
-    if (box.main().instances_per_scope > 1) node.name += fmt::format(" x{}", box.main().instances_per_scope);
+    if (const auto instances = box.main().instances_per_scope; box.main().scope && instances.value_or(1) > 1)
+      node.name += fmt::format(" x{}", *instances);
     node.infos = memory_infos(topology_, box.members);
     append(node.infos, identity_infos(topology_, identity_));
     for (const Box& other : boxes_)

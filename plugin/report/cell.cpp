@@ -26,8 +26,8 @@ std::string bound_sign(Status status, bool unicode) {
 
 }  // namespace
 
-std::string status_words(const Estimate& e) {
-  switch (e.status) {
+std::string status_words(Status status) {
+  switch (status) {
     case Status::measured:
     case Status::truth:
       return {};
@@ -75,7 +75,7 @@ Cell estimate_cell(const Estimate* estimate, const std::string& what, const Cell
   else
     cell.text = bound_sign(e.status, style.unicode) + value_text(*e.value, e, style);
 
-  std::string note = status_words(e);
+  std::string note = status_words(e.status);
   const auto add = [&](const std::string& more) { note += (note.empty() ? "" : "; ") + more; };
   if (!e.note.empty()) add(printable(e.note, note_limit));
   const std::string interval = interval_suffix(e, style.unicode);

@@ -20,7 +20,7 @@ struct CellStyle {
 Cell estimate_cell(const Estimate* estimate, const std::string& what, const CellStyle& style, Footnotes& notes);
 
 /// What a status other than `measured` and `truth` means, in words: "told by the driver, not measured".
-std::string status_words(const Estimate& estimate);
+std::string status_words(Status status);
 
 /// "275 to 283 cycles", or nothing where interval_suffix gives nothing.
 std::string interval_words(const Estimate& estimate);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "report/cell.hpp"
+#include "report/structure.hpp"
 #include "report/text.hpp"
 
 namespace gputopo::report {
@@ -22,16 +23,6 @@ Cell nanoseconds(const Estimate* latency, const Gpu& gpu) {
   if (latency == nullptr || !latency->value || latency->unit != "cycles") return {"-", {}};
   const auto ns = cycles_to_ns(*latency->value, gpu);
   return {ns ? number_text(*ns) : "-", {}};
-}
-
-// The first memory listed that is the same physical cache, by its id; nothing for that first one itself.
-std::string same_as(const Topology& topology, const Memory& memory) {
-  if (memory.physical_cache.empty()) return {};
-  for (const Memory& other : topology.memories) {
-    if (&other == &memory) break;
-    if (other.physical_cache == memory.physical_cache) return printable(other.id, label_limit);
-  }
-  return {};
 }
 
 struct Attribute {
@@ -88,8 +79,8 @@ MainTable main_table(const Topology& topology, const Detail& detail, bool unicod
                           cell(3),
                           nanoseconds(m.find("latency"), topology.gpu),
                           cell(4),
-                          {scope_text(m), {}},
-                          {same_as(topology, m), {}}});
+                          scope_cell(m, notes),
+                          same_as_cell(topology, m, notes)});
   }
   table.intervals = interval_lines(topology, detail);
   return table;

@@ -38,6 +38,7 @@ std::string one_table(const Topology& topology, const Options& options, const st
   std::string text = lines_of(first_line) + lines_of(gpu_facts(topology));
   if (is_truth(topology)) text += lines_of(truth_remark);
   text += '\n' + memories(topology, options);
+  text += lines_of(shared_gpu_text(topology.provenance));
   for (const std::string& note : topology.provenance.notes) text += lines_of("Note: " + printable(note, 400), 6);
   if (options.all) text += table_extras(topology, options);
   return text;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -41,14 +40,6 @@ std::string quantity_text(double value, std::string_view unit) {
   if (unit == "B") return size_text(value);
   if (unit.empty()) return number_text(value);
   return fmt::format("{} {}", number_text(value), unit);
-}
-
-std::string scope_text(const Memory& memory) {
-  std::string name(to_string(memory.scope));
-  if (memory.scope != Scope::partition)
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
-  if (memory.instances_per_scope == 1) return name;
-  return fmt::format("{}/{}", memory.instances_per_scope, name);
 }
 
 std::size_t display_width(std::string_view text) {
@@ -97,6 +88,19 @@ std::string headline(const Topology& topology) {
   if (p.device == "replay")
     return fmt::format("{} (replayed from a recording of a {} GPU)", name, p.simulated ? "simulated" : "real");
   return fmt::format("{} ({})", name, p.simulated ? "simulated" : "real GPU");
+}
+
+std::string shared_gpu_text(const Provenance& p) {
+  std::string text;
+  if (p.interruptions && p.interruptions->switches > 0) {
+    const Interruptions& i = *p.interruptions;
+    text =
+        fmt::format("The GPU was shared: {} switch{} to other work seen ({} ms away), {} of {} programs run again{}.",
+                    i.switches, i.switches == 1 ? "" : "es", number_text(i.away_ms), i.repeated, i.programs,
+                    i.undecided == 0 ? "" : fmt::format(", {} undecided", i.undecided));
+  }
+  if (!p.shared_gpu.empty()) text += (text.empty() ? "The GPU was shared: " : " ") + printable(p.shared_gpu, 300);
+  return text;
 }
 
 std::string gpu_facts(const Topology& topology) {

@@ -20,9 +20,6 @@ std::string number_text(double value);
 /// A value with its unit: sizes as size_text, everything else as number and unit.
 std::string quantity_text(double value, std::string_view unit);
 
-/// "SM", "TPC", "GPC", "partition" or "GPU"; "2/SM" where there are several instances.
-std::string scope_text(const Memory& memory);
-
 /// Columns that the text takes in a terminal: code points, for the characters used here.
 std::size_t display_width(std::string_view text);
 
@@ -34,6 +31,10 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
 
 /// "NVIDIA H200 (real GPU)" or "(simulated)", from a topology's provenance.
 std::string headline(const Topology& topology);
+
+/// "The GPU was shared: 12 switches to other work seen (34.5 ms away), 5 of 210 programs run again, 1 undecided." Empty
+/// where no switch was seen and nothing else is known of others.
+std::string shared_gpu_text(const Provenance& provenance);
 
 /// "compute capability 9.0, 132 SMs at 1980 MHz, driver 580.1", as far as it is known.
 std::string gpu_facts(const Topology& topology);

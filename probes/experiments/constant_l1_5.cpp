@@ -177,7 +177,6 @@ Expected<ConstantL15> measure_constant_l1_5(Session& session, const SmCache& l1,
   memory.id = path.id;
   memory.label = path.label;
   memory.physical_cache = path.id;
-  memory.scope = Scope::gpc;
   auto& attributes = memory.attributes;
   if (!l1.present) return absent(cache, "there is no constant L1 in front of it");
   const std::uint64_t bank = session.info().constant_bytes_per_module;

@@ -29,8 +29,6 @@ Expected<Memory> measure_device_memory(Session& session, std::uint64_t l2_bytes)
   memory.id = path.id;
   memory.kind = Kind::memory;
   memory.label = path.label;
-  memory.scope = Scope::gpu;
-  memory.physical_cache = memory.id;
   memory.attributes["size"] = from_api(static_cast<double>(session.info().memory_bytes), "B");
   // Four times the L2 leaves next to nothing of what was there, even where replacement is random.
   const std::uint64_t flush_bytes = std::max<std::uint64_t>(4 * l2_bytes, 8 << 20);

@@ -231,6 +231,7 @@ class Discovery {
       m.parent = m.id != "l2" && has_l2 ? "l2" : "device_memory";
       if (m.id == "constant_l1" && has("constant_l1_5")) m.parent = "constant_l1_5";
     }
+    for (Memory& m : t.memories) keep_measured_identity(m, sharing_checks_);
     add_memory_penalties(t);
   }
 

@@ -60,11 +60,25 @@ Expected<SharingCheck> check_sharing(Session& session, const Sharer& a, const Sh
   return check;
 }
 
+Statement found_structure(std::string value, std::string_view method, std::uint64_t samples) {
+  Statement s;
+  s.value = std::move(value);
+  s.status = Status::measured;
+  s.method = method;
+  s.samples = samples;
+  return s;
+}
+
+std::uint64_t samples_of(const SharingCheck& check) {
+  std::uint64_t samples = 0;
+  for (const SharingTest& test : check.tests) samples += test.samples;
+  return samples;
+}
+
 Scope scope_of(const std::vector<std::vector<std::uint32_t>>& groups, std::uint32_t sm_count) {
   if (groups.size() == 1) return Scope::gpu;
   if (groups.size() == sm_count) return Scope::sm;
-  // Up to three SMs are what vendors call a TPC; more are a GPC.
-  return sm_count / groups.size() <= 3 ? Scope::tpc : Scope::gpc;
+  return Scope::group;
 }
 
 Expected<void> find_groups(Session& session, const SmCache& constant_l1, ConstantL15& cache, Provenance& provenance) {
@@ -74,9 +88,10 @@ Expected<void> find_groups(Session& session, const SmCache& constant_l1, Constan
     provenance.notes.push_back("which SMs share the constant L1.5 isn't known: " + groups->problem);
     return {};
   }
-  cache.memory.scope = scope_of(groups->groups, session.info().gpu.sm_count);
-  const bool grouped = cache.memory.scope != Scope::sm && cache.memory.scope != Scope::gpu;
-  if (grouped) cache.memory.sm_groups = groups->groups;
+  const Scope scope = scope_of(groups->groups, session.info().gpu.sm_count);
+  cache.memory.scope = scope;
+  cache.memory.structure["scope"] = found_structure(std::string(to_string(scope)), "code_eviction", groups->samples);
+  if (scope == Scope::group) cache.memory.sm_groups = groups->groups;
   cache.memory.attributes["instances"] =
       measured(static_cast<double>(groups->groups.size()), "", "code_eviction", groups->samples);
   return {};
@@ -159,6 +174,28 @@ Expected<void> find_sharing(Session& session, std::span<const Measured> caches, 
   return {};
 }
 
+void keep_measured_identity(Memory& memory, std::span<const SharingCheck> checks) {
+  bool is_one = false, is_apart = false, is_open = false;
+  std::uint64_t samples = 0;
+  for (const SharingCheck& c : checks) {
+    if (c.first != memory.id && c.second != memory.id) continue;
+    if (c.second == "instruction") {
+      if (c.verdict != "inconclusive")
+        memory.structure["code"] =
+            found_structure(c.verdict == "same" ? "shared" : "apart", "code_eviction", samples_of(c));
+      continue;
+    }
+    is_one = is_one || c.verdict == "same";
+    is_apart = is_apart || c.verdict == "apart";
+    is_open = is_open || c.verdict == "inconclusive";
+    samples += samples_of(c);
+  }
+  if (is_one || (is_apart && !is_open))
+    memory.structure["physical_cache"] = found_structure(memory.physical_cache, "eviction", samples);
+  else
+    memory.physical_cache.clear();
+}
+
 Expected<void> find_code_sharing(Session& session, const ConstantL15& cache, std::vector<SharingCheck>& checks) {
   const Estimate* size = cache.memory.find("size");
   const bool known =
@@ -178,7 +215,12 @@ Expected<void> find_instances(Session& session, std::span<const Measured> caches
     auto found = measure_instances(session, m.path, *m.cache);
     if (!found) return tl::unexpected<Error>(found.error());
     Memory& memory = m.cache->memory;
-    memory.instances_per_scope = found->count;
+    // With one warp there was nothing to compare.
+    if (found->of_warp.size() > 1) {
+      memory.instances_per_scope = found->count;
+      memory.structure["instances_per_scope"] =
+          found_structure(std::to_string(found->count), "eviction", found->samples);
+    }
     memory.warp_instances = found->of_warp;
     memory.disturbance = found->disturbance;
   }
@@ -209,7 +251,9 @@ Expected<void> find_places(Session& session, const SmCache* constant_l1, Constan
   SmSets gpcs;
   if (constant_l1 != nullptr && constant_l1_5 != nullptr && constant_l1_5->line_bytes != 0) {
     if (auto ok = find_groups(session, *constant_l1, *constant_l1_5, provenance); !ok) return ok;
-    if (constant_l1_5->memory.scope == Scope::gpc) gpcs = constant_l1_5->memory.sm_groups;
+    // Groups of two or three SMs (a TPC's) would say nothing of where a GPC ends.
+    const auto& groups = constant_l1_5->memory.sm_groups;
+    if (!groups.empty() && session.info().gpu.sm_count / groups.size() > 3) gpcs = groups;
   }
   if (l2 == nullptr || l2->capacity_bytes == 0 || session.info().gpu.sm_count < 2) return {};
   return find_map(session, *l2, gpcs, places, provenance);

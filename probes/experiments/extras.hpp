@@ -24,6 +24,10 @@ Expected<void> find_sharing(Session& session, std::span<const Measured> caches, 
 /// The constant L1.5 against code.
 Expected<void> find_code_sharing(Session& session, const ConstantL15& cache, std::vector<SharingCheck>& checks);
 
+/// Leaves Memory::physical_cache as it is where `checks` say that the memory is one with another or apart from all it
+/// was held against, and clears it elsewhere; says in the memory's structure which, and whether code shares it.
+void keep_measured_identity(Memory& memory, std::span<const SharingCheck> checks);
+
 /// Sets Memory::instances_per_scope, warp_instances and disturbance of each of `caches`.
 Expected<void> find_instances(Session& session, std::span<const Measured> caches);
 

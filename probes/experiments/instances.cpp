@@ -78,6 +78,7 @@ Expected<Instances> measure_instances(Session& session, const CachePath& path, c
           if (!again) return tl::unexpected<Error>(again.error());
           for (const auto& trace : *again) histogram = merged(histogram, trace.phases.back().histogram);
         }
+        result.samples += total(histogram);
         const double share = gone(histogram, cache.threshold_cycles);
         if (representative == 0) result.disturbance[tried[i]] = share;
         if (share >= shared_from) result.of_warp[tried[i]] = result.count;

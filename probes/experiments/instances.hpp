@@ -11,6 +11,7 @@ namespace gputopo::experiments {
 struct Instances {
   std::uint32_t count = 1;
   std::vector<std::uint32_t> of_warp;  ///< instance used by each warp, numbered by first use
+  std::uint64_t samples = 0;           ///< loads looked at
   std::vector<double> disturbance;     ///< share of warp 0's lines that warp w pushed out; 0 for warp 0 itself
 };
 

@@ -310,9 +310,7 @@ Expected<L2> measure_l2(Session& session) {
   Memory& memory = l2.memory;
   memory.id = l2_path.id;
   memory.label = l2_path.label;
-  memory.scope = Scope::gpu;
   memory.parent = "device_memory";
-  memory.physical_cache = memory.id;
   auto& attributes = memory.attributes;
   auto search = measure_hits(session);
   if (!search) return tl::unexpected<Error>(search.error());

@@ -20,7 +20,6 @@ Expected<Memory> measure_shared(Session& session) {
   memory.id = "shared";
   memory.kind = Kind::scratchpad;
   memory.label = "Shared memory";
-  memory.physical_cache = memory.id;
   auto& attributes = memory.attributes;
   if (session.info().shared_bytes_per_sm == 0) {
     attributes["size"] = not_supported("B", "this GPU has no shared memory");

@@ -37,6 +37,39 @@ Expected<void> check_attribute(const std::string& where, const Estimate& e) {
   const bool value_fits = !e.value || (*e.value >= 0 && in_range(*e.value));
   const bool interval_fits = !e.interval || (in_range(e.interval->low) && in_range(e.interval->high));
   if (!value_fits || !interval_fits) return wrong(fmt::format("{} lies outside what can be: 0 to 2^60", where));
+  if (e.value && e.interval && (*e.value < e.interval->low || *e.value > e.interval->high))
+    return wrong(fmt::format("{} is {}, which its interval from {} to {} doesn't contain", where, *e.value,
+                             e.interval->low, e.interval->high));
+  if (!is_interval_kind(e.interval_kind)) return wrong(fmt::format("{} has an interval of an unknown kind", where));
+  return {};
+}
+
+Expected<void> check_statement(const std::string& where, const Statement& s) {
+  if (!is_plain(s.value)) return not_plain(where);
+  if (!is_plain(s.method)) return not_plain(where + "'s method");
+  if (s.confidence && !(*s.confidence >= 0 && *s.confidence <= 1))
+    return wrong(fmt::format("{} has a confidence outside 0 to 1", where));
+  return {};
+}
+
+// A member of the memory and the statement that says how it was found must not tell two things.
+Expected<void> check_structure(const Memory& m) {
+  if (m.structure.size() > attribute_limit) return wrong(fmt::format("memory {} has too many statements", m.id));
+  for (const auto& [about, statement] : m.structure) {
+    if (!is_plain(about)) return not_plain(fmt::format("a statement's name in memory {}", m.id));
+    if (auto checked = check_statement(fmt::format("memory {}: {}", m.id, about), statement); !checked) return checked;
+  }
+  const auto differs = [&](const char* about, const std::string& value) {
+    const auto it = m.structure.find(about);
+    return it != m.structure.end() && is_usable(it->second) && it->second.value != value;
+  };
+  const char* about =
+      differs("scope", m.scope ? std::string(to_string(*m.scope)) : "") ? "scope"
+      : differs("physical_cache", m.physical_cache)                     ? "physical_cache"
+      : differs("instances_per_scope", m.instances_per_scope ? fmt::format("{}", *m.instances_per_scope) : "")
+          ? "instances_per_scope"
+          : nullptr;
+  if (about != nullptr) return wrong(fmt::format("memory {}: {} and the statement of it differ", m.id, about));
   return {};
 }
 
@@ -45,8 +78,9 @@ Expected<void> check_memory(const Memory& m) {
   if (!is_plain(m.label)) return not_plain(fmt::format("memory {}'s label", m.id));
   if (!is_plain(m.parent)) return not_plain(fmt::format("memory {}'s parent", m.id));
   if (!is_plain(m.physical_cache)) return not_plain(fmt::format("memory {}'s physical_cache", m.id));
-  if (m.instances_per_scope < 1 || m.instances_per_scope > count_limit)
-    return wrong(fmt::format("memory {} has {} instances", m.id, m.instances_per_scope));
+  if (m.instances_per_scope && (*m.instances_per_scope < 1 || *m.instances_per_scope > count_limit))
+    return wrong(fmt::format("memory {} has {} instances", m.id, *m.instances_per_scope));
+  if (auto checked = check_structure(m); !checked) return checked;
   if (m.attributes.size() > attribute_limit) return wrong(fmt::format("memory {} has too many attributes", m.id));
   for (const auto& [name, estimate] : m.attributes) {
     if (!is_plain(name)) return not_plain(fmt::format("an attribute's name in memory {}", m.id));
@@ -67,9 +101,10 @@ Expected<void> check_parents(const Topology& t) {
 }  // namespace
 
 Expected<void> check(const Topology& t) {
-  for (const std::string* text : {&t.gpu.name, &t.gpu.uuid, &t.gpu.pci_bus_id, &t.gpu.compute_capability,
-                                  &t.provenance.tool_name, &t.provenance.tool_version, &t.provenance.created,
-                                  &t.provenance.device, &t.provenance.driver_version, &t.provenance.method})
+  for (const std::string* text :
+       {&t.gpu.name, &t.gpu.uuid, &t.gpu.pci_bus_id, &t.gpu.compute_capability, &t.provenance.tool_name,
+        &t.provenance.tool_version, &t.provenance.created, &t.provenance.device, &t.provenance.driver_version,
+        &t.provenance.method, &t.provenance.shared_gpu})
     if (!is_plain(*text)) return not_plain("a text of gpu or provenance");
   if (t.gpu.sm_count > count_limit) return wrong(fmt::format("the GPU has {} SMs", t.gpu.sm_count));
   if (t.memories.size() > memory_limit) return wrong(fmt::format("there are {} memories", t.memories.size()));

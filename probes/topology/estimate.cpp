@@ -1,5 +1,6 @@
 #include "topology/estimate.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -28,6 +29,10 @@ std::optional<Status> parse_status(std::string_view name) {
   for (const auto& [value, text] : status_names)
     if (text == name) return value;
   return std::nullopt;
+}
+
+bool is_interval_kind(std::string_view name) {
+  return std::find(interval_kinds.begin(), interval_kinds.end(), name) != interval_kinds.end();
 }
 
 bool is_usable(const Estimate& estimate) {

@@ -1,6 +1,7 @@
 // One measured quantity: the value together with how it was found and how sure it is.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,11 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
+/// What an interval covers. "95 %" and "50 %" are credible intervals: the posterior probability that the value lies in
+/// them. "range" reaches from the least to the greatest observation, "quartiles" over their middle half.
+inline constexpr std::array<std::string_view, 4> interval_kinds{"95 %", "50 %", "range", "quartiles"};
+bool is_interval_kind(std::string_view name);
+
 /// A quantity with unit, status, method, interval, confidence and sample count.
 ///
 /// `value` is absent for `not_supported` and usually for `inconclusive`; there are no sentinels.
@@ -39,11 +45,12 @@ struct Estimate {
   std::string unit;
   Status status = Status::inconclusive;
   std::string method;                ///< the experiment's name, such as "residency" or "change_point"
-  std::optional<Interval> interval;  ///< 95 % unless the method says otherwise
+  std::optional<Interval> interval;  ///< contains `value`; what it covers says `interval_kind`
   std::optional<double>
       confidence;             ///< probability in [0, 1] that `status` and `value` are right, as far as the data says
   std::uint64_t samples = 0;  ///< loads (or launches) that the statement rests on
   std::string note;           ///< one sentence for the reader: why inconclusive, what disagrees
+  std::string interval_kind = std::string(interval_kinds.front());  ///< one of `interval_kinds`
 
   bool has_value() const { return value.has_value(); }
   friend bool operator==(const Estimate&, const Estimate&) = default;

@@ -20,7 +20,8 @@ nlohmann::ordered_json to_json(const Topology& topology);
 /// The text of a file: two-space indentation, keys in a fixed order, a newline at the end.
 std::string to_json_text(const Topology& topology);
 
-/// Reads what `to_json_text` wrote. Unknown keys are ignored; anything missing, of the wrong type, negative where it
+/// Reads what `to_json_text` wrote. Unknown keys are ignored, scope, instances_per_scope, physical_cache
+/// and structure may be missing; anything missing, of the wrong type, negative where it
 /// can't be, nested deeper than the schema or naming an unknown status or scope is `bad_input` with the JSON path.
 Expected<Topology> parse_topology(std::string_view text);
 

@@ -1,22 +1,12 @@
-#include <cmath>
-#include <limits>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include "topology/json.hpp"
+#include "topology/json_fields.hpp"
 
 namespace gputopo {
 namespace {
 
-using Json = nlohmann::json;
+using namespace json;
 
 constexpr int depth_limit = 12;  // the schema itself nests 6 deep
-
-// Thrown inside this file only; parse_topology turns it into an Error.
-struct BadField {
-  std::string message;
-};
 
 // Whether brackets outside strings nest deeper than the limit; of text that isn't JSON any answer will do.
 bool nests_too_deeply(std::string_view text) {
@@ -36,69 +26,24 @@ bool nests_too_deeply(std::string_view text) {
   return false;
 }
 
-[[noreturn]] void bad(const std::string& path, std::string_view why) {
-  throw BadField{fmt::format("{}: {}", path.empty() ? "/" : path, why)};
-}
-
-const Json& member(const Json& j, const std::string& path, const char* key) {
-  if (!j.is_object()) bad(path, "must be an object");
-  const auto it = j.find(key);
-  if (it == j.end()) bad(path, fmt::format("lacks '{}'", key));
-  return *it;
-}
-
-const Json* optional_member(const Json& j, const char* key) {
-  const auto it = j.find(key);
-  return it == j.end() || it->is_null() ? nullptr : &*it;
-}
-
-double as_double(const Json& j, const std::string& path) {
-  if (!j.is_number()) bad(path, "must be a number");
-  const double value = j.get<double>();
-  if (!std::isfinite(value)) bad(path, "must be finite");
+std::optional<double> read_confidence(const Json& j, const std::string& path) {
+  const Json* confidence = optional_member(j, "confidence");
+  if (confidence == nullptr) return std::nullopt;
+  const double value = as_double(*confidence, path + "/confidence");
+  if (value < 0 || value > 1) bad(path + "/confidence", "must lie between 0 and 1");
   return value;
 }
 
-template <class T>
-T as_unsigned(const Json& j, const std::string& path) {
-  if (!j.is_number_unsigned()) bad(path, "must be a whole number, not negative");
-  const auto value = j.get<std::uint64_t>();
-  if (value > std::numeric_limits<T>::max()) bad(path, "is too large");
-  return static_cast<T>(value);
-}
-
-std::string as_string(const Json& j, const std::string& path) {
-  if (!j.is_string()) bad(path, "must be a string");
-  return j.get<std::string>();
-}
-
-bool as_bool(const Json& j, const std::string& path) {
-  if (!j.is_boolean()) bad(path, "must be true or false");
-  return j.get<bool>();
-}
-
-const Json& as_array(const Json& j, const std::string& path) {
-  if (!j.is_array()) bad(path, "must be an array");
-  return j;
-}
-
-std::string string_or_empty(const Json& j, const std::string& path, const char* key) {
-  const Json* m = optional_member(j, key);
-  return m == nullptr ? std::string() : as_string(*m, path + "/" + key);
-}
-
-template <class T>
-T unsigned_or_zero(const Json& j, const std::string& path, const char* key) {
-  const Json* m = optional_member(j, key);
-  return m == nullptr ? T{0} : as_unsigned<T>(*m, path + "/" + key);
-}
-
-template <class E>
-E as_enum(const Json& j, const std::string& path, std::optional<E> (*parse)(std::string_view)) {
-  const std::string name = as_string(j, path);
-  const auto value = parse(name);
-  if (!value) bad(path, fmt::format("unknown name '{}'", name));
-  return *value;
+Statement read_statement(const Json& j, const std::string& path) {
+  Statement s;
+  s.value = string_or_empty(j, path, "value");
+  s.status = as_enum(member(j, path, "status"), path + "/status", parse_status);
+  s.method = string_or_empty(j, path, "method");
+  s.confidence = read_confidence(j, path);
+  s.samples = unsigned_or_zero<std::uint64_t>(j, path, "samples");
+  s.note = string_or_empty(j, path, "note");
+  if (s.value.empty() && s.status == Status::measured) bad(path + "/value", "is measured, but says nothing");
+  return s;
 }
 
 Estimate read_estimate(const Json& j, const std::string& path) {
@@ -114,10 +59,12 @@ Estimate read_estimate(const Json& j, const std::string& path) {
     e.interval = Interval{as_double((*interval)[0], at + "/0"), as_double((*interval)[1], at + "/1")};
     if (e.interval->low > e.interval->high) bad(at, "its ends are the wrong way round");
   }
-  if (const Json* confidence = optional_member(j, "confidence")) {
-    e.confidence = as_double(*confidence, path + "/confidence");
-    if (*e.confidence < 0 || *e.confidence > 1) bad(path + "/confidence", "must lie between 0 and 1");
+  if (const Json* kind = optional_member(j, "interval_kind")) {
+    e.interval_kind = as_string(*kind, path + "/interval_kind");
+    if (!is_interval_kind(e.interval_kind))
+      bad(path + "/interval_kind", fmt::format("must be one of {}", fmt::join(interval_kinds, ", ")));
   }
+  e.confidence = read_confidence(j, path);
   e.samples = unsigned_or_zero<std::uint64_t>(j, path, "samples");
   e.note = string_or_empty(j, path, "note");
   if (is_usable(e) && *e.value < 0) bad(path + "/value", "must not be negative");
@@ -133,21 +80,20 @@ CarveOut read_carve_out(const Json& j, const std::string& path) {
   return c;
 }
 
-Memory read_memory(const Json& j, const std::string& path) {
-  Memory m;
-  m.id = as_string(member(j, path, "id"), path + "/id");
-  if (m.id.empty()) bad(path + "/id", "must not be empty");
-  m.kind = as_enum(member(j, path, "kind"), path + "/kind", parse_kind);
-  m.label = string_or_empty(j, path, "label");
-  m.scope = as_enum(member(j, path, "scope"), path + "/scope", parse_scope);
-  m.instances_per_scope =
-      as_unsigned<std::uint32_t>(member(j, path, "instances_per_scope"), path + "/instances_per_scope");
-  m.parent = string_or_empty(j, path, "parent");
+// Who shares it and what it is one cache with: each of the members is absent where it wasn't measured.
+void read_structure(Memory& m, const Json& j, const std::string& path) {
+  if (const Json* scope = optional_member(j, "scope")) m.scope = as_enum(*scope, path + "/scope", parse_scope);
+  if (const Json* instances = optional_member(j, "instances_per_scope"))
+    m.instances_per_scope = as_unsigned<std::uint32_t>(*instances, path + "/instances_per_scope");
   m.physical_cache = string_or_empty(j, path, "physical_cache");
-  const Json& attributes = member(j, path, "attributes");
-  if (!attributes.is_object()) bad(path + "/attributes", "must be an object");
-  for (const auto& [name, value] : attributes.items())
-    m.attributes.emplace(name, read_estimate(value, fmt::format("{}/attributes/{}", path, name)));
+  const Json* structure = optional_member(j, "structure");
+  if (structure == nullptr) return;
+  if (!structure->is_object()) bad(path + "/structure", "must be an object");
+  for (const auto& [about, statement] : structure->items())
+    m.structure.emplace(about, read_statement(statement, fmt::format("{}/structure/{}", path, about)));
+}
+
+void read_lists(Memory& m, const Json& j, const std::string& path) {
   if (const Json* groups = optional_member(j, "sm_groups"))
     for (const Json& group : as_array(*groups, path + "/sm_groups")) {
       auto& ids = m.sm_groups.emplace_back();
@@ -160,10 +106,38 @@ Memory read_memory(const Json& j, const std::string& path) {
   if (const Json* shares = optional_member(j, "disturbance"))
     for (const Json& share : as_array(*shares, path + "/disturbance"))
       m.disturbance.push_back(as_double(share, path + "/disturbance"));
+}
+
+Memory read_memory(const Json& j, const std::string& path) {
+  Memory m;
+  m.id = as_string(member(j, path, "id"), path + "/id");
+  if (m.id.empty()) bad(path + "/id", "must not be empty");
+  m.kind = as_enum(member(j, path, "kind"), path + "/kind", parse_kind);
+  m.label = string_or_empty(j, path, "label");
+  m.parent = string_or_empty(j, path, "parent");
+  read_structure(m, j, path);
+  const Json& attributes = member(j, path, "attributes");
+  if (!attributes.is_object()) bad(path + "/attributes", "must be an object");
+  for (const auto& [name, value] : attributes.items())
+    m.attributes.emplace(name, read_estimate(value, fmt::format("{}/attributes/{}", path, name)));
+  read_lists(m, j, path);
   if (const Json* table = optional_member(j, "carve_outs"))
     for (std::size_t i = 0; i < as_array(*table, path + "/carve_outs").size(); ++i)
       m.carve_outs.push_back(read_carve_out((*table)[i], fmt::format("{}/carve_outs/{}", path, i)));
   return m;
+}
+
+Interruptions read_interruptions(const Json& j, const std::string& path) {
+  const auto count = [&](const char* key) {
+    return as_unsigned<std::uint64_t>(member(j, path, key), fmt::format("{}/{}", path, key));
+  };
+  Interruptions i;
+  i.switches = count("switches");
+  i.away_ms = as_double(member(j, path, "away_ms"), path + "/away_ms");
+  i.programs = count("programs");
+  i.repeated = count("repeated");
+  i.undecided = count("undecided");
+  return i;
 }
 
 Provenance read_provenance(const Json& j, const std::string& path) {
@@ -186,6 +160,9 @@ Provenance read_provenance(const Json& j, const std::string& path) {
   }
   if (const Json* notes = optional_member(j, "notes"))
     for (const Json& note : as_array(*notes, path + "/notes")) p.notes.push_back(as_string(note, path + "/notes"));
+  if (const Json* seen = optional_member(j, "interruptions"))
+    p.interruptions = read_interruptions(*seen, path + "/interruptions");
+  p.shared_gpu = string_or_empty(j, path, "shared_gpu");
   return p;
 }
 

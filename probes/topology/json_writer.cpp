@@ -23,6 +23,7 @@ Json estimate_json(const Estimate& e, const Gpu* gpu) {
   j["status"] = to_string(e.status);
   j["method"] = e.method;
   if (e.interval) j["interval"] = {number(e.interval->low), number(e.interval->high)};
+  if (e.interval && e.interval_kind != interval_kinds.front()) j["interval_kind"] = e.interval_kind;
   if (e.confidence) j["confidence"] = *e.confidence;
   j["samples"] = e.samples;
   if (gpu != nullptr && e.unit == "cycles" && e.value)
@@ -31,15 +32,26 @@ Json estimate_json(const Estimate& e, const Gpu* gpu) {
   return j;
 }
 
+Json statement_json(const Statement& s) {
+  Json j{{"value", s.value.empty() ? Json(nullptr) : Json(s.value)},
+         {"status", to_string(s.status)},
+         {"method", s.method}};
+  if (s.confidence) j["confidence"] = *s.confidence;
+  j["samples"] = s.samples;
+  if (!s.note.empty()) j["note"] = s.note;
+  return j;
+}
+
 Json memory_json(const Memory& m, const Gpu& gpu) {
   Json j;
   j["id"] = m.id;
   j["kind"] = to_string(m.kind);
   j["label"] = m.label;
-  j["scope"] = to_string(m.scope);
-  j["instances_per_scope"] = m.instances_per_scope;
+  if (m.scope) j["scope"] = to_string(*m.scope);
+  if (m.instances_per_scope) j["instances_per_scope"] = *m.instances_per_scope;
   j["parent"] = m.parent;
-  j["physical_cache"] = m.physical_cache;
+  if (!m.physical_cache.empty()) j["physical_cache"] = m.physical_cache;
+  for (const auto& [about, statement] : m.structure) j["structure"][about] = statement_json(statement);
   j["attributes"] = Json::object();
   for (const auto& [name, estimate] : m.attributes) j["attributes"][name] = estimate_json(estimate, &gpu);
   if (!m.sm_groups.empty()) j["sm_groups"] = m.sm_groups;
@@ -69,6 +81,13 @@ Json provenance_json(const Provenance& p) {
   j["breakdown_s"] = Json::object();
   for (const auto& [what, seconds] : p.breakdown_s) j["breakdown_s"][what] = seconds;
   j["notes"] = p.notes;
+  if (p.interruptions)
+    j["interruptions"] = {{"switches", p.interruptions->switches},
+                          {"away_ms", number(p.interruptions->away_ms)},
+                          {"programs", p.interruptions->programs},
+                          {"repeated", p.interruptions->repeated},
+                          {"undecided", p.interruptions->undecided}};
+  if (!p.shared_gpu.empty()) j["shared_gpu"] = p.shared_gpu;
   return j;
 }
 

@@ -9,12 +9,13 @@ namespace {
 constexpr std::array<std::pair<Kind, std::string_view>, 3> kind_names{
     {{Kind::cache, "cache"}, {Kind::scratchpad, "scratchpad"}, {Kind::memory, "memory"}}};
 
-constexpr std::array<std::pair<Scope, std::string_view>, 6> scope_names{{{Scope::sm, "sm"},
+constexpr std::array<std::pair<Scope, std::string_view>, 7> scope_names{{{Scope::sm, "sm"},
                                                                          {Scope::tpc, "tpc"},
                                                                          {Scope::cpc, "cpc"},
                                                                          {Scope::gpc, "gpc"},
                                                                          {Scope::partition, "partition"},
-                                                                         {Scope::gpu, "gpu"}}};
+                                                                         {Scope::gpu, "gpu"},
+                                                                         {Scope::group, "group"}}};
 
 template <class E, std::size_t N>
 std::string_view name_of(const std::array<std::pair<E, std::string_view>, N>& names, E value) {

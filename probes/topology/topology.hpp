@@ -10,12 +10,15 @@
 #include <vector>
 
 #include "topology/estimate.hpp"
+#include "topology/provenance.hpp"
+#include "topology/statement.hpp"
 
 namespace gputopo {
 
 enum class Kind { cache, scratchpad, memory };
 /// The part of the GPU that has one set of `instances_per_scope` instances of a memory.
-enum class Scope { sm, tpc, cpc, gpc, partition, gpu };
+/// `group` is a group of SMs that nothing names: it becomes a TPC, CPC or GPC only where evidence says which it is.
+enum class Scope { sm, tpc, cpc, gpc, partition, gpu, group };
 
 std::string_view to_string(Kind kind);
 std::string_view to_string(Scope scope);
@@ -36,11 +39,12 @@ struct Memory {
   std::string
       id;  ///< "l1", "texture", "read_only", "constant_l1", "constant_l1_5", "l2", "shared", "device_memory", ...
   Kind kind = Kind::cache;
-  std::string label;  ///< for people: "L1 data cache"
-  Scope scope = Scope::sm;
-  std::uint32_t instances_per_scope = 1;
-  std::string parent;                          ///< id of the memory that serves its misses; empty at the root
-  std::string physical_cache;                  ///< id naming the physical cache; equal ids are one cache
+  std::string label;                                 ///< for people: "L1 data cache"
+  std::optional<Scope> scope;                        ///< nothing where it wasn't measured
+  std::optional<std::uint32_t> instances_per_scope;  ///< nothing where it wasn't measured
+  std::string parent;                                ///< id of the memory that serves its misses; empty at the root
+  std::string physical_cache;                  ///< equal ids are one physical cache; empty where it wasn't measured
+  Structure structure;                         ///< how scope, instances_per_scope, physical_cache, ... were found
   std::map<std::string, Estimate> attributes;  ///< "size", "line_size", "sector_size", "latency", "miss_penalty", ...
   std::vector<std::vector<std::uint32_t>> sm_groups;  ///< SM ids sharing each instance, where that was measured
   std::vector<CarveOut> carve_outs;                   ///< filled for caches that share their array with shared memory
@@ -87,21 +91,6 @@ struct SmPlace {
   std::uint32_t sm = 0;
   std::optional<std::uint32_t> tpc, cpc, gpc, l2_partition;
   friend bool operator==(const SmPlace&, const SmPlace&) = default;
-};
-
-struct Provenance {
-  std::string tool_name = "gputopo";
-  std::string tool_version;
-  std::string created;  ///< RFC 3339, UTC
-  std::string device;   ///< "cuda", "sim" or "replay"
-  bool simulated = false;
-  std::string driver_version;  ///< of the NVIDIA kernel driver, empty for a simulated GPU
-  std::uint64_t seed = 0;
-  std::string method;                                       ///< "default" or "thesis"
-  double duration_s = 0;                                    ///< whole discovery, wall clock
-  std::vector<std::pair<std::string, double>> breakdown_s;  ///< where the time went, in order, seconds
-  std::vector<std::string> notes;  ///< conditions that weaken the result: contention, throttling
-  friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
 struct Gpu {

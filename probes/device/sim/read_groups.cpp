@@ -83,6 +83,7 @@ SmSets sm_groups(const Model& model, Scope scope) {
     case Scope::partition:
       return model.groups.partition;
     case Scope::gpu:
+    case Scope::group:  // no model has groups without a name
       break;
   }
   return groups_of_size(model.gpu.sm_count, model.gpu.sm_count);

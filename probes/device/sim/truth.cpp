@@ -9,6 +9,22 @@
 namespace gputopo::sim {
 namespace {
 
+// The model's structure as members of the memory, and that it is the model which says so.
+void set_structure(Memory& memory, Scope scope, std::uint32_t instances, std::string_view physical_cache) {
+  memory.scope = scope;
+  memory.instances_per_scope = instances;
+  memory.physical_cache = physical_cache;
+  const auto state = [&](const char* about, std::string value) {
+    Statement& s = memory.structure[about];
+    s.value = std::move(value);
+    s.status = Status::truth;
+    s.method = "model";
+  };
+  state("scope", std::string(to_string(scope)));
+  state("instances_per_scope", std::to_string(instances));
+  state("physical_cache", memory.physical_cache);
+}
+
 using program::Path;
 
 struct Id {
@@ -114,10 +130,9 @@ Memory cache_memory(const Model& m, const Id& id) {
   }
   const CacheModel& c = m.caches[*level->cache];
   const bool carved = m.shared && m.shared->carved_from == level->cache;
-  memory.scope = c.shared_by.empty() ? c.scope : Scope::tpc;  // wider than an SM; sm_groups says which
-  memory.instances_per_scope = c.instances;
+  const Scope scope = c.shared_by.empty() ? c.scope : Scope::group;  // sm_groups says which SMs
+  set_structure(memory, scope, c.instances, first_id_of_cache(m, *level->cache)->id);
   memory.parent = parent_of(m, id);
-  memory.physical_cache = first_id_of_cache(m, *level->cache)->id;
   const std::uint64_t carve_out = carved ? m.shared->carve_outs_bytes.front() : 0;
   memory.attributes["size"] = stated(static_cast<double>(usable_bytes(c, carve_out)), "B");
   memory.attributes["line_size"] = stated(static_cast<double>(c.line_bytes), "B");
@@ -140,7 +155,7 @@ Memory shared_memory(const Model& m) {
     set_absent(memory, false);
     return memory;
   }
-  memory.physical_cache = "shared";
+  set_structure(memory, Scope::sm, 1, "shared");
   memory.attributes["size"] = stated(static_cast<double>(m.shared->carve_outs_bytes.back()), "B");
   memory.attributes["latency"] = stated(m.shared->latency_cycles, "cycles");
   return memory;
@@ -151,8 +166,7 @@ Memory device_memory(const Model& m) {
   memory.id = "device_memory";
   memory.kind = Kind::memory;
   memory.label = "Device memory";
-  memory.scope = Scope::gpu;
-  memory.physical_cache = "device_memory";
+  set_structure(memory, Scope::gpu, 1, "device_memory");
   memory.attributes["size"] = stated(static_cast<double>(m.memory_bytes), "B");
   memory.attributes["latency"] = stated(l2_path(m).back().latency_cycles, "cycles");
   return memory;

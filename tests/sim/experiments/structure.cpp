@@ -110,12 +110,19 @@ std::vector<Statement> structure_statements(const Memory& found, const Memory& t
   const auto names = [&](const char* attribute, const std::string& is, const std::string& seems) {
     all.push_back({truth.id, attribute, is, seems, equal(is == seems), true, ""});
   };
-  names("physical_cache", truth.physical_cache, found.physical_cache);
+  // What no experiment said is left out; it isn't wrong, and what can't be seen everywhere needn't be said.
+  const auto names_if_said = [&](const char* attribute, const std::string& is, const std::string& seems) {
+    if (seems.empty())
+      all.push_back({truth.id, attribute, is, "unknown", Verdict::inconclusive, false, ""});
+    else
+      names(attribute, is, seems);
+  };
+  names_if_said("physical_cache", truth.physical_cache, found.physical_cache);
   if (truth.kind != Kind::cache) return all;
   names("parent", truth.parent, found.parent);
   all.push_back(sharing_statement(found, truth, sm_count));
-  names("instances_per_scope", fmt::format("{}", truth.instances_per_scope),
-        fmt::format("{}", found.instances_per_scope));
+  const auto number = [](const std::optional<std::uint32_t>& n) { return n ? fmt::format("{}", *n) : std::string(); };
+  names_if_said("instances_per_scope", number(truth.instances_per_scope), number(found.instances_per_scope));
   // Other ways into one physical cache have its carve-outs.
   const bool has_own = truth.physical_cache == truth.id && !(truth.carve_outs.empty() && found.carve_outs.empty());
   if (has_own || !found.carve_outs.empty()) all.push_back(carve_out_statement(found, truth));

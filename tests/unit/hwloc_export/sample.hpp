@@ -24,6 +24,7 @@ inline Memory memory(std::string id, Kind kind, Scope scope, std::string parent,
   m.physical_cache = m.id;
   m.kind = kind;
   m.scope = scope;
+  m.instances_per_scope = 1;
   m.parent = std::move(parent);
   m.attributes["size"] = estimate(size_bytes, "B");
   return m;

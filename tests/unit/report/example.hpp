@@ -18,8 +18,19 @@ inline Memory memory(const char* id, const char* label, Scope scope, const char*
   m.id = id;
   m.label = label;
   m.scope = scope;
+  m.instances_per_scope = 1;
   m.physical_cache = physical_cache;
   return m;
+}
+
+inline Statement statement(const char* value, const char* method) {
+  Statement s;
+  s.value = value;
+  s.status = Status::measured;
+  s.method = method;
+  s.confidence = 0.99;
+  s.samples = 4096;
+  return s;
 }
 
 inline Topology example() {
@@ -33,6 +44,7 @@ inline Topology example() {
   t.provenance.duration_s = 0.9;
   t.provenance.breakdown_s = {{"context", 0.34}, {"l1", 0.0505}};
   t.provenance.notes = {"the SM clock was throttled for 3 % of the time"};
+  t.provenance.interruptions = Interruptions{12, 34.5, 210, 5, 1};
   t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 0, 0};
 
   Memory l1 = memory("l1", "L1 data cache", Scope::sm, "l1");
@@ -42,6 +54,9 @@ inline Topology example() {
   l1.attributes["latency"] = estimate(38, "cycles");
   l1.attributes["latency"].interval = Interval{37.5, 38.5};
   l1.attributes["miss_penalty"] = estimate(240, "cycles");
+  l1.structure = {{"scope", statement("sm", "eviction")},
+                  {"instances_per_scope", statement("1", "eviction")},
+                  {"physical_cache", statement("l1", "residency")}};
   l1.carve_outs = {{0, estimate(8192, "B", Status::api), estimate(246656, "B"), estimate(7296, "B")},
                    {100, estimate(233472, "B", Status::api), estimate(20864, "B"), estimate(7808, "B")}};
 
@@ -51,7 +66,14 @@ inline Topology example() {
   texture.attributes["line_size"] = estimate(256, "B", Status::upper_bound);
   texture.attributes["latency"] = estimate(87.25, "cycles");
 
-  Memory constant = memory("constant_l1_5", "Constant L1.5 cache", Scope::gpc, "constant_l1_5");
+  Memory read_only;  // of which nothing but the size is known
+  read_only.id = "read_only";
+  read_only.label = "Read-only data cache";
+  read_only.attributes["size"] = estimate(246656, "B");
+  read_only.structure["physical_cache"].note = "eviction and residency disagree";
+
+  Memory constant = memory("constant_l1_5", "Constant L1.5 cache", Scope::group, "constant_l1_5");
+  constant.instances_per_scope.reset();
   constant.attributes["size"] = estimate(65536, "B", Status::lower_bound);
   constant.attributes["latency"] = estimate(104, "cycles");
   constant.sm_groups = {{0, 1, 16, 17, 2}, {3, 4}};
@@ -68,7 +90,7 @@ inline Topology example() {
   device.attributes["size"] = estimate(150754820096.0, "B", Status::api);
   device.attributes["line_size"].status = Status::not_supported;
   device.attributes["latency"] = estimate(715.25, "cycles");
-  t.memories = {l1, texture, constant, l2, device};
+  t.memories = {l1, texture, read_only, constant, l2, device};
   t.crosscheck = {
       {"l1", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_miss.sum", 262144, 16384, 15984, 15984, "equal"}};
   return t;

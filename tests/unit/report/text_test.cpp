@@ -10,6 +10,23 @@
 namespace gputopo::report {
 namespace {
 
+TEST(Text, ASharedGpuIsSaidInOneLine) {
+  Provenance p;
+  EXPECT_EQ(shared_gpu_text(p), "");
+  p.interruptions = Interruptions{0, 0, 210, 0, 0};
+  EXPECT_EQ(shared_gpu_text(p), "") << "a device that looks and sees nothing";
+  p.interruptions = Interruptions{12, 34.5, 210, 5, 1};
+  EXPECT_EQ(shared_gpu_text(p),
+            "The GPU was shared: 12 switches to other work seen (34.5 ms away), 5 of 210 programs run again, "
+            "1 undecided.");
+  p.interruptions = Interruptions{1, 2, 210, 0, 0};
+  EXPECT_EQ(shared_gpu_text(p),
+            "The GPU was shared: 1 switch to other work seen (2 ms away), 0 of 210 programs run again.");
+  p.interruptions.reset();
+  p.shared_gpu = "two programs\nran";
+  EXPECT_EQ(shared_gpu_text(p), "The GPU was shared: two programs?ran");
+}
+
 TEST(Text, SizesAreExactWithABinaryUnitBeside) {
   EXPECT_EQ(size_text(0), "0 B");
   EXPECT_EQ(size_text(32), "32 B");
@@ -30,14 +47,6 @@ TEST(Text, NumbersHaveAtMostOneDecimal) {
   EXPECT_EQ(number_text(1e300), "1e+300");
   EXPECT_EQ(number_text(std::numeric_limits<double>::quiet_NaN()), "?");
   EXPECT_EQ(number_text(std::numeric_limits<double>::infinity()), "?");
-}
-
-TEST(Text, ScopesCountTheirInstances) {
-  Memory m = memory("l1", "L1", Scope::sm, "l1");
-  EXPECT_EQ(scope_text(m), "SM");
-  m.instances_per_scope = 2;
-  EXPECT_EQ(scope_text(m), "2/SM");
-  EXPECT_EQ(scope_text(memory("l2", "L2", Scope::partition, "l2")), "partition");
 }
 
 TEST(Text, ControlCharactersCannotReachATerminal) {

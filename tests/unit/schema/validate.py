@@ -28,6 +28,7 @@ def spoiled(document):
         return what, spoilt
 
     size = lambda d: d["memories"][0]["attributes"]["size"]
+    statement = lambda d: d["memories"][0]["structure"]["scope"]
     yield changed("another schema", lambda d: d.update(schema="gputopo-topology/2"))
     yield changed("no GPU", lambda d: d.pop("gpu"))
     yield changed("an unknown status", lambda d: size(d).update(status="guess"))
@@ -36,6 +37,12 @@ def spoiled(document):
     yield changed("an interval of one end", lambda d: size(d).update(interval=[1]))
     yield changed("a confidence above 1", lambda d: size(d).update(confidence=1.5))
     yield changed("an unknown scope", lambda d: d["memories"][0].update(scope="galaxy"))
+    yield changed("instances that aren't there", lambda d: d["memories"][0].update(instances_per_scope=0))
+    yield changed("a statement without status", lambda d: statement(d).pop("status"))
+    yield changed("a measured statement that says nothing", lambda d: statement(d).update(value=None))
+    yield changed("a statement that is a number", lambda d: statement(d).update(value=2))
+    yield changed("an interval of an unknown kind", lambda d: size(d).update(interval_kind="80 %"))
+    yield changed("interruptions without their count", lambda d: d["provenance"]["interruptions"].pop("switches"))
     yield changed("a negative count", lambda d: d["gpu"].update(sm_count=-1))
     yield changed("a fractional SM", lambda d: d["memories"][0].update(sm_groups=[[0.5]]))
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +47,7 @@ TEST(Check, AcceptsAParentThatWasNotMeasured) {
 }
 
 TEST(Check, AcceptsAnIntervalThatReachesBelowZero) {
-  EXPECT_EQ(objection_to([](Topology& t) { t.memories[1].attributes["size"].interval = Interval{-1, 5}; }), "");
+  EXPECT_EQ(objection_to([](Topology& t) { t.memories[1].attributes["size"].interval = Interval{-1, 1024}; }), "");
 }
 
 TEST(Check, RefusesACycleOfParents) {
@@ -81,6 +82,68 @@ TEST(Check, RefusesNumbersThatCannotBe) {
   EXPECT_NE(objection_to([](Topology& t) { t.memories[1].instances_per_scope = 0; }), "");
   EXPECT_NE(objection_to([](Topology& t) { t.memories[1].instances_per_scope = 0xffffffff; }), "");
   EXPECT_NE(objection_to([](Topology& t) { t.gpu.sm_count = 0xffffffff; }), "");
+}
+
+TEST(Check, RefusesAnIntervalThatDoesNotContainItsValue) {
+  for (const Interval interval : {Interval{1, 1023}, Interval{1025, 2000}})
+    EXPECT_THAT(objection_to([&](Topology& t) { t.memories[1].attributes["size"].interval = interval; }),
+                HasSubstr("memory l2: size is 1024, which its interval"));
+  EXPECT_EQ(objection_to([](Topology& t) { t.memories[1].attributes["size"].interval = Interval{1024, 1024}; }), "");
+  EXPECT_EQ(objection_to([](Topology& t) {
+              Estimate& size = t.memories[1].attributes["size"];
+              size.interval = Interval{1, 2};
+              size.value.reset();
+            }),
+            "")
+      << "an inconclusive estimate may say where its value lies";
+}
+
+TEST(Check, RefusesAnIntervalOfAnUnknownKind) {
+  EXPECT_THAT(objection_to([](Topology& t) { t.memories[1].attributes["size"].interval_kind = "80 %"; }),
+              HasSubstr("unknown kind"));
+}
+
+TEST(Check, AcceptsStructureThatWasNotMeasured) {
+  EXPECT_EQ(objection_to([](Topology& t) {
+              t.memories[1].scope.reset();
+              t.memories[1].instances_per_scope.reset();
+              t.memories[1].physical_cache.clear();
+              t.memories[1].structure["scope"].note = "no SM lost a line to another one, nor kept all";
+            }),
+            "");
+}
+
+TEST(Check, RefusesAStatementThatTellsSomethingElseThanItsMember) {
+  const auto state = [](Topology& t, const char* about, const char* value) {
+    t.memories[1].scope = Scope::gpu;
+    t.memories[1].instances_per_scope = 2;
+    t.memories[1].physical_cache = "l2";
+    Statement& s = t.memories[1].structure[about];
+    s.value = value;
+    s.status = Status::measured;
+  };
+  for (const auto& [about, right, wrong] : {std::tuple{"scope", "gpu", "sm"}, std::tuple{"physical_cache", "l2", "l1"},
+                                            std::tuple{"instances_per_scope", "2", "1"}}) {
+    EXPECT_EQ(objection_to([&, name = about, value = right](Topology& t) { state(t, name, value); }), "") << about;
+    EXPECT_THAT(objection_to([&, name = about, value = wrong](Topology& t) { state(t, name, value); }),
+                HasSubstr(std::string("l2: ") + about + " and the statement of it differ"));
+  }
+  EXPECT_NE(objection_to([&](Topology& t) {
+              state(t, "scope", "gpu");
+              t.memories[1].scope.reset();
+            }),
+            "")
+      << "measured, but the member is missing";
+}
+
+TEST(Check, RefusesStatementsThatCannotBeShown) {
+  EXPECT_THAT(objection_to([](Topology& t) { t.memories[1].structure["code"].value = "\x1b[31m"; }),
+              HasSubstr("not printable ASCII"));
+  EXPECT_THAT(objection_to([](Topology& t) { t.memories[1].structure["two\nlines"]; }), HasSubstr("statement's name"));
+  EXPECT_THAT(objection_to([](Topology& t) { t.memories[1].structure["code"].confidence = 2; }),
+              HasSubstr("confidence"));
+  EXPECT_THAT(objection_to([](Topology& t) { t.provenance.shared_gpu = "two\nlines"; }),
+              HasSubstr("not printable ASCII"));
 }
 
 TEST(Check, RefusesMoreMemoriesThanAnyGpuHas) {

@@ -30,9 +30,24 @@ TEST(Estimate, BoundsAreNoValues) {
   EXPECT_FALSE(is_usable(e)) << "no value at all";
 }
 
+TEST(Estimate, AnIntervalIsOf95PercentUnlessItSaysOtherwise) {
+  EXPECT_EQ(Estimate{}.interval_kind, "95 %");
+  EXPECT_TRUE(is_interval_kind("quartiles"));
+  EXPECT_FALSE(is_interval_kind(""));
+}
+
+TEST(Statement, OnlyWhatWasFoundMayBeUsed) {
+  Statement s{"gpc", Status::measured, "code_eviction", 0.99, 7, {}};
+  EXPECT_TRUE(is_usable(s));
+  s.status = Status::inconclusive;
+  EXPECT_FALSE(is_usable(s));
+  s = {"", Status::measured, "code_eviction", 0.99, 7, {}};
+  EXPECT_FALSE(is_usable(s));
+}
+
 TEST(Topology, NamesOfKindsAndScopesComeBack) {
   for (const Kind kind : {Kind::cache, Kind::scratchpad, Kind::memory}) EXPECT_EQ(parse_kind(to_string(kind)), kind);
-  for (const Scope scope : {Scope::sm, Scope::tpc, Scope::cpc, Scope::gpc, Scope::partition, Scope::gpu})
+  for (const Scope scope : {Scope::sm, Scope::tpc, Scope::cpc, Scope::gpc, Scope::partition, Scope::gpu, Scope::group})
     EXPECT_EQ(parse_scope(to_string(scope)), scope);
   EXPECT_FALSE(parse_scope("SM"));
 }

@@ -22,15 +22,23 @@ Topology example() {
                   "default",
                   0.875,
                   {{"context", 0.34}, {"l1", 0.05}},
-                  {"the clock was throttled"}};
+                  {"the clock was throttled"},
+                  Interruptions{12, 34.5, 210, 5, 1},
+                  "another process computed on the GPU"};
   t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 3201000, 6144};
   Memory l1;
   l1.id = "l1";
   l1.label = "L1 data cache";
   l1.parent = "l2";
   l1.physical_cache = "l1";
+  l1.scope = Scope::group;
+  l1.instances_per_scope = 1;
+  l1.structure["scope"] = {"group", Status::measured, "eviction", 0.99, 4096, "of two SMs each"};
+  l1.structure["physical_cache"] = {"l1", Status::measured, "residency", std::nullopt, 92544, {}};
+  l1.structure["code"] = {{}, Status::inconclusive, "code_eviction", std::nullopt, 0, "there is too little code"};
   l1.attributes["size"] = {246656, "B", Status::measured, "residency", Interval{246528, 246784}, 0.99, 7708, {}};
   l1.attributes["latency"] = {37.625, "cycles", Status::measured, "lap", Interval{37.5, 37.75}, 1.0, 4096, {}};
+  l1.attributes["latency"].interval_kind = "quartiles";
   l1.attributes["read_bandwidth"] = {std::nullopt, "B/s", Status::not_supported, {}, std::nullopt, std::nullopt, 0, {}};
   l1.carve_outs = {{25, l1.attributes["size"], l1.attributes["size"], l1.attributes["read_bandwidth"]}};
   Memory memory;
@@ -91,6 +99,34 @@ TEST(TopologyJson, LatenciesAreGivenInNanosecondsToo) {
   EXPECT_FALSE(to_json(unclocked)["memories"][0]["attributes"]["latency"].contains("value_ns"));
 }
 
+TEST(TopologyJson, AnIntervalOf95PercentNeedNotSaySo) {
+  const Json attributes = to_json(example())["memories"][0]["attributes"];
+  EXPECT_FALSE(attributes["size"].contains("interval_kind"));
+  EXPECT_EQ(attributes["latency"]["interval_kind"], "quartiles");
+}
+
+TEST(TopologyJson, StructureThatWasNotMeasuredIsAbsent) {
+  Topology t = example();
+  Memory& l1 = t.memories.front();
+  l1.scope.reset();
+  l1.instances_per_scope.reset();
+  l1.physical_cache.clear();
+  l1.structure.clear();
+  const Json j = to_json(t)["memories"][0];
+  for (const char* member : {"scope", "instances_per_scope", "physical_cache", "structure"})
+    EXPECT_FALSE(j.contains(member)) << member;
+  const auto parsed = parse_topology(to_json_text(t));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, t);
+}
+
+TEST(TopologyJson, AStatementSaysHowItWasFound) {
+  const Json structure = to_json(example())["memories"][0]["structure"];
+  EXPECT_EQ(structure["scope"], Json::parse(R"({"value": "group", "status": "measured", "method": "eviction",
+                                               "confidence": 0.99, "samples": 4096, "note": "of two SMs each"})"));
+  EXPECT_TRUE(structure["code"]["value"].is_null());
+}
+
 TEST(TopologyJson, UnknownKeysAreIgnored) {
   EXPECT_EQ(refusal(with("/gpu/colour", "green")), "accepted");
 }
@@ -109,6 +145,13 @@ TEST(TopologyJson, WhatIsWrongIsNamedWithItsPath) {
   EXPECT_THAT(refusal(with("/memories", 3)), HasSubstr("/memories: must be an array"));
   EXPECT_THAT(refusal(with("/memories/0", 3)), HasSubstr("/memories/0: must be an object"));
   EXPECT_THAT(refusal(with("/memories/0/scope", "galaxy")), HasSubstr("/memories/0/scope: unknown name 'galaxy'"));
+  EXPECT_THAT(refusal(with("/memories/0/structure", 3)), HasSubstr("/memories/0/structure: must be an object"));
+  EXPECT_THAT(refusal(with("/memories/0/structure/scope", 3)), HasSubstr("structure/scope: must be an object"));
+  EXPECT_THAT(refusal(with("/memories/0/structure/scope/status", "guess")), HasSubstr("unknown name 'guess'"));
+  EXPECT_THAT(refusal(with("/memories/0/structure/scope/value", nullptr)), HasSubstr("measured, but says nothing"));
+  EXPECT_THAT(refusal(with("/memories/0/structure/scope/confidence", -1)), HasSubstr("between 0 and 1"));
+  EXPECT_THAT(refusal(with("/provenance/interruptions/repeated", -1)), HasSubstr("interruptions/repeated"));
+  EXPECT_THAT(refusal(with("/memories/0/attributes/size/interval_kind", "80 %")), HasSubstr("must be one of 95 %"));
   EXPECT_THAT(refusal(with("/memories/0/attributes/size/status", "guess")), HasSubstr("unknown name 'guess'"));
   EXPECT_THAT(refusal(with("/memories/0/attributes/size/value", "big")), HasSubstr("size/value: must be a number"));
   EXPECT_THAT(refusal(with("/memories/0/attributes/size/value", -1)), HasSubstr("size/value: must not be negative"));
