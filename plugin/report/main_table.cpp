@@ -79,7 +79,7 @@ MainTable main_table(const Topology& topology, const Detail& detail, bool unicod
                           cell(3),
                           nanoseconds(m.find("latency"), topology.gpu),
                           cell(4),
-                          scope_cell(m, notes),
+                          scope_cell(m, detail.full_labels ? Room::full : Room::brief, notes),
                           same_as_cell(topology, m, notes)});
   }
   table.intervals = interval_lines(topology, detail);

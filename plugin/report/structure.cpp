@@ -13,16 +13,17 @@ namespace {
 
 constexpr std::size_t note_limit = 300;
 
-std::string group_text(const Memory& memory) {
+std::string group_text(const Memory& memory, Room room) {
   if (memory.sm_groups.empty()) return "group of SMs";
   const auto by_size = [](const auto& a, const auto& b) { return a.size() < b.size(); };
   const auto [least, most] = std::minmax_element(memory.sm_groups.begin(), memory.sm_groups.end(), by_size);
-  if (least->size() == most->size()) return fmt::format("group of {} SMs", most->size());
-  return fmt::format("group of {}-{} SMs", least->size(), most->size());
+  const std::string group = room == Room::full ? "group of " : "";
+  if (least->size() == most->size()) return fmt::format("{}{} SMs", group, most->size());
+  return fmt::format("{}{}-{} SMs", group, least->size(), most->size());
 }
 
-std::string scope_name(const Memory& memory) {
-  if (*memory.scope == Scope::group) return group_text(memory);
+std::string scope_name(const Memory& memory, Room room) {
+  if (*memory.scope == Scope::group) return group_text(memory, room);
   std::string name(to_string(*memory.scope));
   if (*memory.scope != Scope::partition)
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -44,14 +45,14 @@ bool is_absent(const Memory& memory) {
 
 }  // namespace
 
-std::string scope_text(const Memory& memory) {
+std::string scope_text(const Memory& memory, Room room) {
   if (!memory.scope) return "-";
-  if (memory.instances_per_scope.value_or(1) == 1) return scope_name(memory);
-  return fmt::format("{}/{}", *memory.instances_per_scope, scope_name(memory));
+  if (memory.instances_per_scope.value_or(1) == 1) return scope_name(memory, room);
+  return fmt::format("{}/{}", *memory.instances_per_scope, scope_name(memory, room));
 }
 
-Cell scope_cell(const Memory& memory, Footnotes& notes) {
-  Cell cell{scope_text(memory), {}};
+Cell scope_cell(const Memory& memory, Room room, Footnotes& notes) {
+  Cell cell{scope_text(memory, room), {}};
   if (is_absent(memory)) return cell;
   if (!memory.scope)
     cell.mark = notes.mark(why_absent(memory, "scope"));

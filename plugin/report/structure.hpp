@@ -10,11 +10,12 @@
 namespace gputopo::report {
 
 /// "SM", "TPC", "GPC", "partition", "GPU" or "group of 16-18 SMs"; "2/SM" where there are several instances. "-" where
-/// it wasn't measured.
-std::string scope_text(const Memory& memory);
+/// it wasn't measured. Where `room` is short, a group is "16-18 SMs".
+enum class Room { full, brief };
+std::string scope_text(const Memory& memory, Room room = Room::full);
 
 /// The same with a footnote for what wasn't measured or isn't decided.
-Cell scope_cell(const Memory& memory, Footnotes& notes);
+Cell scope_cell(const Memory& memory, Room room, Footnotes& notes);
 
 /// The id of the first memory listed that is the same physical cache, empty for that first one and for what is no
 /// cache; "-" with a footnote where it wasn't measured.

@@ -75,6 +75,25 @@ TEST(MemoryInfos, UnequalGroupsOfSmsAreARange) {
   EXPECT_THAT(infos_of(sample(), {"l2"}), Contains(Pair("SharedBySMs", "132")));
 }
 
+TEST(MemoryInfos, SaysHowTheScopeWasFound) {
+  Topology t = sample();
+  EXPECT_THAT(infos_of(t, {"l1"}), Not(Contains(Pair("ScopeMethod", testing::_))));
+  t.find("l1")->structure["scope"].method = "eviction";
+  EXPECT_THAT(infos_of(t, {"l1"}), Contains(Pair("ScopeMethod", "eviction")));
+}
+
+TEST(MemoryInfos, ClaimNoStructureThatWasNotMeasured) {
+  Topology t = sample();
+  t.find("l1")->instances_per_scope.reset();
+  EXPECT_THAT(infos_of(t, {"l1"}), Contains(Pair("Scope", "sm")));
+  EXPECT_THAT(infos_of(t, {"l1"}), Not(Contains(Pair(testing::StartsWith("InstancesPer"), testing::_))));
+  t.find("l1")->instances_per_scope = 1;
+  t.find("l1")->scope.reset();
+  t.find("l1")->structure["scope"].method = "eviction";
+  for (const char* name : {"Scope", "ScopeMethod", "SharedBySMs", "InstancesPerSM", "InstancesPerScope"})
+    EXPECT_THAT(infos_of(t, {"l1"}), Not(Contains(Pair(name, testing::_))));
+}
+
 TEST(MemoryInfos, TheCarveOutsAreSortedPairs) {
   Topology t = sample();
   for (const double shared : {32768.0, 8192.0}) {

@@ -85,6 +85,31 @@ TEST(BuildTree, AnUnknownSizeLeavesTheNameAlone) {
   EXPECT_THAT(drawn(t), testing::HasSubstr("GPUCache: L2\n"));
 }
 
+TEST(BuildTree, GroupsThatNothingNamesAreNoGpcs) {
+  Topology t = sample();
+  t.find("constant_l1_5")->scope = Scope::group;
+  EXPECT_THAT(drawn(t), testing::HasSubstr("    GPUGroup: SM group x8\n"
+                                           "      GPUCache: ConstL1.5 (128KB)\n"
+                                           "      GPUSM: SM x132\n"));
+  EXPECT_THAT(drawn(t), testing::Not(testing::HasSubstr("GPC")));
+}
+
+TEST(BuildTree, WhoseSharersAreUnknownLiesInTheGpuWithoutClaims) {
+  Topology t = sample();
+  Memory& l1 = *t.find("l1");
+  l1.scope.reset();
+  l1.instances_per_scope = 4;  // of nobody knows what
+  EXPECT_EQ(drawn(t),
+            "GPUMemory: HBM (139GB)\n"
+            "  GPUCache: L2 (60MB)\n"
+            "    GPUCache: L1d/Tex/RO (240KB)\n"
+            "    GPUGPC: GPC x8\n"
+            "      GPUCache: ConstL1.5 (128KB)\n"
+            "        GPUSM: SM x132\n"
+            "          GPUCache: ConstL1 (2KB)\n"
+            "          GPUScratchpad: Shared (228KB)\n");
+}
+
 TEST(BuildTree, PartsOfUnknownNumberHaveNone) {
   Topology t = sample();
   t.gpu.sm_count = 0;

@@ -68,7 +68,7 @@ inline Topology example() {
 
   Memory read_only;  // of which nothing but the size is known
   read_only.id = "read_only";
-  read_only.label = "Read-only data cache";
+  read_only.label = "Read-only cache";
   read_only.attributes["size"] = estimate(246656, "B");
   read_only.structure["physical_cache"].note = "eviction and residency disagree";
 

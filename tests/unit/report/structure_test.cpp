@@ -30,6 +30,7 @@ TEST_F(StructureTest, AGroupWithoutANameSaysHowManySmsItHas) {
   EXPECT_EQ(scope_text(m), "group of 2 SMs");
   m.sm_groups = {{0, 1, 2}, {3, 4}};
   EXPECT_EQ(scope_text(m), "group of 2-3 SMs");
+  EXPECT_EQ(scope_text(m, Room::brief), "2-3 SMs");
   m.instances_per_scope = 2;
   EXPECT_EQ(scope_text(m), "2/group of 2-3 SMs");
   m.scope = Scope::gpc;
@@ -38,17 +39,17 @@ TEST_F(StructureTest, AGroupWithoutANameSaysHowManySmsItHas) {
 
 TEST_F(StructureTest, WhatWasNotMeasuredIsNoDefault) {
   l1_.scope.reset();
-  EXPECT_EQ(scope_cell(l1_, notes_).text, "-");
+  EXPECT_EQ(scope_cell(l1_, Room::full, notes_).text, "-");
   EXPECT_EQ(note(), "not measured");
   l1_.structure["scope"].note = "too few loads";
-  EXPECT_NE(scope_cell(l1_, notes_).mark, "");
+  EXPECT_NE(scope_cell(l1_, Room::full, notes_).mark, "");
   EXPECT_EQ(note(), "inconclusive: the evidence doesn't decide; too few loads");
 }
 
 TEST_F(StructureTest, UnknownInstancesAreSaidToBe) {
-  EXPECT_EQ(scope_cell(l1_, notes_).mark, "");
+  EXPECT_EQ(scope_cell(l1_, Room::full, notes_).mark, "");
   l1_.instances_per_scope.reset();
-  EXPECT_EQ(scope_cell(l1_, notes_).text, "SM");
+  EXPECT_EQ(scope_cell(l1_, Room::full, notes_).text, "SM");
   EXPECT_EQ(note(), "how many of it one has: not measured");
 }
 
@@ -68,7 +69,7 @@ TEST_F(StructureTest, WhatIsNotThereHasNoFootnotes) {
   l1_.attributes["size"].status = Status::not_supported;
   Topology t;
   t.memories = {l1_};
-  EXPECT_EQ(scope_cell(l1_, notes_).mark, "");
+  EXPECT_EQ(scope_cell(l1_, Room::full, notes_).mark, "");
   EXPECT_EQ(same_as_cell(t, t.memories[0], notes_).text, "");
   EXPECT_TRUE(notes_.notes().empty());
 }
