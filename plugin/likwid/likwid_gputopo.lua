@@ -144,7 +144,7 @@ end
 
 local statuses = set("measured", "api", "lower_bound", "upper_bound", "not_supported", "inconclusive", "truth")
 local kinds = set("cache", "scratchpad", "memory")
-local scopes = set("sm", "tpc", "cpc", "gpc", "partition", "gpu")
+local scopes = set("sm", "tpc", "cpc", "gpc", "partition", "gpu", "group")
 
 -- Text from a file ends up on terminals and in comma-separated lines: nothing but printable ASCII, no comma.
 local function text_of(value, longest)
@@ -169,6 +169,12 @@ end
 local function member_of(names, value)
     if type(value) ~= "string" or not names[value] then error("unknown name") end
     return value
+end
+
+-- What wasn't measured is absent, and stays so: nothing here has a default.
+local function if_known(check, value, ...)
+    if value == nil or value == null then return nil end
+    return check(value, ...)
 end
 
 local function table_of(value)
@@ -199,8 +205,8 @@ local function checked_memory(raw)
         id = text_of(raw.id, 64),
         kind = member_of(kinds, raw.kind),
         label = text_of(raw.label, 32),
-        scope = member_of(scopes, raw.scope),
-        instances = count_of(raw.instances_per_scope or 1, 1024),
+        scope = if_known(function(name) return member_of(scopes, name) end, raw.scope),
+        instances = if_known(count_of, raw.instances_per_scope, 1024),
         parent = text_of(raw.parent, 64),
         physical = text_of(raw.physical_cache, 64),
         attributes = {},
@@ -423,15 +429,22 @@ local function nanoseconds(estimate, topology)
     return estimate.ns or (topology.clock_khz > 0 and estimate.value * 1e6 / topology.clock_khz or nil)
 end
 
+-- The GPU has no such memory, or doesn't let it be seen: there is nothing to share.
+local function is_absent(memory)
+    local size = memory.attributes.size
+    return size ~= nil and size.status == "not_supported"
+end
+
 -- Fewest and most SMs that share one instance of `memory`, and the GPU's number of instances; nothing where unknown.
 local function sharing(memory, topology)
+    if not memory.scope or is_absent(memory) then return nil end
     local sizes = topology.sizes[memory.scope] or {}
     if #memory.groups > 0 then
         sizes = {}
         for index, group in ipairs(memory.groups) do sizes[index] = #group end
         return math.min(table.unpack(sizes)), math.max(table.unpack(sizes)), #sizes
     end
-    local instances = memory.instances > 0 and memory.instances or nil
+    local instances = memory.instances and memory.instances > 0 and memory.instances or nil
     if memory.scope == "sm" then return 1, 1, instances and topology.sms * instances end
     if memory.scope == "gpu" then return topology.sms, topology.sms, instances end
     if #sizes == 0 then return nil end
@@ -439,8 +452,8 @@ local function sharing(memory, topology)
 end
 
 local function instances_per_sm(memory)
-    if memory.scope ~= "sm" then return "-" end
-    return memory.instances > 0 and tostring(memory.instances) or "?"
+    if memory.scope ~= "sm" or not memory.instances or is_absent(memory) then return "-" end
+    return memory.instances > 0 and tostring(memory.instances) or "-"
 end
 
 -- Number and size of the partitions of a cache that has several, a size that depends on who asks.
@@ -457,7 +470,7 @@ local function range(low, high)
 end
 
 local function sms_in_words(low, high)
-    if not low then return "?" end
+    if not low then return "-" end
     return range(low, high) .. (high == 1 and " SM" or " SMs")
 end
 
@@ -497,13 +510,14 @@ local function csv_cells(memory, topology)
     end
     local size, size_status = both("size")
     local line, line_status = both("line_size")
+    local sector, sector_status = both("sector_size")
     local latency, latency_status = both("latency")
     local bandwidth = memory.attributes.read_bandwidth or {}
     local partitions, partition = partitions_of(memory)
     local low, high, total = sharing(memory, topology)
     return {
-        memory.id, memory.label ~= "" and memory.label or memory.id, memory.kind, memory.scope, size, size_status, line,
-        line_status, latency, csv_number(nanoseconds(memory.attributes.latency, topology)), latency_status,
+        memory.id, memory.label ~= "" and memory.label or memory.id, memory.kind, memory.scope or "-", size, size_status, line,
+        line_status, sector, sector_status, latency, csv_number(nanoseconds(memory.attributes.latency, topology)), latency_status,
         csv_number(bandwidth.value), bandwidth.value and bandwidth.unit or "-", bandwidth.status or "-", range(low, high) or "-",
         instances_per_sm(memory), total and tostring(total) or "-",
         memory.physical ~= "" and memory.physical or "-", memory.parent ~= "" and memory.parent or "-",
@@ -512,8 +526,8 @@ local function csv_cells(memory, topology)
 end
 
 local csv_header = {
-    "Memory", "Label", "Kind", "Scope", "Size [B]", "Size status", "Line [B]", "Line status", "Latency [cycles]",
-    "Latency [ns]", "Latency status", "Read bandwidth", "Bandwidth unit", "Bandwidth status", "Shared by SMs",
+    "Memory", "Label", "Kind", "Scope", "Size [B]", "Size status", "Line [B]", "Line status",
+    "Sector [B]", "Sector status", "Latency [cycles]", "Latency [ns]", "Latency status", "Read bandwidth", "Bandwidth unit", "Bandwidth status", "Shared by SMs",
     "Instances per SM", "Instances", "Physical cache", "Parent", "Partitions", "Partition size [B]",
 }
 
@@ -526,7 +540,7 @@ local function text_cells(memory, topology)
     return {
         name_of(memory), in_words(attributes.size), in_words(attributes.line_size), latency,
         ns and plain(ns, 1) .. " ns" or "-", in_words(attributes.read_bandwidth), sms_in_words(low, high),
-        instances_per_sm(memory), total and tostring(total) or "?",
+        instances_per_sm(memory), total and tostring(total) or "-",
         main and main.status:gsub("_", " ") or "-",
     }
 end
@@ -651,7 +665,7 @@ local function cells_of(topology)
     local cells, by_cache = {}, {}
     for _, memory in ipairs(topology.memories) do
         local size = memory.attributes.size
-        local key = memory.kind == "cache" and memory.physical ~= "" and memory.scope .. memory.physical or {}
+        local key = memory.kind == "cache" and memory.physical ~= "" and (memory.scope or "") .. memory.physical or {}
         local cell = by_cache[key]
         if cell then
             cell.name = cell.name .. "/" .. name_of(memory)
@@ -667,15 +681,18 @@ local function cells_of(topology)
     return cells
 end
 
-local scope_words = {tpc = "TPC", cpc = "CPC", gpc = "GPC"}
+-- A group of SMs has a name only where something says what it is.
+local scope_words = {tpc = "TPC", cpc = "CPC", gpc = "GPC", group = "group"}
 
 local function label_of(cell, topology)
     local memory = cell.memory
     local size = cell.size and " " .. in_words(cell.size) or ""
     local label = cell.name .. size
     local low, high, total = sharing(memory, topology)
-    if memory.scope == "sm" then return memory.instances > 1 and memory.instances .. " x " .. label or label end
-    if memory.scope == "gpu" then return label end
+    if not memory.scope or memory.scope == "gpu" then return label end
+    if memory.scope == "sm" then
+        return memory.instances and memory.instances > 1 and memory.instances .. " x " .. label or label
+    end
     if memory.scope == "partition" then return cell.name .. " partition" .. size end
     if not low then return label .. " (per " .. scope_words[memory.scope] .. ")" end
     return string.format("%s (%s %ss of %s)", label, total or "?", scope_words[memory.scope], sms_in_words(low, high))
@@ -704,7 +721,7 @@ end
 -- of its own. A cache in partitions is such a box.
 local function blocks_of(topology)
     local sm = {title = string.format("%d x SM", topology.sms), labels = {}}
-    local rank = {tpc = 1, cpc = 2, gpc = 3, partition = 4, gpu = 4}
+    local rank = {tpc = 1, cpc = 2, gpc = 3, group = 3, partition = 4, gpu = 4}
     local levels = {}
     for order, cell in ipairs(cells_of(topology)) do
         local memory, label = cell.memory, label_of(cell, topology)
@@ -712,9 +729,10 @@ local function blocks_of(topology)
             -- the scratchpad first, as the thread reaches it without a cache
             table.insert(sm.labels, memory.kind == "scratchpad" and 1 or #sm.labels + 1, label)
         else
-            local level = {rank = rank[memory.scope], depth = 0, order = order, labels = {label}}
-            if memory.kind == "memory" then level.rank = 5 end
-            if rank[memory.scope] == 4 then
+            -- what nobody knows the sharers of lies in the GPU: that much is certain
+            local own_rank = rank[memory.scope or "gpu"]
+            local level = {rank = memory.kind == "memory" and 5 or own_rank, depth = 0, order = order, labels = {label}}
+            if own_rank == 4 then
                 local _, _, total = sharing(memory, topology)
                 local count, size = partitions_of(memory)
                 level.depth = depth_of(memory, topology)

@@ -99,7 +99,7 @@ for machine, text in pairs(machines) do
                 check.equal(row["Size [B]"], size.value == json.null and "-" or size.value, memory.id)
                 check.equal(row["Size status"], size.status, memory.id)
             end
-            check.equal(row["Physical cache"], memory.physical_cache ~= "" and memory.physical_cache or "-", memory.id)
+            check.equal(row["Physical cache"], memory.physical_cache or "-", memory.id)
         end
         compare(machine .. ".json", added)
     end)

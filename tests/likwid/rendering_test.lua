@@ -24,15 +24,18 @@ local function estimate(value, unit, status)
     return string.format('{"value": %s, "unit": "%s", "status": "%s", "method": "m", "samples": 1}', value, unit, status)
 end
 
--- A topology of the given memories; each is {id=, scope=, size=estimate, ...}, fields as in the schema.
+-- A topology of the given memories; each is {id=, scope=, size=estimate, ...}, fields as in the schema. An empty text
+-- leaves scope or instances out.
 local function topology(memories, gpu)
     gpu = gpu or {}
     local parts = {}
     for index, memory in ipairs(memories) do
         parts[index] = string.format(
-            '{"id": "%s", "kind": "%s", "label": "%s", "scope": "%s", "instances_per_scope": %d, "parent": "%s", ' ..
+            '{"id": "%s", "kind": "%s", "label": "%s", %s%s"parent": "%s", ' ..
                 '"physical_cache": "%s", "attributes": {"size": %s%s}%s}',
-            memory.id, memory.kind or "cache", memory.label or memory.id, memory.scope or "sm", memory.instances or 1,
+            memory.id, memory.kind or "cache", memory.label or memory.id,
+            memory.scope == "" and "" or string.format('"scope": "%s", ', memory.scope or "sm"),
+            memory.instances == "" and "" or string.format('"instances_per_scope": %d, ', memory.instances or 1),
             memory.parent or "", memory.physical or "", memory.size or estimate(1024, "B", "measured"), memory.more or "",
             memory.groups and ', "sm_groups": ' .. memory.groups or "")
     end
@@ -178,16 +181,42 @@ check.run("sharing by scope, groups and places", function()
     check.that(section:find("a +1 kB +1 SM +2 +8 "), section)
     check.that(section:find("b +1 kB +1%-2 SMs +%- +2 "), section)
     check.that(section:find("c +1 kB +1%-3 SMs +%- +2 "), section)
-    check.that(section:find("d +1 kB +%? +%- +%? "), section)
+    check.that(section:find("d +1 kB +%- +%- +%- "), section)
     check.that(section:find("e +1 kB +1%-3 SMs +%- +2 "), section)
     check.that(section:find("f +1 kB +4 SMs +%- +8 "), section)
     has(picture, "2 x a 1 kB")
-    check.that(render(topology({{id = "u", instances = 0}})):find("u +1 kB +1 SM +%? +%? "), "an unknown number of instances")
+    check.that(render(topology({{id = "u", instances = 0}})):find("u +1 kB +1 SM +measured"), "an unknown number of instances")
     has(picture, "c 1 kB (2 GPCs of 1-3 SMs)")
     has(picture, "d 1 kB (per CPC)")
     has(picture, "8 x f 1 kB")
     _, picture = render(topology({{id = "l2", scope = "partition", groups = "[[0, 1], [2, 3]]"}}))
     check.equal(select(2, picture:gsub("| +L2 partition 1 kB +|", "")), 2, "a box for each partition")
+end)
+
+check.run("what wasn't measured is a dash and claims nothing", function()
+    local memories = {
+        {id = "l1", instances = ""}, {id = "texture", scope = "", instances = ""}, {id = "l2", scope = "", instances = 4},
+        {id = "shared", kind = "scratchpad", size = estimate("null", "B", "not_supported")},
+        {id = "device_memory", kind = "memory", scope = "gpu"},
+    }
+    local section, picture = render(topology(memories))
+    check.that(section:find("\nL1 +1 kB +1 SM +%- +measured\n"), section)
+    check.that(section:find("\nTexture +1 kB +%- +%- +measured\n"), section)
+    check.that(section:find("\nL2 +1 kB +%- +%- +measured\n"), section)
+    check.that(section:find("\nShared memory +%- +%- +%- +not supported\n"), section)
+    check.that(picture:find("4 x SM +| |\n[^\n]+\n| | | +L1 1 kB +| | |\n"), "the L1 is an SM's: " .. picture)
+    check.that(picture:find("L1 1 kB .*Texture 1 kB .*L2 1 kB .*Device memory 1 kB"), picture)
+    check.that(picture:find("\n| | +Texture 1 kB +| |\n"), "nobody knows whose the texture cache is: " .. picture)
+    local csv = render(topology(memories), {csv = true})
+    has(csv, "\ntexture,texture,cache,-,1024,measured,-,-,-,-,-,-,-,-,-,-,-,-,-,-,-,-,-")
+    has(csv, "\nl1,l1,cache,sm,1024,measured,-,-,-,-,-,-,-,-,-,-,1,-,-,-,-,-,-")
+end)
+
+check.run("a group of SMs that nothing names is a group", function()
+    local _, picture = render(topology({{id = "constant_l1_5", scope = "group", groups = "[[0, 1], [2, 3]]"}}))
+    has(picture, " Const L1.5 1 kB (2 groups of 2 SMs) ")
+    _, picture = render(topology({{id = "constant_l1_5", scope = "group"}}))
+    has(picture, " Const L1.5 1 kB (per group) ")
 end)
 
 check.run("outer caches in the order of the chain", function()
@@ -219,11 +248,11 @@ end)
 
 check.run("units", function()
     local more = ', "latency": ' .. estimate(100.5, "cycles", "measured") .. ', "line_size": ' .. estimate(96, "B", "measured") ..
-                     ', "read_bandwidth": ' .. estimate(3.9e12, "B/s", "measured")
+                     ', "sector_size": ' .. estimate(32, "B", "lower_bound") .. ', "read_bandwidth": ' .. estimate(3.9e12, "B/s", "measured")
     local section = render(topology({{id = "l1", size = estimate(1023, "B", "measured"), more = more}}, {clock = "2000000"}))
     check.that(section:find("1023 B +96 B +100.5 cycles +50.2 ns +3900 GB/s"), section)
     local csv = render(topology({{id = "l1", size = estimate(1023, "B", "measured"), more = more}}, {clock = "2000000"}), {csv = true})
-    has(csv, "l1,l1,cache,sm,1023,measured,96,measured,100.5,50.25,measured,3900000000000,B/s,measured,1,1,4,-,-,-,-")
+    has(csv, "l1,l1,cache,sm,1023,measured,96,measured,32,lower_bound,100.5,50.25,measured,3900000000000,B/s,measured,1,1,4,-,-,-,-")
     section = render(topology({{id = "l1", more = more}}, {clock = "0"}))
     lacks(section, " ns")
 end)

@@ -46,7 +46,7 @@ for _, device in ipairs(json.decode((host.run(GPUTOPO, "devices --format json"))
                     check.equal(tonumber(row[field]), known and estimate.value or nil, memory.id .. " " .. attribute)
                 end
                 check.equal(row.Memory, memory.id)
-                check.equal(row.Scope, memory.scope, memory.id)
+                check.equal(row.Scope, memory.scope or "-", memory.id)
                 same("Size [B]", "size", "B")
                 same("Line [B]", "line_size", "B")
                 same("Latency [cycles]", "latency", "cycles")
