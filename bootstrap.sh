@@ -84,7 +84,7 @@ find_nvcc() {
     say "CUDA toolkit: $nvcc"
     export CUDACXX=${CUDACXX:-$nvcc}
   else
-    say "CUDA toolkit: none (neither in PATH nor in /usr/local/cuda); real GPUs can't be measured by this build"
+    say "CUDA toolkit: none (neither in PATH nor in /usr/local/cuda); a real GPU's driver assembles the kernels, hardware counters are left out"
   fi
 }
 

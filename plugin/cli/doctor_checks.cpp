@@ -60,6 +60,11 @@ Check rights() {
   return {Result::good, "Device nodes", fmt::format("{} may be opened", node), {}};
 }
 
+std::string kernels_of(const device::DeviceInfo& info) {
+  if (info.kernels.empty()) return {};
+  return info.kernels == "ptx" ? ", its driver assembles the kernels' PTX" : ", runs the kernels as machine code";
+}
+
 void gpus(std::vector<Check>& checks) {
   const device::DeviceList list = device::list_devices();
   if (list.real.empty())
@@ -70,7 +75,7 @@ void gpus(std::vector<Check>& checks) {
     const auto opened = spec ? device::open(*spec) : tl::unexpected<Error>(spec.error());
     const std::string what = fmt::format("{} {}", listed.spec, listed.info.gpu.name);
     if (opened)
-      checks.push_back({Result::good, "GPU", what + " opens", {}});
+      checks.push_back({Result::good, "GPU", fmt::format("{} opens{}", what, kernels_of(opened->device->info())), {}});
     else
       checks.push_back({Result::missing, "GPU", what + ": " + opened.error().message, "see the message"});
   }

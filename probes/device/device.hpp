@@ -17,6 +17,7 @@ struct DeviceInfo {
   std::string kind;  ///< "cuda", "sim" or "replay"
   bool simulated = false;
   std::string driver_version;
+  std::string kernels;  ///< of an opened real GPU: "machine_code" or "ptx", as Provenance has it
   std::uint64_t memory_bytes = 0;               ///< device memory in all
   std::uint64_t l2_bytes = 0;                   ///< as the API states it
   std::uint64_t shared_bytes_per_sm = 0;        ///< the largest carve-out

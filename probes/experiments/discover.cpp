@@ -49,6 +49,7 @@ class Discovery {
     t.provenance.device = info.kind;
     t.provenance.simulated = info.simulated;
     t.provenance.driver_version = info.driver_version;
+    t.provenance.kernels = info.kernels;
     t.provenance.seed = options_.seed;
     t.provenance.method = options_.method == Method::thesis ? "thesis" : "default";
     if (auto ok = measure_all(t.provenance); !ok) return tl::unexpected<Error>(ok.error());

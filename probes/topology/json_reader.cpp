@@ -149,6 +149,7 @@ Provenance read_provenance(const Json& j, const std::string& path) {
   p.device = as_string(member(j, path, "device"), path + "/device");
   p.simulated = as_bool(member(j, path, "simulated"), path + "/simulated");
   p.driver_version = string_or_empty(j, path, "driver_version");
+  p.kernels = string_or_empty(j, path, "kernels");
   p.seed = unsigned_or_zero<std::uint64_t>(j, path, "seed");
   p.method = string_or_empty(j, path, "method");
   if (const Json* duration = optional_member(j, "duration_s"))

@@ -75,6 +75,7 @@ Json provenance_json(const Provenance& p) {
   j["device"] = p.device;
   j["simulated"] = p.simulated;
   j["driver_version"] = p.driver_version;
+  if (!p.kernels.empty()) j["kernels"] = p.kernels;
   j["seed"] = p.seed;
   j["method"] = p.method;
   j["duration_s"] = p.duration_s;

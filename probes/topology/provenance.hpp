@@ -33,6 +33,7 @@ struct Provenance {
   std::vector<std::string> notes;              ///< conditions that weaken the result: contention, throttling
   std::optional<Interruptions> interruptions;  ///< nothing where the device can't tell
   std::string shared_gpu;                      ///< one sentence on who else used the GPU; empty where nobody was seen
+  std::string kernels;  ///< what a real GPU ran: "machine_code" by nvcc, or "ptx" that its driver assembled
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 

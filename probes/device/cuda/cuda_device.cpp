@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "device/cuda/driver.hpp"
-#include "device/cuda/fatbins.hpp"
 #include "device/cuda/launch.hpp"
 #include "device/cuda/memory.hpp"
 #include "device/cuda/query.hpp"
@@ -40,6 +39,7 @@ class CudaDevice final : public Device {
     auto launcher = Launcher::make(driver_, info_);
     if (!launcher) return tl::unexpected<Error>(launcher.error());
     launcher_ = std::move(*launcher);
+    info_.kernels = launcher_->assembled() ? "ptx" : "machine_code";
     return {};
   }
 
@@ -97,6 +97,10 @@ Expected<void> check_compute_mode(const Driver& driver, const DeviceInfo& info, 
 
 }  // namespace
 }  // namespace cuda
+
+using cuda::CUDA_SUCCESS;
+using cuda::CUdevice;
+using cuda::CUresult;
 
 Expected<std::unique_ptr<Device>> open_cuda(int ordinal, const std::string& library) {
   auto driver = cuda::Driver::load(library);

@@ -4,10 +4,6 @@
 
 #include <fmt/format.h>
 
-// The macro's argument is expanded first: cuMemAlloc becomes the string "cuMemAlloc_v2".
-#define GPUTOPO_TEXT_OF(x) #x
-#define GPUTOPO_EXPANDED_TEXT(x) GPUTOPO_TEXT_OF(x)
-
 namespace gputopo::device::cuda {
 namespace {
 
@@ -19,8 +15,13 @@ const char* remedy(CUresult code) {
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
       return "reboot, or reinstall the driver so that kernel module and libcuda match";
+    case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+      return "install the driver's libnvidia-ptxjitcompiler, or build gputopo with a CUDA toolkit";
+    case CUDA_ERROR_JIT_COMPILATION_DISABLED:
+      return "unset CUDA_DISABLE_PTX_JIT, or build gputopo with a CUDA toolkit";
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_INVALID_PTX:
     case CUDA_ERROR_INVALID_IMAGE:
       return "update the NVIDIA driver, or build gputopo with a CUDA toolkit that fits this GPU and driver";
     case CUDA_ERROR_OUT_OF_MEMORY:
@@ -45,8 +46,11 @@ Error::Kind kind_of(CUresult code) {
     case CUDA_ERROR_NO_DEVICE:
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
+    case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+    case CUDA_ERROR_JIT_COMPILATION_DISABLED:
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_INVALID_PTX:
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_OUT_OF_MEMORY:
     case CUDA_ERROR_DEVICE_UNAVAILABLE:
@@ -86,11 +90,11 @@ Expected<Driver> Driver::load(const std::string& library) {
         fmt::format("no NVIDIA driver: {} can't be loaded; install the driver, or use --device sim:h200", library));
   Driver driver;
   driver.library_ = std::shared_ptr<void>(handle, [](void* h) { dlclose(h); });
-#define GPUTOPO_BIND(name)                                                                                            \
-  driver.name = reinterpret_cast<decltype(driver.name)>(dlsym(handle, GPUTOPO_EXPANDED_TEXT(name)));                  \
-  if (driver.name == nullptr)                                                                                         \
-    return fail(Error::Kind::unavailable, fmt::format("the NVIDIA driver is too old: {} lacks {}; update the driver", \
-                                                      library, GPUTOPO_EXPANDED_TEXT(name)));
+#define GPUTOPO_BIND(name, symbol, type)                                           \
+  driver.name = reinterpret_cast<std::add_pointer_t<type>>(dlsym(handle, symbol)); \
+  if (driver.name == nullptr)                                                      \
+    return fail(Error::Kind::unavailable,                                          \
+                fmt::format("the NVIDIA driver is too old: {} lacks {}; update the driver", library, symbol));
   GPUTOPO_DRIVER_FUNCTIONS(GPUTOPO_BIND)
 #undef GPUTOPO_BIND
   if (const CUresult code = driver.cuInit(0); code != CUDA_SUCCESS)

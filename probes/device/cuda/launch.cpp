@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "device/cuda/fatbins.hpp"
+#include "device/cuda/images.hpp"
 #include "device/cuda/results.hpp"
 #include "program/order.hpp"
 
@@ -31,23 +31,6 @@ std::uint64_t shared_bytes_of(const program::Program& p) {
   for (const auto& buffer : p.buffers)
     if (buffer.space == program::Space::shared) bytes += (buffer.size_bytes + 15) / 16 * 16;
   return bytes;
-}
-
-struct Image {
-  const void* fatbin;
-  const char* function;
-};
-
-Image image_of(Kernel kernel) {
-  switch (kernel) {
-    case Kernel::execute:
-      return {chase_execute_fatbin(), "chase_execute"};
-    case Kernel::banks:
-      return {chase_banks_fatbin(), "chase_banks"};
-    case Kernel::chase:
-      break;
-  }
-  return {chase_fatbin(), "chase"};
 }
 
 }  // namespace
@@ -83,10 +66,11 @@ Launcher::~Launcher() {
 Expected<const Launcher::Variant*> Launcher::variant(Kernel kernel, std::uint32_t module) {
   Variant& v = variants_[{kernel, module}];
   if (v.module != nullptr) return &v;
-  const auto [image, name] = image_of(kernel);
-  if (auto ok = check(driver_.cuModuleLoadData(&v.module, image), "this GPU and driver can't load the kernels"); !ok)
-    return tl::unexpected<Error>(ok.error());
-  if (auto ok = check(driver_.cuModuleGetFunction(&v.function, v.module, name), "the kernel image is incomplete"); !ok)
+  const Image image = image_of(kernel);
+  if (auto ok = load(v, image); !ok) return tl::unexpected<Error>(ok.error());
+  if (auto ok =
+          check(driver_.cuModuleGetFunction(&v.function, v.module, image.function), "the kernel image is incomplete");
+      !ok)
     return tl::unexpected<Error>(ok.error());
   std::size_t bytes = 0;
   if (auto ok = check(driver_.cuModuleGetGlobal(&v.bank, &bytes, v.module, "_ZN7gputopo7kernels4bankE"),
@@ -95,6 +79,16 @@ Expected<const Launcher::Variant*> Launcher::variant(Kernel kernel, std::uint32_
     return tl::unexpected<Error>(ok.error());
   if (auto ok = load_now(v); !ok) return tl::unexpected<Error>(ok.error());
   return &v;
+}
+
+Expected<void> Launcher::load(Variant& kernel, const Image& image) {
+  if (image.machine_code != nullptr) {
+    const CUresult code = driver_.cuModuleLoadData(&kernel.module, image.machine_code);
+    // There is none for this GPU: nvcc didn't know it yet, or any more.
+    if (code != CUDA_ERROR_NO_BINARY_FOR_GPU) return check(code, "this GPU and driver can't load the kernels");
+  }
+  assembled_ = true;
+  return check(driver_.cuModuleLoadData(&kernel.module, image.ptx), "this GPU's driver can't assemble the kernels");
 }
 
 // The driver loads a kernel's code at its first launch and waits for the GPU to be idle then, which it never is while

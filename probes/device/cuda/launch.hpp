@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/cuda/driver.hpp"
+#include "device/cuda/images.hpp"
 #include "device/cuda/memory.hpp"
 #include "device/cuda/schedule.hpp"
 #include "device/device.hpp"
@@ -22,6 +23,9 @@ class Launcher {
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
   ~Launcher();
+
+  /// Whether the driver assembled the kernels from PTX; they are nvcc's machine code otherwise.
+  bool assembled() const { return assembled_; }
 
   /// Runs a launch and writes the traces of its programs. Gives the programs that didn't run because no block came to
   /// lie on their SM. `device` errors are sticky: the context is lost.
@@ -38,6 +42,7 @@ class Launcher {
   Launcher(const Driver& driver, const DeviceInfo& info) : driver_(driver), info_(info) {}
   Expected<void> start();
   Expected<const Variant*> variant(Kernel kernel, std::uint32_t module = 0);
+  Expected<void> load(Variant& kernel, const Image& image);
   Expected<void> load_now(const Variant& kernel);
   Expected<void> lay_pointer_chases(const program::Batch& batch, const PlannedLaunch& launch);
   Expected<void> lay_constant_chase(const program::Walk& walk, const Variant& kernel);
@@ -59,6 +64,7 @@ class Launcher {
   std::vector<CUstream> side_streams_;                            ///< of modules 1 and up
   CUfunction fill_ = nullptr;
   std::unique_ptr<Buffers> buffers_;
+  bool assembled_ = false;
   Allocation control_;
   Allocation results_;
   HostAllocation staging_;

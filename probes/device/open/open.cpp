@@ -25,7 +25,7 @@ Expected<std::vector<DeviceInfo>> list_real() {
 #else
 tl::unexpected<Error> built_without_cuda() {
   return fail(Error::Kind::unavailable,
-              "this gputopo was built without CUDA; install a CUDA toolkit and build again to measure a GPU");
+              "this gputopo was built without its cuda device; build it again without GPUTOPO_WITH_CUDA=OFF to measure a GPU");
 }
 OpenedDevice open_real(int /*ordinal*/) {
   return built_without_cuda();

@@ -90,9 +90,42 @@ TEST_F(Driver, ThatCanNotStartSaysWhy) {
   expect_one_line(error);
 }
 
+#ifdef GPUTOPO_HAS_MACHINE_CODE
+TEST_F(Driver, RunsMachineCodeWhereThereIsSome) {
+  const auto opened = open_cuda(0, fake);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ((*opened)->info().kernels, "machine_code");
+}
+
+TEST_F(Driver, OtherRefusalsOfMachineCodeAreTold) {
+  script("FAKE_machine_code", 2);
+  EXPECT_THAT(error_of(fake).message, HasSubstr("free device memory"));
+}
+#endif
+
+TEST_F(Driver, AssemblesThePtxWhereThereIsNoMachineCodeForTheGpu) {
+  script("FAKE_machine_code", 209);
+  const auto opened = open_cuda(0, fake);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ((*opened)->info().kernels, "ptx");
+}
+
+TEST_F(Driver, WithoutAnAssemblerSaysWhatToInstall) {
+  script("FAKE_machine_code", 209);
+  for (const auto& [code, what] :
+       {std::pair{221, "libnvidia-ptxjitcompiler"}, std::pair{223, "CUDA_DISABLE_PTX_JIT"}}) {
+    script("FAKE_ptx", code);
+    const Error error = error_of(fake);
+    EXPECT_EQ(error.kind, Error::Kind::unavailable);
+    EXPECT_THAT(error.message, HasSubstr(what));
+    expect_one_line(error);
+  }
+}
+
 TEST_F(Driver, TooOldForTheKernelsIsUnavailable) {
-  for (const int code : {209, 222}) {  // no binary for this GPU; PTX of a newer version
-    script("FAKE_cuModuleLoadData", code);
+  script("FAKE_machine_code", 209);
+  for (const int code : {209, 218, 222}) {  // no binary for this GPU; PTX it doesn't know; PTX of a newer version
+    script("FAKE_ptx", code);
     const Error error = error_of(fake);
     EXPECT_EQ(error.kind, Error::Kind::unavailable);
     EXPECT_THAT(error.message, HasSubstr("update the NVIDIA driver"));

@@ -1,8 +1,11 @@
 // A stand-in for libcuda: one GPU on which nothing runs. FAKE_<function> in the environment is the code it returns.
 #include <cstdlib>
 #include <cstring>
-#include <cuda.h>
 #include <string>
+
+#include "device/cuda/driver_api.hpp"
+
+using namespace gputopo::device::cuda;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
@@ -60,7 +63,7 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice) {
   std::strncpy(name, "Fake GPU", static_cast<std::size_t>(length));
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice) {
   std::memset(uuid->bytes, 0x11, sizeof uuid->bytes);
   return CUDA_SUCCESS;
 }
@@ -72,7 +75,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
   *value = attribute_value(which);
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
   *bytes = std::size_t{1} << 30;
   return CUDA_SUCCESS;
 }
@@ -80,15 +83,17 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
   *context = nullptr;
   return scripted("cuDevicePrimaryCtxRetain");
 }
-CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext) {
   return scripted("cuCtxSetCurrent");
 }
-CUresult cuModuleLoadData(CUmodule* module, const void*) {
+// Tells PTX from machine code by how a fatbin begins.
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   *module = reinterpret_cast<CUmodule>(memory);
-  return scripted("cuModuleLoadData");
+  const bool is_fatbin = std::memcmp(image, "\x50\xed\x55\xba", 4) == 0;
+  return scripted(is_fatbin ? "machine_code" : "ptx");
 }
 CUresult cuModuleUnload(CUmodule) {
   return CUDA_SUCCESS;
@@ -97,7 +102,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char*) {
   *function = reinterpret_cast<CUfunction>(memory);
   return scripted("cuModuleGetFunction");
 }
-CUresult cuModuleGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUmodule, const char*) {
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes, CUmodule, const char*) {
   *address = 4096;
   if (bytes != nullptr) *bytes = 65536;
   return CUDA_SUCCESS;
@@ -109,14 +114,14 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
   *value = 0;
   return CUDA_SUCCESS;
 }
-CUresult cuMemAlloc(CUdeviceptr* address, std::size_t) {
+CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t) {
   *address = 1 << 20;
   return scripted("cuMemAlloc");
 }
-CUresult cuMemFree(CUdeviceptr) {
+CUresult cuMemFree_v2(CUdeviceptr) {
   return CUDA_SUCCESS;
 }
-CUresult cuMemAllocHost(void** address, std::size_t bytes) {
+CUresult cuMemAllocHost_v2(void** address, std::size_t bytes) {
   *address = std::calloc(1, bytes);
   return CUDA_SUCCESS;
 }
@@ -127,10 +132,10 @@ CUresult cuMemFreeHost(void* address) {
 CUresult cuMemsetD32Async(CUdeviceptr, unsigned, std::size_t, CUstream) {
   return CUDA_SUCCESS;
 }
-CUresult cuMemcpyHtoDAsync(CUdeviceptr, const void*, std::size_t, CUstream) {
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr, const void*, std::size_t, CUstream) {
   return CUDA_SUCCESS;
 }
-CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr, std::size_t bytes, CUstream) {
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr, std::size_t bytes, CUstream) {
   std::memset(to, 0, bytes);  // no block ever reports
   return CUDA_SUCCESS;
 }
@@ -138,7 +143,7 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
   *stream = nullptr;
   return CUDA_SUCCESS;
 }
-CUresult cuStreamDestroy(CUstream) {
+CUresult cuStreamDestroy_v2(CUstream) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream) {
@@ -164,7 +169,7 @@ CUresult cuGetErrorString(CUresult, const char** text) {
   *text = "scripted";
   return CUDA_SUCCESS;
 }
-CUresult cuMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+CUresult cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes) {
   *free_bytes = *total_bytes = std::size_t{1} << 30;
   return CUDA_SUCCESS;
 }

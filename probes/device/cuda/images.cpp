@@ -1,0 +1,41 @@
+#include "device/cuda/images.hpp"
+
+// Defines the symbol gputopo_NAME as the bytes of a file, ended by a zero.
+#define GPUTOPO_EMBED(name, file)           \
+  asm(".section .rodata\n.balign 64\n"      \
+      "gputopo_" #name ":\n.incbin \"" file \
+      "\"\n.byte 0\n"                       \
+      ".previous\n");                       \
+  extern "C" const char gputopo_##name[] __attribute__((visibility("hidden")))
+
+GPUTOPO_EMBED(chase_ptx, GPUTOPO_PTX_FOLDER "/chase.ptx");
+GPUTOPO_EMBED(chase_execute_ptx, GPUTOPO_PTX_FOLDER "/chase_execute.ptx");
+GPUTOPO_EMBED(chase_banks_ptx, GPUTOPO_PTX_FOLDER "/chase_banks.ptx");
+
+#ifdef GPUTOPO_FATBIN_FOLDER
+GPUTOPO_EMBED(chase_fatbin, GPUTOPO_FATBIN_FOLDER "/chase.fatbin");
+GPUTOPO_EMBED(chase_execute_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_execute.fatbin");
+GPUTOPO_EMBED(chase_banks_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_banks.fatbin");
+#else
+namespace {
+constexpr const char* gputopo_chase_fatbin = nullptr;
+constexpr const char* gputopo_chase_execute_fatbin = nullptr;
+constexpr const char* gputopo_chase_banks_fatbin = nullptr;
+}  // namespace
+#endif
+
+namespace gputopo::device::cuda {
+
+Image image_of(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::execute:
+      return {gputopo_chase_execute_fatbin, gputopo_chase_execute_ptx, "chase_execute"};
+    case Kernel::banks:
+      return {gputopo_chase_banks_fatbin, gputopo_chase_banks_ptx, "chase_banks"};
+    case Kernel::chase:
+      break;
+  }
+  return {gputopo_chase_fatbin, gputopo_chase_ptx, "chase"};
+}
+
+}  // namespace gputopo::device::cuda

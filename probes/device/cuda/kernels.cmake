@@ -1,0 +1,64 @@
+# What nvcc makes of the kernels: fatbins of machine code, and PTX for every other GPU.
+
+# Machine code for the oldest GPU of every generation that this toolkit knows: code for 8.0 runs on 8.6 and 8.9 as well.
+# A GPU that has none (embedded ones, generations yet to come) gets the PTX.
+set(GPUTOPO_CUDA_ARCHITECTURES "" CACHE STRING "Compute capabilities to build, such as 80;90 (default: one a generation)")
+execute_process(COMMAND ${GPUTOPO_NVCC} --list-gpu-code OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "sm_[0-9]+" known "${listed}")
+list(TRANSFORM known REPLACE "sm_" "")
+list(SORT known COMPARE NATURAL)
+set(architectures ${GPUTOPO_CUDA_ARCHITECTURES})
+set(oldest_for_ptx "")
+foreach(architecture IN LISTS known)
+  math(EXPR generation "${architecture} / 10")
+  if(NOT GPUTOPO_CUDA_ARCHITECTURES AND NOT generation STREQUAL "${previous_generation}")
+    list(APPEND architectures ${architecture})
+    set(previous_generation ${generation})
+  endif()
+  if(NOT oldest_for_ptx AND architecture GREATER_EQUAL 70)
+    set(oldest_for_ptx ${architecture})
+  endif()
+endforeach()
+set(gencode "")
+foreach(architecture IN LISTS architectures)
+  list(APPEND gencode -gencode arch=compute_${architecture},code=sm_${architecture})
+endforeach()
+message(STATUS "gputopo: cuda device for ${architectures} by ${GPUTOPO_NVCC}")
+
+file(GLOB kernel_headers CONFIGURE_DEPENDS ${kernels}/*.cuh ${kernels}/*.hpp)
+file(MAKE_DIRECTORY ${ptx_folder})
+set(portable_ptx ${CMAKE_CURRENT_SOURCE_DIR}/portable_ptx.cmake)
+foreach(variant chase chase_execute chase_banks)
+  set(source ${kernels}/chase.cu)
+  set(defines "")
+  if(variant STREQUAL "chase_execute")
+    set(defines -DGPUTOPO_KERNEL_EXECUTE)
+  elseif(variant STREQUAL "chase_banks")
+    set(source ${kernels}/banks.cu)
+  endif()
+  set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${variant}.fatbin)
+  add_custom_command(OUTPUT ${fatbin}
+    COMMAND ${GPUTOPO_NVCC} -std=c++17 -O3 --threads 2 -Wno-deprecated-gpu-targets -I${PROJECT_SOURCE_DIR}/probes
+            ${defines} ${gencode} -fatbin ${source} -o ${fatbin}
+    DEPENDS ${source} ${kernel_headers}
+    COMMENT "Compiling ${variant} for the GPU architectures"
+    VERBATIM)
+  set(ptx ${ptx_folder}/${variant}.ptx)
+  add_custom_command(OUTPUT ${ptx}
+    COMMAND ${CMAKE_COMMAND} -DNVCC=${GPUTOPO_NVCC} -DSOURCE=${source} -DOUTPUT=${ptx} -DDEFINES=${defines}
+            -DINCLUDE=${PROJECT_SOURCE_DIR}/probes -DARCHITECTURE=${oldest_for_ptx} -P ${portable_ptx}
+    DEPENDS ${source} ${kernel_headers} ${portable_ptx}
+    COMMENT "Compiling ${variant} to PTX"
+    VERBATIM)
+  list(APPEND images ${fatbin} ${ptx})
+endforeach()
+list(APPEND image_definitions GPUTOPO_FATBIN_FOLDER="${CMAKE_CURRENT_BINARY_DIR}")
+add_custom_target(gputopo_kernels DEPENDS ${images})
+
+# Writes the PTX into the source tree, for builds without a toolkit.
+add_custom_target(kernels-ptx
+  COMMAND ${CMAKE_COMMAND} -DPTX=${ptx_folder} -DNVCC_RELEASE=${nvcc_release} -DKERNELS=${kernels} -DARCHIVE=${kept_ptx}
+          -P ${CMAKE_CURRENT_SOURCE_DIR}/keep_ptx.cmake
+  DEPENDS gputopo_kernels
+  COMMENT "Writing ${kept_ptx}"
+  VERBATIM)

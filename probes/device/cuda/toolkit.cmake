@@ -1,0 +1,25 @@
+# Sets GPUTOPO_NVCC, GPUTOPO_CUDA_TOOLKIT, GPUTOPO_CUDA_INCLUDE and nvcc_release; GPUTOPO_NVCC is false without a toolkit.
+if(GPUTOPO_WITH_CUDA STREQUAL "PTX")
+  set(GPUTOPO_NVCC FALSE)
+  unset(GPUTOPO_CUDA_INCLUDE CACHE)
+  return()
+endif()
+find_program(GPUTOPO_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda/bin /opt/cuda/bin)
+if(NOT GPUTOPO_NVCC)
+  if(GPUTOPO_WITH_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "GPUTOPO_WITH_CUDA is ON but nvcc was not found: install the CUDA toolkit or set CUDA_PATH")
+  endif()
+  return()
+endif()
+# nvcc may be a link or a wrapper script far from its toolkit, so it is asked where that is (the answer is on stderr).
+execute_process(COMMAND ${GPUTOPO_NVCC} --dryrun -x cu -E /dev/null OUTPUT_QUIET ERROR_VARIABLE nvcc_dryrun
+                COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCH "TOP=([^\n]+)" top "${nvcc_dryrun}")
+string(STRIP "${CMAKE_MATCH_1}" toolkit)
+string(REGEX REPLACE "/$" "" toolkit "${toolkit}")
+set(GPUTOPO_CUDA_TOOLKIT ${toolkit} CACHE INTERNAL "Folder of the CUDA toolkit that nvcc belongs to")
+find_path(GPUTOPO_CUDA_INCLUDE cuda.h
+          HINTS ${toolkit}/include ${toolkit}/targets/x86_64-linux/include ${toolkit}/targets/sbsa-linux/include REQUIRED)
+execute_process(COMMAND ${GPUTOPO_NVCC} --version OUTPUT_VARIABLE nvcc_version COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCH "V([0-9.]+)" nvcc_release "${nvcc_version}")
+set(nvcc_release ${CMAKE_MATCH_1})
