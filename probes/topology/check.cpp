@@ -104,7 +104,7 @@ Expected<void> check(const Topology& t) {
   for (const std::string* text :
        {&t.gpu.name, &t.gpu.uuid, &t.gpu.pci_bus_id, &t.gpu.compute_capability, &t.provenance.tool_name,
         &t.provenance.tool_version, &t.provenance.created, &t.provenance.device, &t.provenance.driver_version,
-         &t.provenance.method, &t.provenance.shared_gpu, &t.provenance.kernels})
+        &t.provenance.method, &t.provenance.shared_gpu, &t.provenance.kernels})
     if (!is_plain(*text)) return not_plain("a text of gpu or provenance");
   if (t.gpu.sm_count > count_limit) return wrong(fmt::format("the GPU has {} SMs", t.gpu.sm_count));
   if (t.memories.size() > memory_limit) return wrong(fmt::format("there are {} memories", t.memories.size()));

@@ -24,7 +24,8 @@ Topology example() {
                   {{"context", 0.34}, {"l1", 0.05}},
                   {"the clock was throttled"},
                   Interruptions{12, 34.5, 210, 5, 1},
-                  "another process computed on the GPU"};
+                  "another process computed on the GPU",
+                  "machine_code"};
   t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 3201000, 6144};
   Memory l1;
   l1.id = "l1";
