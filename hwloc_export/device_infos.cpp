@@ -2,20 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "catalog/catalog.hpp"
 #include "hwloc_export/names.hpp"
 #include "hwloc_export/tree.hpp"
 
 namespace gputopo::hwloc_export {
 namespace {
-
-struct FlatName {
-  const char* attribute;
-  const char* suffix;
-};
-
-// Bytes and cycles; the names follow hwloc's own for other accelerators (VectorEngineL1dSize).
-constexpr FlatName flat_names[] = {
-    {"size", "Size"}, {"line_size", "LineSize"}, {"sector_size", "SectorSize"}, {"latency", "LatencyCycles"}};
 
 void add_kib(std::vector<Info>& infos, const char* name, const Memory* memory, bool with_unit) {
   const Estimate* size = memory != nullptr ? memory->find("size") : nullptr;
@@ -34,10 +26,10 @@ std::vector<Info> flat_infos(const Topology& topology) {
   infos.emplace_back("GPUTopoSource", provenance.simulated ? "simulated" : provenance.device);
   if (!provenance.created.empty()) infos.emplace_back("GPUTopoCreated", provenance.created);
   for (const Memory& m : topology.memories)
-    for (const FlatName& flat : flat_names) {
-      const Estimate* e = m.find(flat.attribute);
+    for (const catalog::AttributeRow& row : catalog::attributes()) {
+      const Estimate* e = row.hwloc_flat.empty() ? nullptr : m.find(row.id);
       if (e != nullptr && is_usable(*e))
-        infos.emplace_back("GPUTopo" + attribute_name_part(m) + flat.suffix, number_text(*e->value));
+        infos.emplace_back(fmt::format("GPUTopo{}{}", attribute_name_part(m), row.hwloc_flat), number_text(*e->value));
     }
   return infos;
 }

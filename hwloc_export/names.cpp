@@ -8,19 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "catalog/catalog.hpp"
+
 namespace gputopo::hwloc_export {
 namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
-
-constexpr std::array<Pair, 8> short_names{{{"l1", "L1d"},
-                                           {"texture", "Tex"},
-                                           {"read_only", "RO"},
-                                           {"constant_l1", "ConstL1"},
-                                           {"constant_l1_5", "ConstL1.5"},
-                                           {"l2", "L2"},
-                                           {"shared", "Shared"},
-                                           {"device_memory", "Memory"}}};
 
 constexpr std::array<Pair, 6> unit_names{{{"B", "Bytes"},
                                           {"cycles", "Cycles"},
@@ -63,14 +56,14 @@ std::string short_name(const Memory& memory, const Gpu& gpu) {
   // Buses of graphics memory end at 512 bits; those of stacked memory begin at 1024.
   constexpr std::uint32_t narrowest_hbm_bits = 1024;
   if (memory.id == "device_memory" && gpu.memory_bus_bits >= narrowest_hbm_bits) return "HBM";
-  if (const auto* name = value_of(short_names, memory.id)) return std::string(*name);
+  if (const auto* row = catalog::find_memory(memory.id)) return std::string(row->hwloc);
   return memory.label.empty() ? memory.id : memory.label;
 }
 
 std::string attribute_name_part(const Memory& memory) {
-  const auto* name = value_of(short_names, memory.id);
-  if (name == nullptr) return camel_case(memory.id);
-  std::string part(*name);
+  const auto* row = catalog::find_memory(memory.id);
+  if (row == nullptr) return camel_case(memory.id);
+  std::string part(row->hwloc);
   std::erase(part, '.');
   return part;
 }
@@ -93,6 +86,8 @@ std::string size_suffix(const Estimate* size) {
 }
 
 std::string info_name(std::string_view attribute, std::string_view unit) {
+  const auto* row = catalog::find_attribute(attribute);
+  if (row != nullptr && row->id == attribute && row->unit == unit) return std::string(row->hwloc);
   const auto* suffix = value_of(unit_names, unit);
   return camel_case(attribute) + (suffix != nullptr ? std::string(*suffix) : camel_case(unit));
 }

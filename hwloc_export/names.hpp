@@ -20,7 +20,8 @@ std::string size_text(double bytes);
 /// " (240KB)", " (>62KB)" for a lower bound, " (<2KB)" for an upper one, "" where there is no value.
 std::string size_suffix(const Estimate* size);
 
-/// "miss_penalty" in "cycles" is "MissPenaltyCycles", "size" in "B" is "SizeBytes".
+/// The catalog's name where it has the attribute in that unit, else one made alike: "miss_penalty" in "cycles" is
+/// "MissPenaltyCycles", "size" in "B" is "SizeBytes".
 std::string info_name(std::string_view attribute, std::string_view unit);
 
 /// A number without needless digits: whole numbers as integers, others with up to six significant digits.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "catalog/catalog.hpp"
 #include "cli/commands.hpp"
 #include "cli/counters.hpp"
 #include "cli/device_option.hpp"
@@ -38,8 +39,9 @@ struct DiscoverFlags {
 };
 
 std::string check_memory_id(const std::string& id) {
-  const auto known = experiments::memory_ids();
-  if (std::find(known.begin(), known.end(), id) != known.end()) return {};
+  if (catalog::find_memory(id) != nullptr) return {};
+  std::vector<std::string_view> known;
+  for (const catalog::MemoryRow& row : catalog::memories()) known.push_back(row.id);
   return fmt::format("unknown memory '{}', choose from {}", id, fmt::join(known, ", "));
 }
 

@@ -1,9 +1,8 @@
 #include "report/main_table.hpp"
 
-#include <array>
-
 #include <fmt/format.h>
 
+#include "catalog/catalog.hpp"
 #include "report/cell.hpp"
 #include "report/structure.hpp"
 #include "report/text.hpp"
@@ -25,27 +24,16 @@ Cell nanoseconds(const Estimate* latency, const Gpu& gpu) {
   return {ns ? number_text(*ns) : "-", {}};
 }
 
-struct Attribute {
-  const char* key;
-  const char* name;
-};
-
-constexpr std::array<Attribute, 5> attributes{{{"size", "size"},
-                                               {"line_size", "line"},
-                                               {"sector_size", "sector"},
-                                               {"latency", "latency"},
-                                               {"miss_penalty", "miss"}}};
-
 // "L1 data: latency 37.9 to 38.2 cycles; L2: ...": the intervals that the table had no room for.
 std::string interval_lines(const Topology& topology, const Detail& detail) {
   if (detail.inline_interval) return {};
   std::string text;
   for (const Memory& m : topology.memories) {
     std::string list;
-    for (const Attribute& attribute : attributes) {
-      const Estimate* estimate = m.find(attribute.key);
+    for (const catalog::AttributeRow& attribute : catalog::attributes()) {
+      const Estimate* estimate = attribute.heading.empty() ? nullptr : m.find(attribute.id);
       const std::string words = estimate == nullptr ? std::string() : interval_words(*estimate);
-      if (!words.empty()) list += fmt::format("{} {} {}", list.empty() ? "" : ",", attribute.name, words);
+      if (!words.empty()) list += fmt::format("{} {} {}", list.empty() ? "" : ",", attribute.label, words);
     }
     if (!list.empty())
       text += fmt::format("{} {}:{}", text.empty() ? "95 % intervals." : ";", label_of(m, detail), list);
@@ -57,30 +45,26 @@ std::string interval_lines(const Topology& topology, const Detail& detail) {
 
 MainTable main_table(const Topology& topology, const Detail& detail, bool unicode, Footnotes& notes) {
   MainTable table;
-  table.columns = {{"Memory"},
-                   {"Size"},
-                   {"Line", Align::right},
-                   {"Sector", Align::right},
-                   {"Latency", Align::right},
-                   {"ns", Align::right},
-                   {"Miss", Align::right},
-                   {"Scope"},
-                   {"Same as"}};
+  table.columns = {{"Memory"}};
+  for (const catalog::AttributeRow& row : catalog::attributes()) {
+    if (row.heading.empty()) continue;
+    table.columns.push_back({std::string(row.heading), row.id == "size" ? Align::left : Align::right});
+    if (row.id == "latency") table.columns.push_back({"ns", Align::right});
+  }
+  table.columns.push_back({"Scope"});
+  table.columns.push_back({"Same as"});
   const CellStyle style{unicode, detail.inline_interval, detail.exact_sizes, false};
   for (const Memory& m : topology.memories) {
     const std::string label = label_of(m, detail);
-    const auto cell = [&](std::size_t i) {
-      return estimate_cell(m.find(attributes.at(i).key), label + " " + attributes.at(i).name, style, notes);
-    };
-    table.rows.push_back({{label, {}},
-                          cell(0),
-                          cell(1),
-                          cell(2),
-                          cell(3),
-                          nanoseconds(m.find("latency"), topology.gpu),
-                          cell(4),
-                          scope_cell(m, detail.full_labels ? Room::full : Room::brief, notes),
-                          same_as_cell(topology, m, notes)});
+    auto& cells = table.rows.emplace_back();
+    cells.push_back({label, {}});
+    for (const catalog::AttributeRow& row : catalog::attributes()) {
+      if (row.heading.empty()) continue;
+      cells.push_back(estimate_cell(m.find(row.id), fmt::format("{} {}", label, row.label), style, notes));
+      if (row.id == "latency") cells.push_back(nanoseconds(m.find(row.id), topology.gpu));
+    }
+    cells.push_back(scope_cell(m, detail.full_labels ? Room::full : Room::brief, notes));
+    cells.push_back(same_as_cell(topology, m, notes));
   }
   table.intervals = interval_lines(topology, detail);
   return table;

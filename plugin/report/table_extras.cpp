@@ -1,11 +1,11 @@
 #include "report/table_extras.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "catalog/catalog.hpp"
 #include "report/cell.hpp"
 #include "report/grid.hpp"
 #include "report/text.hpp"
@@ -13,8 +13,11 @@
 namespace gputopo::report {
 namespace {
 
-constexpr std::array<std::string_view, 5> main_attributes{"size", "line_size", "sector_size", "latency",
-                                                          "miss_penalty"};
+// What the main table has a column for.
+bool is_main(const std::string& attribute) {
+  const catalog::AttributeRow* row = catalog::find_attribute(attribute);
+  return row != nullptr && row->id == attribute && !row->heading.empty();
+}
 
 std::string titled(const std::string& title, const std::string& body) {
   return body.empty() ? std::string() : "\n" + title + "\n" + body;
@@ -30,7 +33,7 @@ std::string further_attributes(const Topology& topology, const Options& options)
   bool any = false;
   for (const Memory& m : topology.memories)
     for (const auto& [name, estimate] : m.attributes) {
-      if (std::find(main_attributes.begin(), main_attributes.end(), name) != main_attributes.end()) continue;
+      if (is_main(name)) continue;
       any = true;
       const CellStyle style{options.unicode, true, true, true};
       grid.add({{printable(m.id, 20), {}},

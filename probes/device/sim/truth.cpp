@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "catalog/catalog.hpp"
 #include "device/sim/distance.hpp"
 #include "device/sim/model.hpp"
 
@@ -29,17 +30,26 @@ using program::Path;
 
 struct Id {
   std::string_view id;
-  std::string_view label;
   Path path;
   std::size_t level;
 };
 
-constexpr std::array<Id, 6> cache_ids{{{"l1", "L1 data cache", Path::global_cached, 0},
-                                       {"texture", "Texture cache", Path::texture, 0},
-                                       {"read_only", "Read-only data cache", Path::read_only, 0},
-                                       {"constant_l1", "Constant L1 cache", Path::constant, 0},
-                                       {"constant_l1_5", "Constant L1.5 cache", Path::constant, 1},
-                                       {"l2", "L2 cache", Path::global_l2_only, 0}}};
+constexpr std::array<Id, 6> cache_ids{{{"l1", Path::global_cached, 0},
+                                       {"texture", Path::texture, 0},
+                                       {"read_only", Path::read_only, 0},
+                                       {"constant_l1", Path::constant, 0},
+                                       {"constant_l1_5", Path::constant, 1},
+                                       {"l2", Path::global_l2_only, 0}}};
+
+// A memory with the catalog's label and kind.
+Memory named(std::string_view id) {
+  const catalog::MemoryRow& row = *catalog::find_memory(id);
+  Memory memory;
+  memory.id = row.id;
+  memory.kind = row.kind;
+  memory.label = row.label;
+  return memory;
+}
 
 Estimate stated(double value, std::string_view unit) {
   Estimate e;
@@ -120,9 +130,7 @@ void set_absent(Memory& memory, bool is_cache) {
 }
 
 Memory cache_memory(const Model& m, const Id& id) {
-  Memory memory;
-  memory.id = id.id;
-  memory.label = id.label;
+  Memory memory = named(id.id);
   const Level* level = level_of(m, id);
   if (level == nullptr) {
     set_absent(memory, true);
@@ -147,10 +155,7 @@ Memory cache_memory(const Model& m, const Id& id) {
 }
 
 Memory shared_memory(const Model& m) {
-  Memory memory;
-  memory.id = "shared";
-  memory.kind = Kind::scratchpad;
-  memory.label = "Shared memory";
+  Memory memory = named("shared");
   if (!m.shared) {
     set_absent(memory, false);
     return memory;
@@ -162,10 +167,7 @@ Memory shared_memory(const Model& m) {
 }
 
 Memory device_memory(const Model& m) {
-  Memory memory;
-  memory.id = "device_memory";
-  memory.kind = Kind::memory;
-  memory.label = "Device memory";
+  Memory memory = named("device_memory");
   set_structure(memory, Scope::gpu, 1, "device_memory");
   memory.attributes["size"] = stated(static_cast<double>(m.memory_bytes), "B");
   memory.attributes["latency"] = stated(l2_path(m).back().latency_cycles, "cycles");

@@ -1,0 +1,46 @@
+#include "catalog/catalog.hpp"
+
+namespace gputopo::catalog {
+namespace {
+
+constexpr std::array<AttributeRow, 16> rows{{
+    {"size", "size", "B", "Size", "SizeBytes", "Size", "Size [B]",
+     "Largest footprint that fits: what one instance can hold at the configuration in force."},
+    {"line_size", "line size", "B", "Line", "LineSizeBytes", "LineSize", "Line [B]",
+     "Unit of allocation: what a miss makes room for."},
+    {"sector_size", "sector size", "B", "Sector", "SectorSizeBytes", "SectorSize", "Sector [B]",
+     "Unit of transfer, also called fetch granularity."},
+    {"latency", "latency", "cycles", "Latency", "LatencyCycles", "LatencyCycles", "Latency [cycles]",
+     "Time from issuing a dependent load to having its value, for a hit."},
+    {"miss_penalty", "miss penalty", "cycles", "Miss", "MissPenaltyCycles", "", "",
+     "What a load costs more when the next memory serves it."},
+    {"read_bandwidth", "read bandwidth", "B/s", "", "ReadBandwidthBytesPerSecond", "", "Read bandwidth",
+     "Bytes read in a second by all SMs together."},
+    {"instances", "instances", "", "", "Instances", "", "", "How many there are on the GPU."},
+    {"partitions", "partitions", "", "", "Partitions", "", "Partitions",
+     "Parts of an L2 that differ in how near they are to an SM."},
+    {"partition_size", "partition size", "B", "", "PartitionSizeBytes", "", "Partition size [B]",
+     "What one of the partitions holds."},
+    {"measured_size", "measured size", "B", "", "MeasuredSizeBytes", "", "",
+     "What timing says where the driver's word stands as the size."},
+    {"near_latency", "near latency", "cycles", "", "NearLatencyCycles", "", "",
+     "Latency of a hit in the partition that is nearer."},
+    {"far_latency", "far latency", "cycles", "", "FarLatencyCycles", "", "",
+     "Latency of a hit in a partition that is farther away."},
+    {"near_latency_from_side", "near latency from a side", "cycles", "", "NearLatencyFromSideCycles", "", "",
+     "The near latency as an SM on that side sees it; the side's number follows the id."},
+    {"far_latency_from_side", "far latency from a side", "cycles", "", "FarLatencyFromSideCycles", "", "",
+     "The far latency as an SM on that side sees it; the side's number follows the id."},
+    {"partition_separation", "separation of partitions", "", "", "PartitionSeparation", "", "",
+     "How sure the sides of the L2 are: the least sure SM's correlation with its own side less that with the other."},
+    {"cpc_separation", "separation of CPCs", "", "", "CpcSeparation", "", "",
+     "How sure the CPCs are: the least sure TPC's correlation with its own CPC less that with the next best one."},
+}};
+
+}  // namespace
+
+std::span<const AttributeRow> attributes() {
+  return rows;
+}
+
+}  // namespace gputopo::catalog
