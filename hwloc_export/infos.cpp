@@ -45,6 +45,8 @@ void add_estimate(std::vector<Info>& infos, const std::string& prefix, const std
   if (e.interval)
     infos.emplace_back(prefix + info_name(attribute + "_interval", e.unit),
                        fmt::format("{} {}", number_text(e.interval->low), number_text(e.interval->high)));
+  if (e.interval && e.interval_kind != interval_kinds.front())
+    infos.emplace_back(prefix + info_name(attribute + "_interval_kind", ""), e.interval_kind);
 }
 
 // The size first: its statement (status, method, confidence) has the plain names, the others' only where it differs.

@@ -192,6 +192,7 @@ local function checked_estimate(raw)
         method = text_of(raw.method, 32),
         low = number_of(interval[1]),
         high = number_of(interval[2]),
+        interval = #interval == 2 and (raw.interval_kind and text_of(raw.interval_kind, 12) or "95 %") or "-",
         confidence = number_of(raw.confidence),
         samples = raw.samples and number_of(raw.samples),
         confirmed = type(raw.note) == "string" and raw.note:find("confirmed by counters$") ~= nil,
@@ -599,7 +600,7 @@ local function add_details(lines, title, topology, csv)
             local unit = estimate.unit ~= "" and estimate.unit or "-"
             rows[#rows + 1] = {
                 memory.id, text_of(name, 24), csv_number(estimate.value), unit, estimate.status,
-                estimate.method ~= "" and estimate.method or "-", csv_number(estimate.low), csv_number(estimate.high),
+                estimate.method ~= "" and estimate.method or "-", csv_number(estimate.low), csv_number(estimate.high), estimate.interval,
                 estimate.confirmed and "confirmed by counters" or csv_number(estimate.confidence),
                 csv_number(estimate.samples),
             }
@@ -610,7 +611,7 @@ local function add_details(lines, title, topology, csv)
             groups[#groups + 1] = row(name_of(memory) .. " groups", table.concat(members, " "))
         end
     end
-    local header = {"Memory", "Attribute", "Value", "Unit", "Status", "Method", "Low", "High", "Confidence", "Samples"}
+    local header = {"Memory", "Attribute", "Value", "Unit", "Status", "Method", "Low", "High", "Interval", "Confidence", "Samples"}
     add_table(lines, title .. " attributes", header, rows, csv)
     if #groups > 0 then table.insert(lines, string.format("STRUCT,%s groups,%d", title, #groups)) end
     for _, line in ipairs(groups) do table.insert(lines, line) end

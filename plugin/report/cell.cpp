@@ -60,8 +60,9 @@ std::string interval_words(const Estimate& e) {
   if (interval_suffix(e, false).empty()) return {};
   const double low = e.interval->low;
   const double high = e.interval->high;
-  if (e.unit == "B") return fmt::format("{} to {}", size_text(low), size_text(high));
-  return fmt::format("{} to {}", number_text(low), quantity_text(high, e.unit));
+  const std::string kind = e.interval_kind == interval_kinds.front() ? "" : fmt::format(" ({})", e.interval_kind);
+  if (e.unit == "B") return fmt::format("{} to {}{}", size_text(low), size_text(high), kind);
+  return fmt::format("{} to {}{}", number_text(low), quantity_text(high, e.unit), kind);
 }
 
 Cell estimate_cell(const Estimate* estimate, const std::string& what, const CellStyle& style, Footnotes& notes) {
@@ -76,10 +77,15 @@ Cell estimate_cell(const Estimate* estimate, const std::string& what, const Cell
     cell.text = bound_sign(e.status, style.unicode) + value_text(*e.value, e, style);
 
   std::string note = status_words(e.status);
+  // The estimate's own note says what was measured beside the driver's word.
+  if (e.status == Status::api && !e.note.empty()) note = "told by the driver";
   const auto add = [&](const std::string& more) { note += (note.empty() ? "" : "; ") + more; };
   if (!e.note.empty()) add(printable(e.note, note_limit));
   const std::string interval = interval_suffix(e, style.unicode);
-  if (!interval.empty() && style.inline_interval) cell.text += " " + interval;
+  if (!interval.empty() && style.inline_interval) {
+    cell.text += " " + interval;
+    if (e.interval_kind != interval_kinds.front()) add("interval: " + e.interval_kind);
+  }
   if (e.value && e.unit == "B" && !style.exact_sizes && *e.value >= gibibyte)
     add(fmt::format("{}: exactly {} B", what, number_text(*e.value)));
   if (!note.empty()) cell.mark = notes.mark(note);

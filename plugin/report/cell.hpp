@@ -22,7 +22,8 @@ Cell estimate_cell(const Estimate* estimate, const std::string& what, const Cell
 /// What a status other than `measured` and `truth` means, in words: "told by the driver, not measured".
 std::string status_words(Status status);
 
-/// "275 to 283 cycles", or nothing where interval_suffix gives nothing.
+/// "275 to 283 cycles", with the interval's kind where it isn't 95 %: "275 to 283 cycles (range)"; or nothing where
+/// interval_suffix gives nothing.
 std::string interval_words(const Estimate& estimate);
 
 /// "-5/+12", "±1" or nothing where the estimate isn't a measured value or the interval is a point as far as the value's

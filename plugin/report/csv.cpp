@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "report/chip_map.hpp"
+#include "report/main_table.hpp"
 #include "report/report.hpp"
 
 namespace gputopo::report {
@@ -42,6 +44,7 @@ void append_row(std::string& text, const Topology& t, const Memory& m, const std
                                         e.method,
                                         e.interval ? number(e.interval->low) : "",
                                         e.interval ? number(e.interval->high) : "",
+                                        e.interval ? e.interval_kind : "",
                                         e.confidence ? number(*e.confidence) : "",
                                         fmt::format("{}", e.samples),
                                         e.note};
@@ -49,12 +52,22 @@ void append_row(std::string& text, const Topology& t, const Memory& m, const std
   text += '\n';
 }
 
+// One line an SM and kind of group: the group's label as the value.
+void append_map(std::string& text, const Topology& t) {
+  const std::string status(to_string(is_truth(t) ? Status::truth : Status::measured));
+  for (const MapLevel& level : chip_map(t))
+    for (const MapLevel::Group& group : level.groups)
+      for (const std::uint32_t sm : group.sms)
+        text += fmt::format("{},{},{},sm_{},place,,,,{},{},,{},,,,,,0,\n", field(t.gpu.name), field(t.gpu.uuid),
+                            t.provenance.simulated ? "true" : "false", sm, level.id, group.label, status);
+}
+
 }  // namespace
 
-std::string render_csv(std::span<const Topology> topologies, const Options& /*options*/) {
+std::string render_csv(std::span<const Topology> topologies, const Options& options) {
   std::string text =
       "gpu,uuid,simulated,memory,kind,scope,instances_per_scope,physical_cache,attribute,value,unit,status,method,"
-      "low,high,confidence,samples,note\n";
+      "low,high,interval_kind,confidence,samples,note\n";
   for (const Topology& t : topologies)
     for (const Memory& m : t.memories) {
       for (const auto& [attribute, estimate] : m.attributes) append_row(text, t, m, attribute, estimate);
@@ -65,6 +78,8 @@ std::string render_csv(std::span<const Topology> topologies, const Options& /*op
         append_row(text, t, m, at + "reserved", c.reserved_bytes);
       }
     }
+  if (options.all)
+    for (const Topology& t : topologies) append_map(text, t);
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "report/chip_map.hpp"
 #include "report/footnotes.hpp"
 #include "report/html_plots.hpp"
 #include "report/main_table.hpp"
@@ -81,7 +82,14 @@ std::string footer_html(const Topology& topology) {
   return "<footer>" + escape_html(text) + "</footer>\n";
 }
 
-std::string article(const Topology& topology) {
+std::string map_html(const Topology& topology) {
+  std::string html;
+  for (const MapLevel& level : chip_map(topology))
+    html += fmt::format("<li>{} ({}): {}</li>\n", level.name, level.groups.size(), escape_html(groups_text(level)));
+  return html.empty() ? html : "<section><h2>Where the SMs sit, by group</h2>\n<ul>\n" + html + "</ul></section>\n";
+}
+
+std::string article(const Topology& topology, const Options& options) {
   std::string html = fmt::format("<article>\n<h1>{}</h1>\n<p>{}</p>\n", escape_html(headline(topology)),
                                  escape_html(gpu_facts(topology)));
   if (is_truth(topology)) html += fmt::format("<p>{}</p>\n", escape_html(truth_remark));
@@ -90,18 +98,19 @@ std::string article(const Topology& topology) {
   for (const std::string& note : topology.provenance.notes) html += "<p>Note: " + escape_html(note) + "</p>\n";
   html += table_html(topology) + latency_section(topology) + size_section(topology) + carve_out_section(topology) +
           sharing_section(topology) + time_section(topology);
+  if (options.all) html += map_html(topology);
   return html + footer_html(topology) + "</article>\n";
 }
 
 }  // namespace
 
-std::string render_html(std::span<const Topology> topologies, const Options& /*options*/) {
+std::string render_html(std::span<const Topology> topologies, const Options& options) {
   const std::string title = topologies.empty() ? "GPU memories" : headline(topologies.front());
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
       escape_html(title), style);
-  for (const Topology& topology : topologies) html += article(topology);
+  for (const Topology& topology : topologies) html += article(topology, options);
   return html + "</body>\n</html>\n";
 }
 

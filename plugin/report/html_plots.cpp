@@ -50,7 +50,9 @@ double value_or_zero(const Estimate& e) {
 }  // namespace
 
 std::string latency_section(const Topology& topology) {
-  return section("Latency", "SM cycles from a load to its value, hitting in each memory. Whiskers: 95 % intervals.",
+  return section("Latency",
+                 "SM cycles from a load to its value, hitting in each memory. Whiskers: intervals, of 95 % where the "
+                 "table says nothing else.",
                  attribute_plot(topology, "latency", false, "Latency of each memory in cycles"));
 }
 

@@ -28,17 +28,20 @@ Cell nanoseconds(const Estimate* latency, const Gpu& gpu) {
 std::string interval_lines(const Topology& topology, const Detail& detail) {
   if (detail.inline_interval) return {};
   std::string text;
+  bool are_alike = true;
   for (const Memory& m : topology.memories) {
     std::string list;
     for (const catalog::AttributeRow& attribute : catalog::attributes()) {
       const Estimate* estimate = attribute.heading.empty() ? nullptr : m.find(attribute.id);
       const std::string words = estimate == nullptr ? std::string() : interval_words(*estimate);
-      if (!words.empty()) list += fmt::format("{} {} {}", list.empty() ? "" : ",", attribute.label, words);
+      if (words.empty()) continue;
+      are_alike = are_alike && estimate->interval_kind == interval_kinds.front();
+      list += fmt::format("{} {} {}", list.empty() ? "" : ",", attribute.label, words);
     }
-    if (!list.empty())
-      text += fmt::format("{} {}:{}", text.empty() ? "95 % intervals." : ";", label_of(m, detail), list);
+    if (!list.empty()) text += fmt::format("{} {}:{}", text.empty() ? "" : ";", label_of(m, detail), list);
   }
-  return text;
+  if (text.empty()) return text;
+  return (are_alike ? "95 % intervals." : "Intervals, of 95 % where nothing else is said.") + text;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "report/chip_map.hpp"
 #include "report/footnotes.hpp"
 #include "report/main_table.hpp"
 #include "report/report.hpp"
@@ -45,6 +46,13 @@ std::string groups(const Memory& m) {
   return text.empty() ? text : fmt::format("\n**{}: SMs that share one**\n\n{}", escaped(printable(m.label, 40)), text);
 }
 
+std::string map_text(const Topology& topology) {
+  std::string text;
+  for (const MapLevel& level : chip_map(topology))
+    text += fmt::format("- {} ({}): {}\n", level.name, level.groups.size(), groups_text(level));
+  return text.empty() ? text : "\n**Where the SMs sit, by group**\n\n" + text;
+}
+
 std::string one(const Topology& topology, const Options& options) {
   Footnotes notes(MarkStyle::markdown);
   const MainTable table = main_table(topology, Detail{}, true, notes);
@@ -59,6 +67,7 @@ std::string one(const Topology& topology, const Options& options) {
     text += "\n> Note: " + escaped(printable(note, note_limit)) + "\n";
   if (options.all)
     for (const Memory& m : topology.memories) text += groups(m);
+  if (options.all) text += map_text(topology);
   for (std::size_t i = 0; i < notes.notes().size(); ++i)
     text += fmt::format("\n[^{}]: {}\n", i + 1, escaped(notes.notes()[i]));
   return text;

@@ -7,6 +7,7 @@
 
 #include "catalog/catalog.hpp"
 #include "report/cell.hpp"
+#include "report/chip_map.hpp"
 #include "report/grid.hpp"
 #include "report/text.hpp"
 
@@ -121,21 +122,16 @@ bool repeats(const Topology& topology, const Memory& memory) {
   return false;
 }
 
-}  // namespace
-
-std::string sm_list(const std::vector<std::uint32_t>& sms) {
-  std::vector<std::uint32_t> sorted = sms;
-  std::sort(sorted.begin(), sorted.end());
+std::string map_lines(const Topology& topology) {
   std::string text;
-  for (std::size_t i = 0; i < sorted.size();) {
-    std::size_t last = i;
-    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
-    if (!text.empty()) text += ' ';
-    text += last == i ? fmt::format("{}", sorted[i]) : fmt::format("{}-{}", sorted[i], sorted[last]);
-    i = last + 1;
-  }
+  for (const MapLevel& level : chip_map(topology))
+    for (const std::string& line :
+         wrap(fmt::format("{} ({}): {}", level.name, level.groups.size(), groups_text(level)), table_width, 4))
+      text += line + '\n';
   return text;
 }
+
+}  // namespace
 
 std::string table_extras(const Topology& topology, const Options& options) {
   std::string text = titled("Further attributes", further_attributes(topology, options));
@@ -145,6 +141,7 @@ std::string table_extras(const Topology& topology, const Options& options) {
     text += titled(name + " by shared-memory carve-out", carve_outs(m, options));
     text += titled(name + ": SMs that share one", groups(m));
   }
+  text += titled("Where the SMs sit, by group", map_lines(topology));
   text += titled("Which caches are one", sharing(topology, options));
   text += titled("Timing against hardware counters", cross_checks(topology, options));
   text += titled("Where the time went", breakdown(topology.provenance, options));

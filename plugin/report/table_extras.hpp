@@ -13,7 +13,4 @@ inline constexpr std::size_t table_width = 100;
 /// Each part begins with an empty line and a title; parts without data are left out.
 std::string table_extras(const Topology& topology, const Options& options);
 
-/// "0 1 16-19": ascending SM ids with ranges.
-std::string sm_list(const std::vector<std::uint32_t>& sms);
-
 }  // namespace gputopo::report

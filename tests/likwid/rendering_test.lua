@@ -282,7 +282,7 @@ end)
 
 check.run("details list every estimate and the groups", function()
     local section = render(h200, {details = true})
-    check.that(section:find("l1 +size +246656 +B +measured +residency +246656 +246656 +0.999 +25752"), section)
+    check.that(section:find("l1 +size +246656 +B +measured +residency +246656 +246656 +95 %% +0.999 +25752"), section)
     has(section, "Const L1.5 groups:\t( 0 1 16 17 ")
     lacks(render(h200), "residency")
 end)

@@ -70,6 +70,16 @@ TEST(MemoryInfos, ABoundIsNeverCalledTheValue) {
   EXPECT_THAT(infos_of(t, {"l1"}), Contains(Pair("Status", "inconclusive")));
 }
 
+TEST(MemoryInfos, AnIntervalThatIsNot95PercentSaysSo) {
+  Topology t = sample();
+  Estimate& size = t.find("l1")->attributes["size"];
+  size.interval = Interval{246528, 246784};
+  EXPECT_THAT(infos_of(t, {"l1"}), Contains(Pair("SizeIntervalBytes", "246528 246784")));
+  EXPECT_THAT(infos_of(t, {"l1"}), Not(Contains(Pair("SizeIntervalKind", testing::_))));
+  size.interval_kind = "range";
+  EXPECT_THAT(infos_of(t, {"l1"}), Contains(Pair("SizeIntervalKind", "range")));
+}
+
 TEST(MemoryInfos, UnequalGroupsOfSmsAreARange) {
   EXPECT_THAT(infos_of(sample(), {"constant_l1_5"}), Contains(Pair("SharedBySMs", "16-18")));
   EXPECT_THAT(infos_of(sample(), {"l2"}), Contains(Pair("SharedBySMs", "132")));

@@ -41,6 +41,12 @@ TEST(EstimateCell, EveryOtherStatusHasItsFootnote) {
   EXPECT_EQ(shown(estimate(1, "B", Status::truth)).note, "");
 }
 
+TEST(EstimateCell, WhatTheDriverToldMayHaveBeenMeasuredToo) {
+  Estimate e = estimate(62914560, "B", Status::api);
+  e.note = "measured 58.9 MiB, 2 % from it";
+  EXPECT_EQ(shown(e).note, "told by the driver; measured 58.9 MiB, 2 % from it");
+}
+
 TEST(EstimateCell, TheEstimatesOwnNoteIsShown) {
   Estimate e = estimate(38, "cycles");
   e.note = "the clock\x1b drifted";
@@ -63,6 +69,15 @@ TEST(EstimateCell, IntervalsAreShownAsDistances) {
   size.interval = Interval{2048, 1052672};
   EXPECT_EQ(shown(size).text, "4 KiB -2 KiB/+1 MiB");
   EXPECT_EQ(interval_words(size), "2 KiB to 1.0 MiB (1052672 B)");
+}
+
+TEST(EstimateCell, AnIntervalThatIsNot95PercentSaysSo) {
+  Estimate e = estimate(309, "cycles");
+  e.interval = Interval{304, 314};
+  e.interval_kind = "quartiles";
+  EXPECT_EQ(shown(e).note, "interval: quartiles");
+  EXPECT_EQ(shown(e, {.inline_interval = false}).note, "");
+  EXPECT_EQ(interval_words(e), "304 to 314 cycles (quartiles)");
 }
 
 TEST(EstimateCell, ExactBytesMoveToTheFootnoteWhereThereIsNoRoom) {

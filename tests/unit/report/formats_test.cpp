@@ -76,6 +76,15 @@ TEST(Formats, CsvKeepsEveryDigit) {
   EXPECT_THAT(render_csv({&t, 1}, {}), HasSubstr(",latency,38.123456789012344,cycles,"));
 }
 
+TEST(Formats, TheTableSaysWhichIntervalsAreNotOf95Percent) {
+  Topology t = example();
+  EXPECT_THAT(render_table({&t, 1}, {}), HasSubstr("\n95 % intervals. L1 data: latency 37.5 to 38.5 cycles;"));
+  t.find("l1")->attributes["latency"].interval_kind = "quartiles";
+  EXPECT_THAT(render_table({&t, 1}, {}),
+              HasSubstr("\nIntervals, of 95 % where nothing else is said. L1 data: latency"));
+  EXPECT_THAT(render_table({&t, 1}, {}), HasSubstr("(quartiles)"));
+}
+
 TEST(Formats, MarkdownEscapesMarkup) {
   Topology t = example();
   t.memories[0].label = "L1 | <b>*x*";

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "example.hpp"
-#include "report/table_extras.hpp"
+#include "report/chip_map.hpp"
 
 namespace gputopo::report {
 namespace {
