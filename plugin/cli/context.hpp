@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 
 #include "topology/error.hpp"
@@ -23,7 +24,8 @@ struct Context {
   std::function<Expected<Exit>()> action;
   const std::atomic<bool>* stop = nullptr;  ///< true after SIGINT or SIGTERM
   bool unicode = false;                     ///< stdout is a terminal whose locale is UTF-8
-  bool stderr_is_terminal = false;
+  bool stderr_is_terminal = false;          ///< and one that can move its cursor: a bar may be drawn
+  std::size_t columns = 80;                 ///< width of stdout's terminal; 80 where stdout is none
 };
 
 }  // namespace gputopo::cli

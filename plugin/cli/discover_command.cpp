@@ -116,9 +116,9 @@ Expected<Exit> discover(const DiscoverFlags& flags, const device::Spec& spec, co
     if (!saved) return tl::unexpected<Error>(saved.error());
     if (!flags.quiet) say("saved as " + *saved);
   }
-  const bool to_terminal = flags.output.empty() && context.unicode;
-  const std::string text =
-      renderer(flags.format)({&*topology, 1}, {.all = flags.all, .unicode = to_terminal, .headline = opened->headline});
+  report::Options options = report_options(context, flags.output, flags.all);
+  options.headline = opened->headline;
+  const std::string text = renderer(flags.format)({&*topology, 1}, options);
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
   return verdict(*topology);
 }

@@ -26,4 +26,13 @@ report::Renderer renderer(const std::string& name) {
   return format == nullptr ? report::formats().front().render : format->render;
 }
 
+report::Options report_options(const Context& context, const std::string& output, bool all) {
+  report::Options options;
+  options.all = all;
+  if (!output.empty()) return options;
+  options.unicode = context.unicode;
+  options.width = context.columns;
+  return options;
+}
+
 }  // namespace gputopo::cli

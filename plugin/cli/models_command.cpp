@@ -53,7 +53,6 @@ std::string list_as_table(const Context& context) {
 
 Expected<Exit> models(const ModelsFlags& flags, const Context& context) {
   if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
-  const bool unicode = flags.output.empty() && context.unicode;
   std::string text;
   if (flags.truth.empty()) {
     if (flags.format != "table" && flags.format != "json")
@@ -62,7 +61,7 @@ Expected<Exit> models(const ModelsFlags& flags, const Context& context) {
   } else {
     const auto topology = simulated_truth(flags.truth);
     if (!topology) return tl::unexpected<Error>(topology.error());
-    text = renderer(flags.format)({&*topology, 1}, {.all = true, .unicode = unicode, .headline = {}});
+    text = renderer(flags.format)({&*topology, 1}, report_options(context, flags.output, true));
   }
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;

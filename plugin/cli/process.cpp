@@ -1,11 +1,15 @@
 #include "cli/process.hpp"
 
+#include <algorithm>
 #include <clocale>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <langinfo.h>
 #include <string_view>
 #include <unistd.h>
+
+#include <sys/ioctl.h>
 
 namespace gputopo::cli {
 namespace {
@@ -15,6 +19,12 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touc
 
 void request_stop(int /*signal*/) {
   stop_requested = true;
+}
+
+// TERM=dumb says that the terminal takes letters and nothing else (terminfo(5)).
+bool is_dumb_terminal() {
+  const char* terminal = std::getenv("TERM");
+  return terminal != nullptr && std::string_view(terminal) == "dumb";
 }
 
 }  // namespace
@@ -39,13 +49,20 @@ void reserve_standard_descriptors() {
 }
 
 bool stdout_shows_unicode() {
-  if (::isatty(STDOUT_FILENO) == 0) return false;
+  if (::isatty(STDOUT_FILENO) == 0 || is_dumb_terminal()) return false;
   std::setlocale(LC_CTYPE, "");
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8";
 }
 
 bool stderr_is_terminal() {
-  return ::isatty(STDERR_FILENO) != 0;
+  return ::isatty(STDERR_FILENO) != 0 && !is_dumb_terminal();
+}
+
+std::size_t stdout_columns() {
+  constexpr std::size_t least = 80;
+  struct winsize size {};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return least;
+  return std::max<std::size_t>(least, size.ws_col);
 }
 
 }  // namespace gputopo::cli

@@ -16,6 +16,9 @@ void reserve_standard_descriptors();
 /// Whether stdout is a terminal whose locale is UTF-8.
 bool stdout_shows_unicode();
 
+/// Columns of stdout's terminal, at least 80; 80 where stdout is no terminal.
+std::size_t stdout_columns();
+
 bool stderr_is_terminal();
 
 }  // namespace gputopo::cli

@@ -55,6 +55,7 @@ int parse_and_run(int argc, const char* const* argv) {
   Context context;
   context.stop = &install_signal_handlers();
   context.unicode = stdout_shows_unicode();
+  context.columns = stdout_columns();
   context.stderr_is_terminal = stderr_is_terminal();
 
   CLI::App app("Measures how a GPU's memory is built: every cache, scratchpad and memory.", "gputopo");

@@ -41,9 +41,7 @@ Expected<Exit> show(const ShowFlags& flags, const Context& context) {
   if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
   const auto topologies = flags.file.empty() ? stored_topologies() : load(flags.file);
   if (!topologies) return tl::unexpected<Error>(topologies.error());
-  const bool to_terminal = flags.output.empty() && context.unicode;
-  const std::string text =
-      renderer(flags.format)(*topologies, {.all = flags.all, .unicode = to_terminal, .headline = {}});
+  const std::string text = renderer(flags.format)(*topologies, report_options(context, flags.output, flags.all));
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }

@@ -7,14 +7,11 @@
 namespace gputopo::report {
 namespace {
 
-constexpr double gibibyte = 1024.0 * 1024 * 1024;
 constexpr std::size_t note_limit = 300;
 
 std::string value_text(double value, const Estimate& e, const CellStyle& style) {
-  if (e.unit == "B" && !style.exact_sizes && value >= gibibyte) {
-    const std::string text = size_text(value);
-    return text.substr(0, text.find(" ("));
-  }
+  if (e.unit == "B" && !style.with_bytes) return number_text(value);
+  if (e.unit == "B" && !style.exact_sizes) return brief_size_text(value);
   return style.with_unit || e.unit == "B" ? quantity_text(value, e.unit) : number_text(value);
 }
 
@@ -86,7 +83,7 @@ Cell estimate_cell(const Estimate* estimate, const std::string& what, const Cell
     cell.text += " " + interval;
     if (e.interval_kind != interval_kinds.front()) add("interval: " + e.interval_kind);
   }
-  if (e.value && e.unit == "B" && !style.exact_sizes && *e.value >= gibibyte)
+  if (e.value && e.unit == "B" && style.with_bytes && !style.exact_sizes && !is_brief_exact(*e.value))
     add(fmt::format("{}: exactly {} B", what, number_text(*e.value)));
   if (!note.empty()) cell.mark = notes.mark(note);
   return cell;

@@ -12,8 +12,9 @@ namespace gputopo::report {
 struct CellStyle {
   bool unicode = false;
   bool inline_interval = true;  ///< "309 -5/+12"; else the interval is left out (see interval_words)
-  bool exact_sizes = true;      ///< else sizes from 1 GiB on give their exact bytes in a footnote
+  bool exact_sizes = true;      ///< else as brief_size_text, with the exact bytes in a footnote where it rounds
   bool with_unit = true;        ///< cycles and nanoseconds have their unit in the column's title instead
+  bool with_bytes = true;       ///< and so have bytes
 };
 
 /// `what` names the quantity in a footnote that is about this cell alone, as in "L2 size". A missing estimate is "-".

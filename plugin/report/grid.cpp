@@ -26,6 +26,10 @@ void end_line(std::string& text, std::string line) {
 
 }  // namespace
 
+std::string heading_of(const Column& column) {
+  return column.unit.empty() ? column.title : column.title + " (" + column.unit + ")";
+}
+
 std::vector<Grid::Width> Grid::widths() const {
   std::vector<Width> widths(columns_.size());
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -39,7 +43,8 @@ std::vector<Grid::Width> Grid::widths() const {
       both = std::max(both, display_width(row[i].text) + display_width(row[i].mark));
     }
     if (columns_[i].align == Align::left) width.mark = 0;
-    width.all = std::max(columns_[i].align == Align::left ? both : text + width.mark, display_width(columns_[i].title));
+    width.all = std::max(columns_[i].align == Align::left ? both : text + width.mark,
+                         std::max(display_width(columns_[i].title), display_width(columns_[i].unit)));
   }
   return widths;
 }
@@ -54,13 +59,18 @@ std::string Grid::text(const char* rule) const {
   const auto width = widths();
   std::string text;
   std::string titles;
+  std::string units;
   std::string rules;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     append_cell(titles, {columns_[i].title, {}}, columns_[i].align, width[i].all, 0);
+    append_cell(units, {columns_[i].unit, {}}, columns_[i].align, width[i].all, 0);
     for (std::size_t k = 0; k < width[i].all; ++k) rules += rule;
     rules.append(gap, ' ');
   }
   end_line(text, titles);
+  const bool has_units =
+      std::any_of(columns_.begin(), columns_.end(), [](const Column& column) { return !column.unit.empty(); });
+  if (has_units) end_line(text, units);
   end_line(text, rules);
   for (const auto& row : rows_) {
     std::string line;

@@ -18,9 +18,13 @@ enum class Align { left, right };
 struct Column {
   std::string title;
   Align align = Align::left;
+  std::string unit = {};  ///< of the column's numbers: a second line of the titles
 };
 
-/// A title row, a rule and the rows. Rows may be shorter than `columns`.
+/// "Latency (cycles)": title and unit in one, for formats without a line for units.
+std::string heading_of(const Column& column);
+
+/// A title row, one with units where a column has one, a rule and the rows. Rows may be shorter than `columns`.
 class Grid {
  public:
   explicit Grid(std::vector<Column> columns) : columns_(std::move(columns)) {}

@@ -52,8 +52,8 @@ std::string table_html(const Topology& topology) {
   const MainTable table = main_table(topology, Detail{}, true, notes);
   std::string html = "<div class=\"scroll\"><table>\n<thead><tr>";
   for (const Column& column : table.columns)
-    html +=
-        fmt::format("<th{}>{}</th>", column.align == Align::right ? " class=\"right\"" : "", escape_html(column.title));
+    html += fmt::format("<th{}>{}</th>", column.align == Align::right ? " class=\"right\"" : "",
+                        escape_html(heading_of(column)));
   html += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {
     html += "<tr>";

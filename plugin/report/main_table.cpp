@@ -44,30 +44,50 @@ std::string interval_lines(const Topology& topology, const Detail& detail) {
   return (are_alike ? "95 % intervals." : "Intervals, of 95 % where nothing else is said.") + text;
 }
 
+std::vector<Column> columns_of(const Detail& detail) {
+  std::vector<Column> columns{{"Memory"}};
+  for (const catalog::AttributeRow& row : catalog::attributes()) {
+    if (row.heading.empty()) continue;
+    if (row.id == "size")
+      columns.push_back({std::string(row.heading)});
+    else
+      columns.push_back({std::string(row.heading), Align::right, std::string(row.unit)});
+    if (row.id == "latency" && detail.nanoseconds) columns.push_back({std::string(row.heading), Align::right, "ns"});
+  }
+  columns.push_back({"Scope"});
+  if (detail.same_as) columns.push_back({"Same as"});
+  return columns;
+}
+
+// The memory's name, and what stands in the column "Same as" where there is one.
+Cell name_cell(const std::string& label, const Cell& same_as, const Detail& detail, Footnotes& notes) {
+  if (detail.same_as || same_as.text.empty()) return {label, {}};
+  if (same_as.text != "-") return {label, notes.mark("one physical cache with " + same_as.text)};
+  return {label, same_as.mark};
+}
+
 }  // namespace
 
 MainTable main_table(const Topology& topology, const Detail& detail, bool unicode, Footnotes& notes) {
   MainTable table;
-  table.columns = {{"Memory"}};
-  for (const catalog::AttributeRow& row : catalog::attributes()) {
-    if (row.heading.empty()) continue;
-    table.columns.push_back({std::string(row.heading), row.id == "size" ? Align::left : Align::right});
-    if (row.id == "latency") table.columns.push_back({"ns", Align::right});
-  }
-  table.columns.push_back({"Scope"});
-  table.columns.push_back({"Same as"});
-  const CellStyle style{unicode, detail.inline_interval, detail.exact_sizes, false};
+  table.columns = columns_of(detail);
+  const CellStyle size_style{unicode, detail.inline_interval, detail.exact_sizes, false, true};
+  CellStyle style = size_style;
+  style.with_bytes = false;
   for (const Memory& m : topology.memories) {
     const std::string label = label_of(m, detail);
     auto& cells = table.rows.emplace_back();
-    cells.push_back({label, {}});
+    const std::string prefix = detail.same_as ? "" : "whether it is one cache with another: ";
+    const Cell same_as = same_as_cell(topology, m, prefix, notes);
+    cells.push_back(name_cell(label, same_as, detail, notes));
     for (const catalog::AttributeRow& row : catalog::attributes()) {
       if (row.heading.empty()) continue;
-      cells.push_back(estimate_cell(m.find(row.id), fmt::format("{} {}", label, row.label), style, notes));
-      if (row.id == "latency") cells.push_back(nanoseconds(m.find(row.id), topology.gpu));
+      const CellStyle& own = row.id == "size" ? size_style : style;
+      cells.push_back(estimate_cell(m.find(row.id), fmt::format("{} {}", label, row.label), own, notes));
+      if (row.id == "latency" && detail.nanoseconds) cells.push_back(nanoseconds(m.find(row.id), topology.gpu));
     }
     cells.push_back(scope_cell(m, detail.full_labels ? Room::full : Room::brief, notes));
-    cells.push_back(same_as_cell(topology, m, notes));
+    if (detail.same_as) cells.push_back(same_as);
   }
   table.intervals = interval_lines(topology, detail);
   return table;

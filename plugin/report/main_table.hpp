@@ -18,6 +18,8 @@ struct Detail {
   bool full_labels = true;
   bool inline_interval = true;
   bool exact_sizes = true;
+  bool nanoseconds = true;  ///< a column of latencies in ns beside that in cycles
+  bool same_as = true;      ///< a column, else a footnote at the memory's name
 };
 
 struct MainTable {

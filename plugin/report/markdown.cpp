@@ -32,7 +32,7 @@ std::string table_text(const MainTable& table) {
   std::string titles = "|";
   std::string rule = "|";
   for (const Column& column : table.columns) {
-    titles += fmt::format(" {} |", column.title);
+    titles += fmt::format(" {} |", heading_of(column));
     rule += column.align == Align::right ? " ---: |" : " --- |";
   }
   std::string text = titles + "\n" + rule + "\n";

@@ -10,9 +10,10 @@
 namespace gputopo::report {
 
 struct Options {
-  bool all = false;      ///< table: also the carve-outs, who shares what, cross-checks and where the time went
-  bool unicode = false;  ///< table: may use characters beyond ASCII
-  std::string headline;  ///< table, for a single topology: its first line; empty: made from the topology
+  bool all = false;        ///< table: also the carve-outs, who shares what, cross-checks and where the time went
+  bool unicode = false;    ///< table: may use characters beyond ASCII
+  std::string headline;    ///< table, for a single topology: its first line; empty: made from the topology
+  std::size_t width = 80;  ///< table: columns of the terminal; what finds no room moves to footnotes or is left out
 };
 
 /// Text of every topology given, ending in a newline. Never fails: odd values are shown as they are, control

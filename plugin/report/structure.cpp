@@ -61,9 +61,9 @@ Cell scope_cell(const Memory& memory, Room room, Footnotes& notes) {
   return cell;
 }
 
-Cell same_as_cell(const Topology& topology, const Memory& memory, Footnotes& notes) {
+Cell same_as_cell(const Topology& topology, const Memory& memory, const std::string& prefix, Footnotes& notes) {
   if (memory.kind != Kind::cache || is_absent(memory)) return {};
-  if (memory.physical_cache.empty()) return {"-", notes.mark(why_absent(memory, "physical_cache"))};
+  if (memory.physical_cache.empty()) return {"-", notes.mark(prefix + why_absent(memory, "physical_cache"))};
   for (const Memory& other : topology.memories) {
     if (&other == &memory) break;
     if (other.physical_cache == memory.physical_cache) return {printable(other.id, 28), {}};

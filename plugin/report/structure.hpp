@@ -18,7 +18,7 @@ std::string scope_text(const Memory& memory, Room room = Room::full);
 Cell scope_cell(const Memory& memory, Room room, Footnotes& notes);
 
 /// The id of the first memory listed that is the same physical cache, empty for that first one and for what is no
-/// cache; "-" with a footnote where it wasn't measured.
-Cell same_as_cell(const Topology& topology, const Memory& memory, Footnotes& notes);
+/// cache; "-" with a footnote, begun with `prefix`, where it wasn't measured.
+Cell same_as_cell(const Topology& topology, const Memory& memory, const std::string& prefix, Footnotes& notes);
 
 }  // namespace gputopo::report

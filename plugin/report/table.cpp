@@ -11,12 +11,16 @@ namespace gputopo::report {
 namespace {
 
 // From the fullest to the narrowest; the first that fits is taken.
-constexpr std::array<Detail, 4> details{
-    {{true, true, true}, {false, true, true}, {false, false, true}, {false, false, false}}};
+constexpr std::array<Detail, 6> details{{{},
+                                         {false},
+                                         {false, false},
+                                         {false, false, false},
+                                         {false, false, false, true, false},
+                                         {false, false, false, false, false}}};
 
-std::string lines_of(std::string_view text, std::size_t indent = 0) {
+std::string lines_of(std::string_view text, const Options& options, std::size_t indent = 0) {
   std::string out;
-  for (const std::string& line : wrap(text, table_width, indent)) out += line + '\n';
+  for (const std::string& line : wrap(text, options.width, indent)) out += line + '\n';
   return out;
 }
 
@@ -27,19 +31,20 @@ std::string memories(const Topology& topology, const Options& options) {
     MainTable table = main_table(topology, detail, options.unicode, notes);
     Grid grid(std::move(table.columns));
     for (auto& row : table.rows) grid.add(std::move(row));
-    text = grid.text(options.unicode ? "─" : "-") + '\n' + latency_legend + '\n' + notes.text(table_width) +
-           lines_of(table.intervals);
-    if (grid.width() <= table_width) break;
+    text = grid.text(options.unicode ? "─" : "-") + '\n' + latency_legend + '\n' + notes.text(options.width) +
+           lines_of(table.intervals, options);
+    if (grid.width() <= options.width) break;
   }
   return text;
 }
 
 std::string one_table(const Topology& topology, const Options& options, const std::string& first_line) {
-  std::string text = lines_of(first_line) + lines_of(gpu_facts(topology));
-  if (is_truth(topology)) text += lines_of(truth_remark);
+  std::string text = lines_of(first_line, options) + lines_of(gpu_facts(topology), options);
+  if (is_truth(topology)) text += lines_of(truth_remark, options);
   text += '\n' + memories(topology, options);
-  text += lines_of(shared_gpu_text(topology.provenance));
-  for (const std::string& note : topology.provenance.notes) text += lines_of("Note: " + printable(note, 400), 6);
+  text += lines_of(shared_gpu_text(topology.provenance), options);
+  for (const std::string& note : topology.provenance.notes)
+    text += lines_of("Note: " + printable(note, 400), options, 6);
   if (options.all) text += table_extras(topology, options);
   return text;
 }

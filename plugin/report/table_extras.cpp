@@ -1,6 +1,7 @@
 #include "report/table_extras.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <fmt/format.h>
@@ -25,43 +26,68 @@ std::string titled(const std::string& title, const std::string& body) {
 }
 
 std::string with_notes(const Grid& grid, const Footnotes& notes, const Options& options) {
-  return grid.text(options.unicode ? "─" : "-") + notes.text(table_width);
+  return grid.text(options.unicode ? "─" : "-") + notes.text(options.width);
+}
+
+// How much room a cell of the further tables takes, from the fullest to the narrowest; the first that fits is taken.
+struct Fit {
+  bool intervals;
+  bool exact_sizes;
+  bool methods;
+};
+constexpr std::array<Fit, 4> fits{
+    {{true, true, true}, {false, true, true}, {false, false, true}, {false, false, false}}};
+
+template <class Table>
+std::string first_that_fits(const Options& options, const Table& table) {
+  std::string text;
+  for (const Fit& fit : fits) {
+    Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
+    const Grid grid = table(CellStyle{options.unicode, fit.intervals, fit.exact_sizes, true, true}, fit, notes);
+    text = with_notes(grid, notes, options);
+    if (grid.width() <= options.width) break;
+  }
+  return text;
 }
 
 std::string further_attributes(const Topology& topology, const Options& options) {
-  Grid grid({{"Memory"}, {"Attribute"}, {"Value"}, {"Method"}});
-  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
   bool any = false;
-  for (const Memory& m : topology.memories)
-    for (const auto& [name, estimate] : m.attributes) {
-      if (is_main(name)) continue;
-      any = true;
-      const CellStyle style{options.unicode, true, true, true};
-      grid.add({{printable(m.id, 20), {}},
-                {printable(name, 24), {}},
-                estimate_cell(&estimate, m.id + " " + name, style, notes),
-                {printable(estimate.method, 20), {}}});
-    }
-  return any ? with_notes(grid, notes, options) : std::string();
+  const std::string text = first_that_fits(options, [&](const CellStyle& style, const Fit& fit, Footnotes& notes) {
+    std::vector<Column> columns{{"Memory"}, {"Attribute"}, {"Value"}};
+    if (fit.methods) columns.push_back({"Method"});
+    Grid grid(std::move(columns));
+    for (const Memory& m : topology.memories)
+      for (const auto& [name, estimate] : m.attributes) {
+        if (is_main(name)) continue;
+        any = true;
+        grid.add({{printable(m.id, 20), {}},
+                  {printable(name, 24), {}},
+                  estimate_cell(&estimate, m.id + " " + name, style, notes),
+                  {printable(estimate.method, 20), {}}});
+      }
+    return grid;
+  });
+  return any ? text : std::string();
 }
 
 std::string carve_outs(const Memory& m, const Options& options) {
-  Grid grid({{"Asked", Align::right}, {"Shared memory"}, {"Left to the cache"}, {"Reserved"}});
-  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
-  const CellStyle style{options.unicode, true, true, true};
-  for (const CarveOut& c : m.carve_outs)
-    grid.add({{fmt::format("{} %", c.requested_percent), {}},
-              estimate_cell(&c.shared_bytes, "shared memory", style, notes),
-              estimate_cell(&c.usable_bytes, "left to the cache", style, notes),
-              estimate_cell(&c.reserved_bytes, "reserved", style, notes)});
-  return m.carve_outs.empty() ? std::string() : with_notes(grid, notes, options);
+  if (m.carve_outs.empty()) return {};
+  return first_that_fits(options, [&](const CellStyle& style, const Fit& /*fit*/, Footnotes& notes) {
+    Grid grid({{"Asked", Align::right, "%"}, {"Shared memory"}, {"Left to the cache"}, {"Reserved"}});
+    for (const CarveOut& c : m.carve_outs)
+      grid.add({{fmt::format("{}", c.requested_percent), {}},
+                estimate_cell(&c.shared_bytes, "shared memory", style, notes),
+                estimate_cell(&c.usable_bytes, "left to the cache", style, notes),
+                estimate_cell(&c.reserved_bytes, "reserved", style, notes)});
+    return grid;
+  });
 }
 
-std::string groups(const Memory& m) {
+std::string groups(const Memory& m, const Options& options) {
   std::string text;
   for (std::size_t i = 0; i < m.sm_groups.size(); ++i) {
     const std::string line = fmt::format("  {:>3}: {:>3} SMs: {}", i, m.sm_groups[i].size(), sm_list(m.sm_groups[i]));
-    for (const std::string& part : wrap(line, table_width, 16)) text += part + '\n';
+    for (const std::string& part : wrap(line, options.width, 16)) text += part + '\n';
   }
   return text;
 }
@@ -78,7 +104,7 @@ std::string cross_checks(const Topology& topology, const Options& options) {
   Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
   for (const CrossCheck& c : topology.crosscheck)
     grid.add({{printable(c.memory, 16), {}},
-              {size_text(static_cast<double>(c.size_bytes)), {}},
+              {brief_size_text(static_cast<double>(c.size_bytes)), {}},
               {fmt::format("{}", c.loads), {}},
               {number_text(c.by_timing), {}},
               {number_text(c.by_counter), notes.mark(printable(c.metric, 90))},
@@ -122,11 +148,11 @@ bool repeats(const Topology& topology, const Memory& memory) {
   return false;
 }
 
-std::string map_lines(const Topology& topology) {
+std::string map_lines(const Topology& topology, const Options& options) {
   std::string text;
   for (const MapLevel& level : chip_map(topology))
     for (const std::string& line :
-         wrap(fmt::format("{} ({}): {}", level.name, level.groups.size(), groups_text(level)), table_width, 4))
+         wrap(fmt::format("{} ({}): {}", level.name, level.groups.size(), groups_text(level)), options.width, 4))
       text += line + '\n';
   return text;
 }
@@ -139,9 +165,9 @@ std::string table_extras(const Topology& topology, const Options& options) {
     if (repeats(topology, m)) continue;
     const std::string name = printable(m.label.empty() ? m.id : m.label, 28);
     text += titled(name + " by shared-memory carve-out", carve_outs(m, options));
-    text += titled(name + ": SMs that share one", groups(m));
+    text += titled(name + ": SMs that share one", groups(m, options));
   }
-  text += titled("Where the SMs sit, by group", map_lines(topology));
+  text += titled("Where the SMs sit, by group", map_lines(topology, options));
   text += titled("Which caches are one", sharing(topology, options));
   text += titled("Timing against hardware counters", cross_checks(topology, options));
   text += titled("Where the time went", breakdown(topology.provenance, options));

@@ -8,8 +8,6 @@
 
 namespace gputopo::report {
 
-inline constexpr std::size_t table_width = 100;
-
 /// Each part begins with an empty line and a title; parts without data are left out.
 std::string table_extras(const Topology& topology, const Options& options);
 

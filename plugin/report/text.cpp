@@ -13,6 +13,23 @@ bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
+// From 1 KiB on.
+struct Scaled {
+  double value;
+  const char* unit;
+};
+
+Scaled scaled_size(double bytes) {
+  constexpr std::array<const char*, 6> units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double scaled = bytes / 1024;
+  std::size_t unit = 0;
+  while (scaled >= 1024 && unit + 1 < units.size()) {
+    scaled /= 1024;
+    ++unit;
+  }
+  return {scaled, units[unit]};
+}
+
 }  // namespace
 
 std::string number_text(double value) {
@@ -24,16 +41,23 @@ std::string number_text(double value) {
 }
 
 std::string size_text(double bytes) {
-  constexpr std::array<const char*, 6> units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (!(bytes >= 1024)) return number_text(bytes) + " B";
-  double scaled = bytes / 1024;
-  std::size_t unit = 0;
-  while (scaled >= 1024 && unit + 1 < units.size()) {
-    scaled /= 1024;
-    ++unit;
-  }
-  if (scaled == std::floor(scaled)) return fmt::format("{} {}", number_text(scaled), units[unit]);
-  return fmt::format("{:.1f} {} ({} B)", scaled, units[unit], number_text(bytes));
+  const Scaled scaled = scaled_size(bytes);
+  if (scaled.value == std::floor(scaled.value)) return fmt::format("{} {}", number_text(scaled.value), scaled.unit);
+  return fmt::format("{:.1f} {} ({} B)", scaled.value, scaled.unit, number_text(bytes));
+}
+
+bool is_brief_exact(double bytes) {
+  if (!(bytes >= 1024)) return true;
+  const double eighths = 8 * scaled_size(bytes).value;
+  return eighths == std::floor(eighths);
+}
+
+std::string brief_size_text(double bytes) {
+  if (!(bytes >= 1024)) return number_text(bytes) + " B";
+  const Scaled scaled = scaled_size(bytes);
+  if (is_brief_exact(bytes)) return fmt::format("{} {}", scaled.value, scaled.unit);
+  return fmt::format("{:.1f} {}", scaled.value, scaled.unit);
 }
 
 std::string quantity_text(double value, std::string_view unit) {

@@ -14,6 +14,11 @@ namespace gputopo::report {
 /// unit needs no second form: "60 MiB".
 std::string size_text(double bytes);
 
+/// The same in few columns: "240.875 KiB" where three decimals are exact, else rounded: "139.8 GiB".
+std::string brief_size_text(double bytes);
+/// Whether brief_size_text tells every byte.
+bool is_brief_exact(double bytes);
+
 /// At most one decimal, none where it is zero: "38", "281.5".
 std::string number_text(double value);
 

@@ -24,6 +24,7 @@ TEST(EstimateCell, AMeasuredPointStandsAlone) {
   EXPECT_EQ(shown(estimate(38, "cycles")).note, "");
   EXPECT_EQ(shown(estimate(38, "cycles"), {.with_unit = false}).text, "38");
   EXPECT_EQ(shown(estimate(128, "B"), {.with_unit = false}).text, "128 B") << "sizes keep their unit";
+  EXPECT_EQ(shown(estimate(128, "B"), {.with_unit = false, .with_bytes = false}).text, "128");
 }
 
 TEST(EstimateCell, EveryOtherStatusHasItsFootnote) {
@@ -84,6 +85,8 @@ TEST(EstimateCell, ExactBytesMoveToTheFootnoteWhereThereIsNoRoom) {
   const Shown cell = shown(estimate(150754820096.0, "B"), {.exact_sizes = false});
   EXPECT_EQ(cell.text, "140.4 GiB");
   EXPECT_EQ(cell.note, "L2 size: exactly 150754820096 B");
+  EXPECT_EQ(shown(estimate(246656, "B"), {.exact_sizes = false}).text, "240.875 KiB");
+  EXPECT_EQ(shown(estimate(246656, "B"), {.exact_sizes = false}).note, "") << "nothing was rounded";
 }
 
 TEST(EstimateCell, AMissingEstimateIsADash) {

@@ -59,10 +59,14 @@ TEST(Golden, Html) {
   expect_golden("example.html", rendered(render_html, {}));
 }
 
-TEST(Golden, TablesStayWithinAHundredColumns) {
+TEST(Golden, TablesStayWithinTheTerminal) {
   for (const Options& options : {Options{}, with(true, false), with(true, true)}) {
-    std::istringstream lines(rendered(render_table, options));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 100U) << line;
+    for (const std::size_t width : {80U, 100U, 132U}) {
+      Options own = options;
+      own.width = width;
+      std::istringstream lines(rendered(render_table, own));
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width) << line;
+    }
   }
 }
 

@@ -56,10 +56,10 @@ TEST_F(StructureTest, UnknownInstancesAreSaidToBe) {
 TEST_F(StructureTest, SameAsNamesTheFirstOfOnePhysicalCache) {
   Topology t;
   t.memories = {l1_, memory("texture", "Texture", Scope::sm, "l1"), memory("l2", "L2", Scope::gpu, "")};
-  EXPECT_EQ(same_as_cell(t, t.memories[0], notes_).text, "");
-  EXPECT_EQ(same_as_cell(t, t.memories[1], notes_).text, "l1");
+  EXPECT_EQ(same_as_cell(t, t.memories[0], "", notes_).text, "");
+  EXPECT_EQ(same_as_cell(t, t.memories[1], "", notes_).text, "l1");
   EXPECT_TRUE(notes_.notes().empty());
-  EXPECT_EQ(same_as_cell(t, t.memories[2], notes_).text, "-");
+  EXPECT_EQ(same_as_cell(t, t.memories[2], "", notes_).text, "-");
   EXPECT_EQ(note(), "not measured");
 }
 
@@ -70,7 +70,7 @@ TEST_F(StructureTest, WhatIsNotThereHasNoFootnotes) {
   Topology t;
   t.memories = {l1_};
   EXPECT_EQ(scope_cell(l1_, Room::full, notes_).mark, "");
-  EXPECT_EQ(same_as_cell(t, t.memories[0], notes_).text, "");
+  EXPECT_EQ(same_as_cell(t, t.memories[0], "", notes_).text, "");
   EXPECT_TRUE(notes_.notes().empty());
 }
 

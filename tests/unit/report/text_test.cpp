@@ -39,6 +39,21 @@ TEST(Text, SizesAreExactWithABinaryUnitBeside) {
   EXPECT_EQ(size_text(150754820096.0), "140.4 GiB (150754820096 B)");
 }
 
+TEST(Text, BriefSizesRoundOnlyWhereTheySaySo) {
+  for (const auto& [bytes, text] : {std::pair{246656.0, "240.875 KiB"},
+                                    {62914560.0, "60 MiB"},
+                                    {1280.0, "1.25 KiB"},
+                                    {96.0, "96 B"},
+                                    {150323855360.0, "140 GiB"}}) {
+    EXPECT_EQ(brief_size_text(bytes), text);
+    EXPECT_TRUE(is_brief_exact(bytes)) << text;
+  }
+  EXPECT_EQ(brief_size_text(150754820096.0), "140.4 GiB");
+  EXPECT_FALSE(is_brief_exact(150754820096.0));
+  EXPECT_EQ(brief_size_text(2080), "2.0 KiB");
+  EXPECT_FALSE(is_brief_exact(2080));
+}
+
 TEST(Text, NumbersHaveAtMostOneDecimal) {
   EXPECT_EQ(number_text(38), "38");
   EXPECT_EQ(number_text(38.04), "38");
