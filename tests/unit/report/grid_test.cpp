@@ -41,5 +41,23 @@ TEST(Footnotes, AreWrappedUnderTheirText) {
   EXPECT_TRUE(notes.text(8).ends_with("¹² last\n   note\n"));
 }
 
+TEST(Grid, UnitsStandBelowTheTitles) {
+  Grid grid({{"Memory"}, {"Latency", Align::right, "cycles"}});
+  grid.add({{"L1", {}}, {"38", {}}});
+  EXPECT_EQ(grid.text("-"),
+            "Memory  Latency\n"
+            "         cycles\n"
+            "------  -------\n"
+            "L1           38\n");
+  EXPECT_EQ(heading_of({"Latency", Align::right, "cycles"}), "Latency (cycles)");
+  EXPECT_EQ(heading_of({"Scope"}), "Scope");
+}
+
+TEST(Grid, ALongUnitWidensItsColumn) {
+  Grid grid({{"Miss", Align::right, "cycles"}});
+  grid.add({{"7", {}}});
+  EXPECT_EQ(grid.text("-"), "  Miss\ncycles\n------\n     7\n");
+}
+
 }  // namespace
 }  // namespace gputopo::report
