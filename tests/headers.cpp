@@ -1,0 +1,4 @@
+// Compiles headers.hpp for every test.
+int main() {
+  return 0;
+}
