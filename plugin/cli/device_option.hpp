@@ -6,7 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "device/open/spec.hpp"
+#include "cli/context.hpp"
+#include "device/open/open.hpp"
 
 namespace gputopo::cli {
 
@@ -14,5 +15,9 @@ namespace gputopo::cli {
 /// `spec`. `text` must outlive the parse; `what` is the help.
 void add_device_option(CLI::App& command, std::string& text, const std::shared_ptr<device::Spec>& spec,
                        const std::string& what);
+
+/// While a device waits for its GPU: a line on stderr over whatever stands there, unless `quiet`, and ended by a
+/// signal.
+device::OpenOptions open_options(const Context& context, bool quiet);
 
 }  // namespace gputopo::cli

@@ -100,7 +100,7 @@ void say(const std::string& line) {
 Expected<Exit> discover(const DiscoverFlags& flags, const device::Spec& spec, const Context& context) {
   for (const std::string& path : {flags.output, flags.record})
     if (auto ok = check_output(path); !ok) return tl::unexpected<Error>(ok.error());
-  auto opened = device::open(spec);
+  auto opened = device::open(spec, open_options(context, flags.quiet));
   if (!opened) return tl::unexpected<Error>(opened.error());
   if (flags.save && opened->device->info().simulated)
     return fail(Error::Kind::bad_input,

@@ -77,7 +77,7 @@ std::string summary(const Topology& topology, const experiments::CrossCheckRepor
 }
 
 Expected<Exit> verify(const VerifyFlags& flags, const device::Spec& spec, const Context& context) {
-  auto opened = device::open(spec);
+  auto opened = device::open(spec, open_options(context, flags.quiet));
   if (!opened) return tl::unexpected<Error>(opened.error());
   auto counter = open_counter_of(*opened->device, spec);
   if (!counter) return tl::unexpected<Error>(counter.error());

@@ -28,7 +28,7 @@ struct DeviceInfo {
   std::uint32_t constant_modules = 1;      ///< how many constant banks can be resident at once
   std::uint64_t texture_elements = 0;      ///< most 4-byte elements of a linear texture
   std::uint64_t largest_buffer_bytes = 0;  ///< largest global buffer a program may ask for
-  std::uint32_t largest_recording = 0;     ///< most loads of a walk that records latencies
+  std::uint32_t largest_recording = 0;     ///< most loads of a walk that records latencies; of laps half as many
   std::uint32_t warps_per_block = 0;       ///< agents' warps run from 0 to this, exclusive
   bool has_no_allocate = false;            ///< Path::global_no_allocate works
   bool has_read_only = false;              ///< Path::read_only exists (compute capability 3.5 and newer)

@@ -10,13 +10,14 @@ namespace gputopo::kernels {
 namespace {
 
 // Timed throughout, recorded or not: one loop is less code than two.
-__device__ __forceinline__ void walk_bank(const Task& task, std::uint32_t zero, std::uint32_t* bins) {
+__device__ __forceinline__ void walk_bank(const Task& task, std::uint32_t zero, std::uint32_t* bins, Seen& seen) {
   auto* const result = reinterpret_cast<Result*>(task.result);
   std::uint32_t overflow_count = 0;
   std::uint32_t position = task.first_position;
   const std::uint32_t loads = task.loads * task.laps;
 #pragma unroll 1
   for (std::uint32_t k = 0; k < loads; ++k) {
+    if (k % stretch_loads == 0) glance(seen);
     const std::uint32_t word = static_cast<std::uint32_t>(task.first_byte / 4) + position * task.stride_words;
     const std::uint32_t begin = read_clock();
     consume(load<path_constant>({word + opaque_zero(begin, zero), 0}));
@@ -31,7 +32,9 @@ __device__ __forceinline__ void walk_bank(const Task& task, std::uint32_t zero, 
     const std::uint32_t room = task.positions - position;
     position = task.step >= room ? task.step - room : position + task.step;
   }
+  look(seen);
   if (result == nullptr) return;
+  write_stint(result, seen);
   __stcg(&result->loads, loads);
   __stcg(&result->sm, read_sm());
   __stcg(&result->overflow_count, overflow_count);
@@ -57,6 +60,7 @@ __device__ __forceinline__ LaunchArguments remembered(const LaunchArguments& arg
 
 extern "C" __global__ void __launch_bounds__(warp_threads, 1) chase_banks(const LaunchArguments parameters) {
   extern __shared__ std::uint32_t bins[];
+  __shared__ Seen seen;
   if (threadIdx.x != 0) return;
   const LaunchArguments arguments = remembered(parameters, bins);
   const std::uint32_t sm = read_sm();
@@ -66,9 +70,10 @@ extern "C" __global__ void __launch_bounds__(warp_threads, 1) chase_banks(const 
   const std::uint32_t first = control_word(&queue->first);
   const std::uint32_t end = first + control_word(&queue->count);
   if (end == first || atomicExch(&arguments.claims[sm], 1U) != 0) return;
+  begin_watch(seen, state, sm);
   if (arguments.rendezvous != 0) {
     atomicAdd(&state->arrived, 1U);
-    if (!wait_for(&state->arrived, arguments.rendezvous, state)) return;
+    if (!wait_for(&state->arrived, arguments.rendezvous, state, seen, placement_patience_ns)) return;
   }
   std::uint32_t zero;
   asm volatile("mov.u32 %0, 0;" : "=r"(zero));
@@ -81,14 +86,18 @@ extern "C" __global__ void __launch_bounds__(warp_threads, 1) chase_banks(const 
 #pragma unroll
     for (std::uint32_t k = 0; k < task_words; ++k) copy[k] = control_word(words + k);
     words += task_words;
-    if (task.wait_value != 0 && !wait_for(reinterpret_cast<const std::uint32_t*>(task.counter), task.wait_value, state))
+    if (task.wait_value != 0 &&
+        !wait_for(reinterpret_cast<const std::uint32_t*>(task.counter), task.wait_value, state, seen, turn_patience_ns))
       return;
+    if ((task.flags & task_opens) != 0) {
+      look(seen);
+      open_program(seen);
+    }
     if (task.result != 0)
 #pragma unroll 1
       for (std::uint32_t k = 0; k < histogram_bins; ++k) bins[k] = 0;
-    walk_bank(task, zero, bins);
+    walk_bank(task, zero, bins, seen);
     if (task.post_value == 0) continue;
-    __threadfence();
     atomicExch(reinterpret_cast<unsigned int*>(task.counter), task.post_value);
   }
 }

@@ -2,6 +2,8 @@
 //
 // Built twice: without straight-line code, and with it (GPUTOPO_KERNEL_EXECUTE), so that the everyday kernel stays
 // small in the instruction caches that constants share.
+#include <type_traits>
+
 #include "kernels/straight_line.cuh"
 #include "kernels/turns.cuh"
 #include "kernels/walk.cuh"
@@ -11,48 +13,52 @@ namespace {
 
 template <std::uint32_t path>
 __device__ __forceinline__ void run_walk(const Task& task, std::uint64_t texture, std::uint32_t zero, bool leads,
-                                         std::uint32_t lane, Recorder& recorder, std::uint64_t& cycles) {
-  if (task.record == record_nothing) {
-    if (task.lanes > 1 ? lane < task.lanes : leads) walk_untimed<path>(task, texture, lane);
-  } else if (leads) {
-    if (task.record == record_lap_time) {
-      cycles = walk_lap_time<path>(task, texture);
-    } else {
-      walk_recorded<path>(task, texture, zero, recorder);
-    }
+                                         Recorder& recorder, Seen& seen) {
+  constexpr bool in_global_memory = path != path_texture && path != path_constant && path != path_shared;
+  if (task.lanes > 1) {
+    if (threadIdx.x < task.lanes) walk_side_by_side<path>(task, texture, threadIdx.x, seen);
+  } else if (!leads) {
+  } else if (task.record == record_nothing) {
+    walk_untimed<path>(task, texture, seen);
+  } else if (task.record == record_histogram || task.record == record_latencies) {
+    walk_recorded<path>(task, texture, zero, recorder, seen);
+  } else if (in_global_memory && (task.flags & task_wide) != 0) {
+    walk_laps<path, std::conditional_t<in_global_memory, std::uint64_t, std::uint32_t>>(task, texture, recorder, seen);
+  } else {
+    walk_laps<path, std::uint32_t>(task, texture, recorder, seen);
   }
 }
 
-// Shared memory can't be filled from the host: each walk that chases pointers there lays them out itself.
-__device__ void fill_shared(const Task& task, std::uint32_t* words) {
+// Shared memory can't be filled from the host: each walk that chases pointers there lays them out itself. `task` has
+// the address of the buffer in the shared window, `words` points there.
+__device__ void fill_shared(const Task& task, std::uint32_t* words, Seen& seen) {
   for (std::uint32_t k = 0; k < task.loads; ++k) {
     const std::uint64_t here = (task.first_position + std::uint64_t{k} * task.step) % task.positions;
     const std::uint64_t next =
         (task.first_position + std::uint64_t{k + 1 == task.loads ? 0 : k + 1} * task.step) % task.positions;
     words[(task.first_byte / 4) + here * task.stride_words] =
-        static_cast<std::uint32_t>(task.first_byte / 4 + next * task.stride_words);
+        static_cast<std::uint32_t>(task.buffer + task.first_byte + next * task.stride_words * 4);
+    if (k % stretch_loads == stretch_loads - 1) glance(seen);
   }
 }
 
 // A chain of comparisons: the jump table of a switch would lie in the constant memory that some walks measure.
 __device__ __forceinline__ void run_task(Task task, std::uint64_t texture, std::uint32_t* shared_buffers,
-                                         std::uint32_t zero, Recorder& recorder, std::uint64_t& cycles) {
+                                         std::uint32_t zero, Recorder& recorder, Seen& seen) {
   const bool leads = threadIdx.x == task.warp * warp_threads;
-  const std::uint32_t lane = threadIdx.x;
   if (task.path == path_shared) {
     std::uint32_t* words = shared_buffers + task.buffer / 4;
-    if (task.record == record_lap_time && leads) fill_shared(task, words);
     task.buffer = static_cast<std::uint32_t>(__cvta_generic_to_shared(words));
-    run_walk<path_shared>(task, texture, zero, leads, lane, recorder, cycles);
+    if (leads && (task.record == record_lap_time || task.record == record_lap_times)) fill_shared(task, words, seen);
+    run_walk<path_shared>(task, texture, zero, leads, recorder, seen);
   }
-  if (task.path == path_global_cached) run_walk<path_global_cached>(task, texture, zero, leads, lane, recorder, cycles);
-  if (task.path == path_global_l2_only)
-    run_walk<path_global_l2_only>(task, texture, zero, leads, lane, recorder, cycles);
+  if (task.path == path_global_cached) run_walk<path_global_cached>(task, texture, zero, leads, recorder, seen);
+  if (task.path == path_global_l2_only) run_walk<path_global_l2_only>(task, texture, zero, leads, recorder, seen);
   if (task.path == path_global_no_allocate)
-    run_walk<path_global_no_allocate>(task, texture, zero, leads, lane, recorder, cycles);
-  if (task.path == path_read_only) run_walk<path_read_only>(task, texture, zero, leads, lane, recorder, cycles);
-  if (task.path == path_texture) run_walk<path_texture>(task, texture, zero, leads, lane, recorder, cycles);
-  if (task.path == path_constant) run_walk<path_constant>(task, texture, zero, leads, lane, recorder, cycles);
+    run_walk<path_global_no_allocate>(task, texture, zero, leads, recorder, seen);
+  if (task.path == path_read_only) run_walk<path_read_only>(task, texture, zero, leads, recorder, seen);
+  if (task.path == path_texture) run_walk<path_texture>(task, texture, zero, leads, recorder, seen);
+  if (task.path == path_constant) run_walk<path_constant>(task, texture, zero, leads, recorder, seen);
 }
 
 // The threads of a block that take part in copying and clearing: all, or each warp's first.
@@ -61,11 +67,12 @@ struct Crew {
   std::uint32_t size;
 };
 
-__device__ void write_result(const Task& task, const Recorder& recorder, std::uint64_t cycles, std::uint32_t sm,
+__device__ void write_result(const Task& task, const Recorder& recorder, const Seen& seen, std::uint32_t sm,
                              Crew crew) {
   auto* result = reinterpret_cast<Result*>(task.result);
   if (threadIdx.x == task.warp * warp_threads) {
-    __stcg(&result->cycles, static_cast<unsigned long long>(cycles));
+    __stcg(&result->cycles, static_cast<unsigned long long>(seen.cycles));
+    write_stint(result, seen);
     __stcg(&result->loads, task.loads * task.laps);
     __stcg(&result->sm, sm);
     __stcg(&result->overflow_count, recorder.overflow_count);
@@ -89,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
 #endif
 {
   extern __shared__ std::uint32_t shared_memory[];
-  __shared__ std::uint32_t go;
+  __shared__ Seen seen;
   std::uint32_t* const task_memory = shared_memory + recorder_words;
   std::uint32_t* const shared_buffers = task_memory + task_slots * task_words;
   // Threads that wait at a barrier cost the measuring thread a cycle here and there, and a yield in every loop of
@@ -107,14 +114,15 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
   const std::uint32_t end = first + control_word(&queue->count);
   if (end == first) return;
   if (threadIdx.x == 0) {
-    go = atomicExch(&arguments.claims[sm], 1U) == 0 ? 1U : 0U;
-    if (go != 0 && arguments.rendezvous != 0) {
+    begin_watch(seen, state, sm);
+    seen.go = atomicExch(&arguments.claims[sm], 1U) == 0 ? 1U : 0U;
+    if (seen.go != 0 && arguments.rendezvous != 0) {
       atomicAdd(&state->arrived, 1U);
-      if (!wait_for(&state->arrived, arguments.rendezvous, state)) go = 0;
+      if (!wait_for(&state->arrived, arguments.rendezvous, state, seen, placement_patience_ns)) seen.go = 0;
     }
   }
   __syncthreads();
-  if (go == 0) return;
+  if (seen.go == 0) return;
   std::uint32_t zero;
   asm volatile("mov.u32 %0, 0;" : "=r"(zero));
   std::uint32_t loaded = first;
@@ -133,23 +141,28 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
     for (std::uint32_t k = crew.index; k < histogram_bins / 4; k += crew.size) bins[k] = uint4{0, 0, 0, 0};
     __syncthreads();
     const Task task = *reinterpret_cast<const Task*>(task_memory + slot * task_words);
-    if (task.wait_value != 0) {
-      if (threadIdx.x == 0)
-        go = wait_for(reinterpret_cast<const std::uint32_t*>(task.counter), task.wait_value, state) ? 1U : 0U;
-      __syncthreads();
-      if (go == 0) return;
-    }
-    Recorder recorder{shared_memory, shared_memory + histogram_bins, 0};
-    std::uint64_t cycles = 0;
-    if (task.kind == task_walk) {
-      run_task(task, arguments.texture, shared_buffers, zero, recorder, cycles);
-    } else if (threadIdx.x == task.warp * warp_threads) {
-      cycles = run_straight_line(task, sm, shared_memory);
+    // The wait for a turn is watched like the walks, and so is what was done since the last look.
+    if (threadIdx.x == 0) {
+      look(seen);
+      if (task.wait_value != 0 && !wait_for(reinterpret_cast<const std::uint32_t*>(task.counter), task.wait_value,
+                                            state, seen, turn_patience_ns))
+        seen.go = 0;
+      if ((task.flags & task_opens) != 0) open_program(seen);
+      seen.cycles = 0;
     }
     __syncthreads();
-    if (task.result != 0) write_result(task, recorder, cycles, sm, crew);
+    if (seen.go == 0) return;
+    Recorder recorder{shared_memory, shared_memory + histogram_bins, 0};
+    if (task.kind == task_walk) {
+      run_task(task, arguments.texture, shared_buffers, zero, recorder, seen);
+    } else if (threadIdx.x == task.warp * warp_threads) {
+      run_straight_line(task, sm, shared_memory, seen);
+    }
+    if (threadIdx.x == (task.lanes > 1 ? 0 : task.warp * warp_threads)) look(seen);
+    __syncthreads();
+    if (task.result != 0) write_result(task, recorder, seen, sm, crew);
+    // No fence: it would empty L1, and the loads are done, or else nothing could have used what they brought.
     if (task.post_value != 0) {
-      __threadfence();
       __syncthreads();
       if (threadIdx.x == 0) atomicExch(reinterpret_cast<unsigned int*>(task.counter), task.post_value);
     }
@@ -158,14 +171,21 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
 }
 
 #ifndef GPUTOPO_KERNEL_EXECUTE
-/// Lays a pointer chase into global memory: each visited word gets the index of the next, counted from `buffer`.
-extern "C" __global__ void fill(std::uint32_t* buffer, std::uint32_t first_word, std::uint32_t positions,
-                                std::uint32_t stride_words, std::uint32_t first, std::uint32_t step,
-                                std::uint32_t loads) {
+/// Lays a pointer chase into global memory: each visited word, of 4 or 8 bytes, gets the place of the next: `unit`
+/// times its distance from the buffer's start in 4-byte words, plus `base`.
+extern "C" __global__ void fill(std::uint32_t* buffer, std::uint64_t base, std::uint32_t unit, std::uint32_t wide,
+                                std::uint32_t first_word, std::uint32_t positions, std::uint32_t stride_words,
+                                std::uint32_t first, std::uint32_t step, std::uint32_t loads) {
   for (std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x; k < loads; k += gridDim.x * blockDim.x) {
     const std::uint64_t here = (first + std::uint64_t{k} * step) % positions;
     const std::uint64_t next = (first + std::uint64_t{k + 1 == loads ? 0 : k + 1} * step) % positions;
-    buffer[first_word + here * stride_words] = static_cast<std::uint32_t>(first_word + next * stride_words);
+    const std::uint64_t place = base + unit * (first_word + next * stride_words);
+    std::uint32_t* const word = buffer + first_word + here * stride_words;
+    if (wide != 0) {
+      *reinterpret_cast<std::uint64_t*>(word) = place;
+    } else {
+      *word = static_cast<std::uint32_t>(place);
+    }
   }
 }
 #endif

@@ -21,7 +21,33 @@ inline constexpr std::uint32_t code_unit_instructions = 512;
 inline constexpr std::uint32_t code_instruction_bytes = 16;
 inline constexpr std::uint32_t code_units = 32;
 
+// What took the GPU away shows as a gap between two looks at its timer that nothing else can fill. A block looks at
+// least once in `stretch_loads` dependent loads, and no load takes longer than `slowest_load_ns`: on an H200 one that
+// misses the TLB and all caches takes 0.6 us. The shortest gap seen, two switches and another process's slice between
+// them, was 640 us.
+inline constexpr std::uint32_t stretch_loads = 64;
+inline constexpr std::uint32_t slowest_load_ns = 2000;
+// After a stretch a block looks when its clock says that so many cycles passed since the last look: 33 us at 0.5 GHz,
+// below which no GPU works.
+inline constexpr std::uint32_t glance_cycles = 16384;
+inline constexpr std::uint32_t longest_glance_ns = 2 * glance_cycles;
+inline constexpr std::uint32_t gap_ns = stretch_loads * slowest_load_ns + longest_glance_ns;
+// Loads of one thread out of many that walk together: the lanes' loads queue behind each other.
+inline constexpr std::uint32_t stretch_rows = 4;
+// Units of straight-line code between two looks: instructions that come all the way from memory, 128 bytes at a time,
+// take 700 cycles for 8, so a unit takes about 23 us.
+inline constexpr std::uint32_t stretch_units = 4;
+/// Gaps that one launch can list; every block lists its own.
+inline constexpr std::uint32_t gap_entries = 8192;
+
+/// Laps that can be timed one by one.
+inline constexpr std::uint32_t lap_entries = histogram_bins;
+
 enum TaskKind : std::uint32_t { task_walk = 0, task_execute = 1 };
+
+// Of Task::flags.
+inline constexpr std::uint32_t task_opens = 1;  ///< the first of its program in this queue
+inline constexpr std::uint32_t task_wide = 2;   ///< a pointer chase whose words hold whole 64-bit addresses
 
 /// One phase as one thread block sees it.
 struct Task {
@@ -41,8 +67,9 @@ struct Task {
   std::uint32_t stride_words;
   std::uint32_t first_position;
   std::uint32_t step;
-  std::uint32_t units;       ///< code units of an Execute phase
-  std::uint32_t group;       ///< first phase of a program: its phases that follow here, this one included; else 0
+  std::uint32_t units;  ///< code units of an Execute phase
+  std::uint32_t group;  ///< first phase of a program: its phases that follow here, this one included; else 0
+  std::uint32_t flags;
   std::uint64_t first_byte;  ///< of the walk, within the buffer
 };
 
@@ -52,9 +79,29 @@ inline constexpr std::uint32_t task_words = sizeof(Task) / 4;
 static_assert(sizeof(Task) % 8 == 0, "tasks are copied in words");
 inline constexpr std::uint32_t recorder_words = histogram_bins + overflow_entries;
 inline constexpr std::uint32_t reserved_shared_bytes = 4 * (recorder_words + task_slots * task_words);
+/// The kernels' static shared memory, rounded up to the granule in which it is given.
+inline constexpr std::uint32_t static_shared_bytes = 128;
+static_assert(reserved_shared_bytes + static_shared_bytes + 1024 <= 8192, "recording would cost L1");
+
+/// What a block saw of the timer; kept in shared memory.
+struct Seen {
+  std::uint64_t last_ns;  ///< at the latest look
+  std::uint64_t last_clock;
+  std::uint64_t begin_ns;  ///< when the present program began here
+  std::uint64_t begin_clock;
+  std::uint64_t cycles;  ///< of the present phase, where they are counted
+  std::uint64_t state;   ///< address of the LaunchState
+  std::uint32_t sm;
+  std::uint32_t go;  ///< the block has work: it claimed its SM and its turn came
+};
+static_assert(sizeof(Seen) <= static_shared_bytes, "the kernels' statics outgrew their granule");
 
 struct Result {
   std::uint64_t cycles;
+  std::uint64_t begin_ns;  ///< of the program in this block, first load to the end of this phase
+  std::uint64_t end_ns;
+  std::uint64_t begin_clock;
+  std::uint64_t end_clock;
   std::uint32_t loads;
   std::uint32_t sm;
   std::uint32_t done;
@@ -71,10 +118,23 @@ struct Queue {
   std::uint32_t count;
 };
 
+/// The GPU was away from one block.
+struct Gap {
+  std::uint64_t begin_ns;
+  std::uint64_t end_ns;
+  std::uint64_t cycles;  ///< that the SM's clock counted meanwhile: most often it runs on
+  std::uint32_t sm;
+  std::uint32_t pad;
+};
+
+/// Zero before the launch. Right before it in memory lie gap_entries Gaps, right after it the Results.
 struct LaunchState {
   std::uint32_t arrived;  ///< blocks that hold a queue and are running
   std::uint32_t failed;   ///< some block gave up waiting
+  std::uint32_t gap_count;
+  std::uint32_t pad[29];  ///< Results lie on whole lines
 };
+static_assert(sizeof(LaunchState) == 128, "Results follow it");
 
 /// The texture is an argument, not part of a task: from anywhere but the kernel's parameters its handle would have to
 /// be moved into a uniform register before every fetch, which adds to the latency.

@@ -19,16 +19,22 @@ enum PathCode : std::uint32_t {
   path_shared = 6,
 };
 
-enum RecordCode : std::uint32_t { record_nothing = 0, record_lap_time = 1, record_histogram = 2, record_latencies = 3 };
+enum RecordCode : std::uint32_t {
+  record_nothing = 0,
+  record_lap_time = 1,
+  record_histogram = 2,
+  record_latencies = 3,
+  record_lap_times = 4,
+};
 
 __constant__ std::uint32_t bank[16384];
 
 // From Volta on plain loads are cached in L1 like .ca ones, and they are weak: in loops of strong loads the assembler
 // puts a YIELD, which costs the chase more than a hit's latency.
 #if __CUDA_ARCH__ >= 700
-#define GPUTOPO_LOAD_CACHED "ld.global.u32"
+#define GPUTOPO_LOAD_CACHED "ld.global"
 #else
-#define GPUTOPO_LOAD_CACHED "ld.global.ca.u32"
+#define GPUTOPO_LOAD_CACHED "ld.global.ca"
 #endif
 
 __device__ __forceinline__ std::uint32_t read_clock() {
@@ -63,7 +69,7 @@ template <std::uint32_t path>
 __device__ __forceinline__ std::uint32_t load(const Place& place) {
   std::uint32_t value = 0;
   if constexpr (path == path_global_cached) {
-    asm volatile(GPUTOPO_LOAD_CACHED " %0, [%1];" : "=r"(value) : "l"(place.address) : "memory");
+    asm volatile(GPUTOPO_LOAD_CACHED ".u32 %0, [%1];" : "=r"(value) : "l"(place.address) : "memory");
   } else if constexpr (path == path_global_l2_only) {
     asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(place.address) : "memory");
   } else if constexpr (path == path_global_no_allocate) {
@@ -94,19 +100,48 @@ __device__ __forceinline__ Place place_of(std::uint64_t buffer, std::uint64_t te
   return {buffer + offset, texture};
 }
 
-/// One step of a pointer chase: `index` counts 4-byte words from the buffer's start. At most one instruction (the
-/// address) besides the load is on the chain.
-template <std::uint32_t path>
-__device__ __forceinline__ std::uint32_t chase_step(std::uint64_t buffer, std::uint64_t texture, std::uint32_t index) {
-  std::uint32_t next = 0;
-  if constexpr (path == path_texture || path == path_constant) {
-    next = load<path>({index, texture});
-  } else if constexpr (path == path_shared) {
-    next = load<path>({buffer + index * 4, 0});
-  } else {
-    next = load<path>({reinterpret_cast<std::uint64_t>(reinterpret_cast<const std::uint32_t*>(buffer) + index), 0});
+#define GPUTOPO_FOLLOW_WIDE(instruction) asm volatile(instruction ".u64 %0, [%0];" : "+l"(at)::"memory")
+#define GPUTOPO_FOLLOW_NARROW(instruction)                                                      \
+  asm volatile("{ .reg .u64 place; mov.b64 place, {%0, %1}; " instruction ".u32 %0, [place]; }" \
+               : "+r"(at)                                                                       \
+               : "r"(high)                                                                      \
+               : "memory")
+#define GPUTOPO_FOLLOW(instruction)     \
+  if constexpr (sizeof(Word) == 8) {    \
+    GPUTOPO_FOLLOW_WIDE(instruction);   \
+  } else {                              \
+    GPUTOPO_FOLLOW_NARROW(instruction); \
   }
-  return next;
+
+template <std::uint32_t path, class Word>
+__device__ __forceinline__ Word follow_global(Word at, std::uint32_t high) {
+  if constexpr (path == path_global_cached) {
+    GPUTOPO_FOLLOW(GPUTOPO_LOAD_CACHED)
+  } else if constexpr (path == path_global_l2_only) {
+    GPUTOPO_FOLLOW("ld.global.cg")
+  } else if constexpr (path == path_global_no_allocate) {
+#if __CUDA_ARCH__ >= 700
+    GPUTOPO_FOLLOW("ld.global.L1::no_allocate")
+#endif
+  } else {
+    GPUTOPO_FOLLOW("ld.global.nc")
+  }
+  return at;
+}
+
+// Pointer chases: what a load brings is where the next one goes, with no instruction between them. That is an address
+// in global memory (whole, or its low half beside a high half that stays) and in shared memory, an offset into the
+// constant bank, an element of the texture.
+template <std::uint32_t path, class Word>
+__device__ __forceinline__ Word follow(Word at, std::uint32_t high, std::uint64_t texture) {
+  if constexpr (path == path_texture || path == path_shared) {
+    return load<path>({at, texture});
+  } else if constexpr (path == path_constant) {
+    // Still the array, not a pointer from elsewhere: see load().
+    return *reinterpret_cast<const std::uint32_t*>(reinterpret_cast<const char*>(bank) + at);
+  } else {
+    return follow_global<path>(at, high);
+  }
 }
 
 // Control data comes straight from L2, so that reading it leaves L1 alone.

@@ -1,19 +1,24 @@
 // Waiting for another SM, through global memory and past L1.
 #pragma once
 
-#include "kernels/loads.cuh"
+#include "kernels/watch.cuh"
 
 namespace gputopo::kernels {
 
-// About 2 s: no chain waits longer for its turn, so that a missing block ends a launch instead of hanging the GPU.
-constexpr long long patience_cycles = 4'000'000'000LL;
+// A missing block ends a launch instead of hanging the GPU. Blocks of one launch come to lie on their SMs within
+// microseconds, or not before another process's kernel ends; a turn comes when all those before it are done. Only time
+// in which the GPU was there counts.
+constexpr std::uint32_t placement_patience_ns = 250'000'000;
+constexpr std::uint32_t turn_patience_ns = 2'000'000'000;
 
 /// Waits until *counter reaches `value`. False when the patience ran out, here or anywhere in the launch.
-__device__ inline bool wait_for(const std::uint32_t* counter, std::uint32_t value, LaunchState* state) {
-  const long long begin = clock64();
+__device__ inline bool wait_for(const std::uint32_t* counter, std::uint32_t value, LaunchState* state, Seen& seen,
+                                std::uint32_t patience_ns) {
+  std::uint32_t waited_ns = 0;
   while (control_word(counter) < value) {
     if (control_word(&state->failed) != 0) return false;
-    if (clock64() - begin > patience_cycles) {
+    waited_ns += look(seen);
+    if (waited_ns > patience_ns) {
       atomicExch(&state->failed, 1U);
       return false;
     }

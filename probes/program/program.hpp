@@ -37,10 +37,12 @@ enum class Order { forward, reverse, shuffled };
 /// What a walk reports.
 enum class Record {
   nothing,
-  lap_time,   ///< cycles of all timed laps together, no clock inside: pure dependent loads
+  /// Cycles of all timed laps together: pure dependent loads, each of which brings the next one's address. A device may
+  /// read its clock now and then between loads, if what that takes isn't in the cycles.
+  lap_time,
   histogram,  ///< how often each latency occurred (bins of one cycle), all laps
   latencies,  ///< every latency of the last lap, in walk order
-  lap_times,  ///< cycles of every timed lap by itself, no clock inside a lap: medians that slow strangers don't move
+  lap_times,  ///< cycles of every timed lap by itself, as lap_time: medians that slow strangers don't move
 };
 
 std::string_view to_string(Path path);
@@ -113,11 +115,11 @@ struct LatencyCount {
 
 /// What one phase gave. Latencies include the clock pair's cost unless they come from `lap_time` or `lap_times`.
 struct PhaseTrace {
-  std::uint64_t loads = 0;               ///< loads issued by the phase, all laps and lanes
-  std::uint64_t cycles = 0;              ///< of the recorded laps, for lap_time and timed Execute
-  std::vector<std::uint32_t> latencies;  ///< Record::latencies: cycles, walk order
+  std::uint64_t loads = 0;                ///< loads issued by the phase, all laps and lanes
+  std::uint64_t cycles = 0;               ///< of the recorded laps, for lap_time and timed Execute
+  std::vector<std::uint32_t> latencies;   ///< Record::latencies: cycles, walk order
   std::vector<std::uint64_t> lap_cycles;  ///< Record::lap_times: cycles of each lap, in order
-  std::vector<LatencyCount> histogram;   ///< Record::histogram: ascending latencies
+  std::vector<LatencyCount> histogram;    ///< Record::histogram: ascending latencies
   friend bool operator==(const PhaseTrace&, const PhaseTrace&) = default;
 };
 
@@ -125,7 +127,7 @@ struct PhaseTrace {
 struct Interruptions {
   std::uint32_t switches = 0;  ///< gaps in the timer: the GPU ran another process, and private caches came back empty
   std::uint64_t away_ns = 0;   ///< length of all gaps together
-  double cycles_per_ns = 0;    ///< SM clock over the program's run, gaps left out; 0 where it wasn't watched
+  double cycles_per_ns = 0;    ///< SM clock over the program's run, gaps left out; 0: not watched, or too short a run
   friend bool operator==(const Interruptions&, const Interruptions&) = default;
 };
 

@@ -1,14 +1,13 @@
 #include "device/cuda/cuda_device.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
+#include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include "device/cuda/driver.hpp"
 #include "device/cuda/launch.hpp"
-#include "device/cuda/memory.hpp"
 #include "device/cuda/query.hpp"
 #include "device/cuda/schedule.hpp"
 
@@ -16,13 +15,16 @@ namespace gputopo::device {
 namespace cuda {
 namespace {
 
-// How often programs are launched again when the hardware put no block on their SM.
-constexpr int placement_attempts = 8;
+// Programs are launched again when the hardware put no block on their SM. Blocks of a process that runs beside this one
+// (under MPS) may take the room for as long as its kernels last, so the pauses grow: 0.6 s in all.
+constexpr int placement_attempts = 12;
+constexpr std::chrono::milliseconds first_pause{1};
+constexpr std::chrono::milliseconds longest_pause{100};
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(Driver driver, DeviceInfo info, CUdevice device)
-      : driver_(std::move(driver)), info_(std::move(info)), device_(device) {}
+  CudaDevice(Driver driver, DeviceInfo info, CUdevice device, GpuLockOptions lock)
+      : driver_(std::move(driver)), info_(std::move(info)), device_(device), lock_options_(std::move(lock)) {}
 
   ~CudaDevice() override {
     launcher_.reset();
@@ -48,6 +50,7 @@ class CudaDevice final : public Device {
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override {
     auto launches = plan(batch, info_.gpu.sm_count, info_.warps_per_block);
     if (!launches) return tl::unexpected<Error>(launches.error());
+    if (lock_ == nullptr) lock_ = GpuLock::acquire(info_.gpu.uuid, lock_options_);
     std::vector<program::ProgramTrace> traces(batch.size());
     for (PlannedLaunch& launch : *launches)
       if (auto ok = run_until_placed(batch, launch, traces); !ok) return tl::unexpected<Error>(ok.error());
@@ -57,10 +60,12 @@ class CudaDevice final : public Device {
  private:
   Expected<void> run_until_placed(const program::Batch& batch, PlannedLaunch& launch,
                                   std::vector<program::ProgramTrace>& traces) {
-    // Kernels of several modules that don't find each other wait for seconds: either they run side by side or they
-    // don't.
-    const int attempts = launch.modules > 1 ? 2 : placement_attempts;
-    for (int attempt = 0; attempt < attempts; ++attempt) {
+    auto pause = first_pause;
+    for (int attempt = 0; attempt < placement_attempts; ++attempt) {
+      if (attempt != 0) {
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, longest_pause);
+      }
       auto missing = launcher_->run(batch, launch, traces);
       if (!missing) return tl::unexpected<Error>(missing.error());
       if (missing->empty()) return {};
@@ -72,15 +77,17 @@ class CudaDevice final : public Device {
       std::erase_if(launch.phases, [&](const PlannedPhase& p) { return ran(p.program); });
       std::erase_if(launch.programs, ran);
     }
-    return fail(
-        Error::Kind::unavailable,
-        fmt::format("couldn't place a thread block on every SM needed for '{}'; is another process using the GPU?",
-                    batch[launch.programs.front()].label));
+    return fail(Error::Kind::unavailable,
+                fmt::format("couldn't place a thread block on every SM needed for '{}' in {} attempts; another process "
+                            "fills this GPU, as under MPS: try again when it is done",
+                            batch[launch.programs.front()].label, placement_attempts));
   }
 
   Driver driver_;
   DeviceInfo info_;
   CUdevice device_;
+  GpuLockOptions lock_options_;
+  std::shared_ptr<const GpuLock> lock_;  ///< from the first run on
   bool retained_ = false;
   std::unique_ptr<Launcher> launcher_;
 };
@@ -102,7 +109,7 @@ using cuda::CUDA_SUCCESS;
 using cuda::CUdevice;
 using cuda::CUresult;
 
-Expected<std::unique_ptr<Device>> open_cuda(int ordinal, const std::string& library) {
+Expected<std::unique_ptr<Device>> open_cuda(int ordinal, const cuda::GpuLockOptions& lock, const std::string& library) {
   auto driver = cuda::Driver::load(library);
   if (!driver) return tl::unexpected<Error>(driver.error());
   int count = 0;
@@ -113,7 +120,7 @@ Expected<std::unique_ptr<Device>> open_cuda(int ordinal, const std::string& libr
   CUdevice device = 0;
   driver->cuDeviceGet(&device, ordinal);
   if (auto ok = cuda::check_compute_mode(*driver, *info, device); !ok) return tl::unexpected<Error>(ok.error());
-  auto opened = std::make_unique<cuda::CudaDevice>(std::move(*driver), std::move(*info), device);
+  auto opened = std::make_unique<cuda::CudaDevice>(std::move(*driver), std::move(*info), device, lock);
   if (auto ok = opened->start(); !ok) return tl::unexpected<Error>(ok.error());
   return opened;
 }

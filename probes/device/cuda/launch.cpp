@@ -2,36 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <set>
 
-#include <fmt/format.h>
-
+#include "device/cuda/control.hpp"
 #include "device/cuda/images.hpp"
-#include "device/cuda/results.hpp"
-#include "program/order.hpp"
 
 namespace gputopo::device::cuda {
 namespace {
 
 using kernels::Result;
 using kernels::Task;
-using program::Execute;
-using program::Record;
-using program::Walk;
-
-bool fits_32_bits(const Walk& walk) {
-  constexpr std::uint64_t limit = std::numeric_limits<std::uint32_t>::max();
-  return program::positions(walk) < limit && program::lap_loads(walk) * walk.laps < limit &&
-         walk.stride_bytes / 4 < limit && (walk.first_byte + walk.footprint_bytes) / 4 < limit;
-}
-
-std::uint64_t shared_bytes_of(const program::Program& p) {
-  std::uint64_t bytes = 0;
-  for (const auto& buffer : p.buffers)
-    if (buffer.space == program::Space::shared) bytes += (buffer.size_bytes + 15) / 16 * 16;
-  return bytes;
-}
 
 }  // namespace
 
@@ -101,177 +80,81 @@ Expected<void> Launcher::load_now(const Variant& kernel) {
                "launching the kernel failed");
 }
 
-Expected<void> Launcher::lay_constant_chase(const Walk& walk, const Variant& kernel) {
-  std::vector<std::uint32_t> words(info_.constant_bytes_per_module / 4, 0);
-  const std::uint64_t n = program::positions(walk);
-  const std::uint64_t loads = program::lap_loads(walk);
-  const auto [first, step] = program::stepping(walk.order, walk.order_seed, n);
-  std::uint64_t here = first;
-  for (std::uint64_t k = 0; k < loads; ++k) {
-    const std::uint64_t next = k + 1 == loads ? first : program::advance(here, step, n);
-    words.at((walk.first_byte + here * walk.stride_bytes) / 4) =
-        static_cast<std::uint32_t>((walk.first_byte + next * walk.stride_bytes) / 4);
-    here = next;
-  }
-  if (auto ok = check(driver_.cuMemcpyHtoDAsync(kernel.bank, words.data(), words.size() * 4, stream_),
-                      "filling the constant bank failed");
+namespace {
+
+// What the launch's kernel writes starts with room for gaps, which is read only when there are some.
+constexpr std::size_t gap_bytes = sizeof(kernels::Gap) * kernels::gap_entries;
+
+std::size_t record_bytes(std::size_t results) {
+  return sizeof(kernels::LaunchState) + std::max<std::size_t>(1, results) * sizeof(Result);
+}
+
+// A pair of device and host memory of at least `bytes`.
+Expected<void> fit(const Driver& driver, Allocation& device, HostAllocation& host, std::size_t device_bytes,
+                   std::size_t host_bytes, const char* what) {
+  if (device.bytes() >= device_bytes && host.bytes() >= host_bytes) return {};
+  device = Allocation();
+  host = HostAllocation();
+  auto memory = Allocation::make(driver, 2 * device_bytes, what);
+  if (!memory) return tl::unexpected<Error>(memory.error());
+  device = std::move(*memory);
+  auto mirror = HostAllocation::make(driver, 2 * host_bytes);
+  if (!mirror) return tl::unexpected<Error>(mirror.error());
+  host = std::move(*mirror);
+  return {};
+}
+
+}  // namespace
+
+Expected<LaunchAddresses> Launcher::prepare(const program::Batch& batch, const PlannedLaunch& launch,
+                                            std::size_t results) {
+  const ControlLayout layout(launch.modules * info_.gpu.sm_count, launch.phases.size());
+  if (auto ok = fit(driver_, control_, staging_, layout.bytes, layout.bytes, "control data"); !ok)
+    return tl::unexpected<Error>(ok.error());
+  const std::size_t bytes = record_bytes(results);
+  if (auto ok = fit(driver_, records_, records_host_, gap_bytes + bytes, bytes, "results"); !ok)
+    return tl::unexpected<Error>(ok.error());
+  auto buffers = buffers_->prepare(needs_of(batch, launch));
+  if (!buffers) return tl::unexpected<Error>(buffers.error());
+  LaunchAddresses addresses;
+  addresses.buffers = std::move(*buffers);
+  addresses.control = control_.address();
+  addresses.gaps = records_.address();
+  addresses.state = addresses.gaps + gap_bytes;
+  addresses.results = addresses.state + sizeof(kernels::LaunchState);
+  return addresses;
+}
+
+// Reads what was listed of the gaps: nothing on a quiet GPU, which costs no copy.
+Expected<LaunchRecord> Launcher::fetch_gaps(const LaunchAddresses& addresses) {
+  LaunchRecord record;
+  const auto* bytes = static_cast<const std::byte*>(records_host_.data());
+  record.state = reinterpret_cast<const kernels::LaunchState*>(bytes);
+  record.results = reinterpret_cast<const Result*>(bytes + sizeof(kernels::LaunchState));
+  record.gaps.resize(std::min(record.state->gap_count, kernels::gap_entries));
+  if (record.gaps.empty()) return record;
+  if (auto ok = check(driver_.cuMemcpyDtoHAsync(record.gaps.data(), addresses.gaps,
+                                                record.gaps.size() * sizeof(kernels::Gap), stream_),
+                      "reading the timer's gaps failed");
       !ok)
-    return ok;
-  return check(driver_.cuStreamSynchronize(stream_), "filling the constant bank failed");
-}
-
-Expected<void> Launcher::lay_pointer_chases(const program::Batch& batch, const PlannedLaunch& launch) {
-  std::set<std::array<std::uint64_t, 7>> laid;  // programs of one launch mostly share theirs
-  for (const PlannedPhase& planned : launch.phases) {
-    const auto* walk = std::get_if<Walk>(&batch[planned.program].phases[planned.phase]);
-    if (walk == nullptr || walk->record != Record::lap_time || walk->path == program::Path::shared) continue;
-    if (!laid.insert({walk->buffer, walk->first_byte, walk->footprint_bytes, walk->stride_bytes,
-                      static_cast<std::uint64_t>(walk->order), walk->order_seed, walk->loads_per_lap})
-             .second)
-      continue;
-    if (walk->path == program::Path::constant) {
-      auto kernel = variant(launch.kernel, planned.module);
-      if (!kernel) return tl::unexpected<Error>(kernel.error());
-      if (auto ok = lay_constant_chase(*walk, **kernel); !ok) return ok;
-      continue;
-    }
-    auto memory = buffers_->global(walk->buffer, batch[planned.program].buffers[walk->buffer].size_bytes);
-    if (!memory) return tl::unexpected<Error>(memory.error());
-    CUdeviceptr words = *memory;
-    auto first_word = static_cast<std::uint32_t>(walk->first_byte / 4);
-    auto positions = static_cast<std::uint32_t>(program::positions(*walk));
-    auto stride_words = static_cast<std::uint32_t>(walk->stride_bytes / 4);
-    const auto stepping = program::stepping(walk->order, walk->order_seed, positions);
-    auto first = static_cast<std::uint32_t>(stepping.first);
-    auto step = static_cast<std::uint32_t>(stepping.step);
-    auto loads = static_cast<std::uint32_t>(program::lap_loads(*walk));
-    std::array<void*, 7> arguments{&words, &first_word, &positions, &stride_words, &first, &step, &loads};
-    const unsigned blocks = std::clamp(loads / 256U, 1U, 1024U);
-    if (auto ok = check(driver_.cuLaunchKernel(fill_, blocks, 1, 1, 256, 1, 1, 0, stream_, arguments.data(), nullptr),
-                        "laying a pointer chase failed");
-        !ok)
-      return ok;
-  }
-  return {};
-}
-
-Expected<void> Launcher::set_up(Task& task, const program::Program& program, const Walk& walk, CUtexObject& texture) {
-  if (!fits_32_bits(walk))
-    return fail(Error::Kind::bad_input,
-                fmt::format("program '{}' walks more loads than one phase can count", program.label));
-  const program::Buffer& buffer = program.buffers[walk.buffer];
-  const auto stepping = program::stepping(walk.order, walk.order_seed, program::positions(walk));
-  task.kind = kernels::task_walk;
-  task.path = static_cast<std::uint32_t>(walk.path);
-  task.record = static_cast<std::uint32_t>(walk.record);
-  task.lanes = std::min(walk.lanes, kernels::block_threads);
-  task.laps = walk.laps;
-  task.loads = static_cast<std::uint32_t>(program::lap_loads(walk));
-  task.positions = static_cast<std::uint32_t>(program::positions(walk));
-  task.stride_words = static_cast<std::uint32_t>(walk.stride_bytes / 4);
-  task.first_position = static_cast<std::uint32_t>(stepping.first);
-  task.step = static_cast<std::uint32_t>(stepping.step);
-  task.first_byte = walk.first_byte;
-  if (walk.record == Record::latencies && task.loads > kernels::latency_entries)
-    return fail(Error::Kind::bad_input, fmt::format("program '{}' records {} latencies, at most {} fit", program.label,
-                                                    task.loads, kernels::latency_entries));
-  switch (buffer.space) {
-    case program::Space::constant:
-      if (buffer.module >= info_.constant_modules || buffer.size_bytes > info_.constant_bytes_per_module)
-        return fail(Error::Kind::bad_input,
-                    fmt::format("program '{}' wants a constant buffer that isn't to be had", program.label));
-      break;
-    case program::Space::shared:
-      for (std::uint32_t i = 0; i < walk.buffer; ++i)
-        if (program.buffers[i].space == program::Space::shared)
-          task.buffer += (program.buffers[i].size_bytes + 15) / 16 * 16;
-      break;
-    case program::Space::global:
-      if (walk.path == program::Path::texture) {
-        if ((walk.first_byte + walk.footprint_bytes) / 4 > info_.texture_elements)
-          return fail(Error::Kind::bad_input,
-                      fmt::format("program '{}' walks past the largest linear texture", program.label));
-        auto made = buffers_->texture(walk.buffer, buffer.size_bytes);
-        if (!made) return tl::unexpected<Error>(made.error());
-        texture = *made;
-      } else {
-        auto memory = buffers_->global(walk.buffer, buffer.size_bytes);
-        if (!memory) return tl::unexpected<Error>(memory.error());
-        task.buffer = *memory;
-      }
-      break;
-  }
-  return {};
-}
-
-Expected<std::vector<Task>> Launcher::make_tasks(const program::Batch& batch, const PlannedLaunch& launch,
-                                                 std::vector<std::size_t>& result_of, CUtexObject& texture) {
-  constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-  std::vector<Task> tasks(launch.phases.size());
-  result_of.assign(launch.phases.size(), none);
-  std::size_t results = 0;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const PlannedPhase& planned = launch.phases[i];
-    const program::Program& program = batch[planned.program];
-    const program::Phase& phase = program.phases[planned.phase];
-    Task& task = tasks[i];
-    task = Task{};
-    task.wait_value = planned.wait_value;
-    task.post_value = planned.post_value;
-    bool recorded = true;
-    if (const auto* walk = std::get_if<Walk>(&phase)) {
-      task.warp = program.agents[walk->agent].warp;
-      recorded = walk->record != Record::nothing;
-      if (auto ok = set_up(task, program, *walk, texture); !ok) return tl::unexpected<Error>(ok.error());
-    } else {
-      const auto& execute = std::get<Execute>(phase);
-      const std::uint64_t units = (execute.code_bytes + info_.execute_unit_bytes - 1) / info_.execute_unit_bytes;
-      if (units > kernels::code_units)
-        return fail(Error::Kind::bad_input, fmt::format("program '{}' executes {} bytes, at most {} can be had",
-                                                        program.label, execute.code_bytes, info_.execute_limit_bytes));
-      task.kind = kernels::task_execute;
-      task.warp = program.agents[execute.agent].warp;
-      task.units = static_cast<std::uint32_t>(units);
-      task.laps = execute.laps;
-    }
-    // The last phase always reports, so that a program that found no block is noticed.
-    if (recorded || planned.phase + 1 == program.phases.size()) result_of[i] = results++;
-  }
-  return tasks;
+    return tl::unexpected<Error>(ok.error());
+  if (auto ok = check(driver_.cuStreamSynchronize(stream_), "reading the timer's gaps failed"); !ok)
+    return tl::unexpected<Error>(ok.error());
+  return record;
 }
 
 Expected<std::vector<std::size_t>> Launcher::run(const program::Batch& batch, const PlannedLaunch& launch,
                                                  std::vector<program::ProgramTrace>& traces) {
-  if (auto ok = lay_pointer_chases(batch, launch); !ok) return tl::unexpected<Error>(ok.error());
-  std::vector<std::size_t> result_of;
-  CUtexObject texture = 0;
-  auto tasks = make_tasks(batch, launch, result_of, texture);
-  if (!tasks) return tl::unexpected<Error>(tasks.error());
-  std::size_t results = 0;
-  for (const std::size_t r : result_of)
-    if (r != std::numeric_limits<std::size_t>::max()) ++results;
-  const std::size_t result_bytes = std::max<std::size_t>(1, results) * sizeof(Result);
-  if (results_.bytes() < result_bytes) {
-    results_ = Allocation();
-    results_host_ = HostAllocation();
-    auto memory = Allocation::make(driver_, result_bytes, "results");
-    if (!memory) return tl::unexpected<Error>(memory.error());
-    results_ = std::move(*memory);
-    auto host = HostAllocation::make(driver_, result_bytes);
-    if (!host) return tl::unexpected<Error>(host.error());
-    results_host_ = std::move(*host);
-  }
-  std::set<std::pair<std::uint32_t, std::uint32_t>> blocks;  // (module, SM)
-  std::uint64_t shared_bytes = 0;
-  for (std::size_t i = 0; i < tasks->size(); ++i) {
-    blocks.insert({launch.phases[i].module, launch.phases[i].sm});
-    shared_bytes = std::max(shared_bytes, shared_bytes_of(batch[launch.phases[i].program]));
-    if (result_of[i] != std::numeric_limits<std::size_t>::max())
-      (*tasks)[i].result = results_.address() + result_of[i] * sizeof(Result);
-  }
-  if (auto ok = submit(launch, *tasks, texture, shared_bytes, results, static_cast<std::uint32_t>(blocks.size())); !ok)
-    return tl::unexpected<Error>(ok.error());
-  return read_results(batch, launch, result_of, static_cast<const Result*>(results_host_.data()), traces);
+  if (auto ok = cuda::check(batch, launch, info_); !ok) return tl::unexpected<Error>(ok.error());
+  const ResultSlots slots = assign_results(batch, launch);
+  auto addresses = prepare(batch, launch, slots.count);
+  if (!addresses) return tl::unexpected<Error>(addresses.error());
+  if (auto ok = lay_chases(batch, launch, addresses->buffers); !ok) return tl::unexpected<Error>(ok.error());
+  const std::vector<Task> tasks = make_tasks(batch, launch, info_, slots, *addresses);
+  if (auto ok = submit(batch, launch, tasks, *addresses, slots.count); !ok) return tl::unexpected<Error>(ok.error());
+  auto record = fetch_gaps(*addresses);
+  if (!record) return tl::unexpected<Error>(record.error());
+  return read_results(batch, launch, slots, *record, traces);
 }
 
 }  // namespace gputopo::device::cuda

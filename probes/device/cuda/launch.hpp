@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/buffers.hpp"
 #include "device/cuda/driver.hpp"
 #include "device/cuda/images.hpp"
 #include "device/cuda/memory.hpp"
+#include "device/cuda/results.hpp"
 #include "device/cuda/schedule.hpp"
+#include "device/cuda/tasks.hpp"
 #include "device/device.hpp"
 #include "kernels/chase_abi.hpp"
 
@@ -44,14 +47,15 @@ class Launcher {
   Expected<const Variant*> variant(Kernel kernel, std::uint32_t module = 0);
   Expected<void> load(Variant& kernel, const Image& image);
   Expected<void> load_now(const Variant& kernel);
-  Expected<void> lay_pointer_chases(const program::Batch& batch, const PlannedLaunch& launch);
-  Expected<void> lay_constant_chase(const program::Walk& walk, const Variant& kernel);
-  Expected<std::vector<kernels::Task>> make_tasks(const program::Batch& batch, const PlannedLaunch& launch,
-                                                  std::vector<std::size_t>& result_of, CUtexObject& texture);
-  Expected<void> set_up(kernels::Task& task, const program::Program& program, const program::Walk& walk,
-                        CUtexObject& texture);
-  Expected<void> submit(const PlannedLaunch& launch, const std::vector<kernels::Task>& tasks, CUtexObject texture,
-                        std::uint64_t shared_bytes, std::size_t results, std::uint32_t blocks_used);
+  /// Sizes everything that the launch uses; only what this gives has addresses.
+  Expected<LaunchAddresses> prepare(const program::Batch& batch, const PlannedLaunch& launch, std::size_t results);
+  Expected<void> lay_chases(const program::Batch& batch, const PlannedLaunch& launch, const ReadyBuffers& buffers);
+  Expected<void> lay_in_memory(const program::Walk& walk, CUdeviceptr address);
+  Expected<void> lay_in_banks(const PlannedLaunch& launch,
+                              const std::map<std::uint32_t, std::vector<const program::Walk*>>& banks);
+  Expected<void> submit(const program::Batch& batch, const PlannedLaunch& launch,
+                        const std::vector<kernels::Task>& tasks, const LaunchAddresses& addresses, std::size_t results);
+  Expected<LaunchRecord> fetch_gaps(const LaunchAddresses& addresses);
   Expected<void> prepare_modules(const PlannedLaunch& launch);
   Expected<void> start_kernels(const PlannedLaunch& launch, const kernels::LaunchArguments& arguments,
                                unsigned dynamic_bytes);
@@ -66,9 +70,9 @@ class Launcher {
   std::unique_ptr<Buffers> buffers_;
   bool assembled_ = false;
   Allocation control_;
-  Allocation results_;
   HostAllocation staging_;
-  HostAllocation results_host_;
+  Allocation records_;           ///< gaps, LaunchState, Results
+  HostAllocation records_host_;  ///< LaunchState, Results
 };
 
 }  // namespace gputopo::device::cuda

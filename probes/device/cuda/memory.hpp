@@ -1,8 +1,7 @@
-// Device memory of a chase: owned allocations, and the buffers that programs name by slot.
+// Owned allocations of device memory and of page-locked host memory.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -65,31 +64,6 @@ class HostAllocation {
   const Driver* driver_ = nullptr;
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
-};
-
-/// The global buffers that programs share: slot i of every program is the same memory, zero-filled, grown on demand.
-class Buffers {
- public:
-  Buffers(const Driver& driver, CUstream stream, std::uint64_t texture_elements)
-      : driver_(driver), stream_(stream), texture_elements_(texture_elements) {}
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-  ~Buffers();
-
-  /// Address of at least `bytes` bytes in slot `number`. `unavailable` where the GPU has no room.
-  Expected<CUdeviceptr> global(std::uint32_t number, std::uint64_t bytes);
-  /// A linear texture of 32-bit unsigned elements over the slot, as much of it as textures can cover.
-  Expected<CUtexObject> texture(std::uint32_t number, std::uint64_t bytes);
-
- private:
-  struct Slot {
-    Allocation memory;
-    CUtexObject texture = 0;
-  };
-  const Driver& driver_;
-  CUstream stream_;
-  std::uint64_t texture_elements_;
-  std::map<std::uint32_t, Slot> slots_;
 };
 
 }  // namespace gputopo::device::cuda

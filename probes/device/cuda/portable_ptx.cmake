@@ -10,6 +10,8 @@ file(REMOVE ${OUTPUT}.made)
 string(REGEX REPLACE "\n//[^\n]*" "" text "\n${text}")
 string(REGEX REPLACE "\n\\.version [0-9.]+" "\n.version ${version}" text "${text}")
 string(REGEX REPLACE "\n\\.target sm_[0-9]+" "\n.target ${target}" text "${text}")
+# Says which bytes of a wide load are used: a hint that only newer assemblers know.
+string(REGEX REPLACE "\n[ \t]*\\.pragma \"used_bytes_mask[^\n]*" "" text "${text}")
 string(STRIP "${text}" text)
 file(WRITE ${OUTPUT}.checked.ptx "${text}\n")
 execute_process(COMMAND ${NVCC} -cubin -arch=sm_${ARCHITECTURE} ${OUTPUT}.checked.ptx -o ${OUTPUT}.cubin

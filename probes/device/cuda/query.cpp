@@ -76,8 +76,7 @@ Expected<DeviceInfo> query(const Driver& driver, int ordinal) {
   info.shared_bytes_per_block = std::max(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
                                          attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
   info.shared_reserved_per_block = attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
-  // The kernel's statics are rounded up to the granule of shared memory.
-  info.shared_recorder_bytes = kernels::reserved_shared_bytes + 128;
+  info.shared_recorder_bytes = kernels::reserved_shared_bytes + kernels::static_shared_bytes;
   info.constant_bytes_per_module = attribute(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
   info.constant_modules = 6;  // what runs side by side on one SM with room to spare
   info.texture_elements = attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH);

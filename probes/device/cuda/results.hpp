@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "device/cuda/schedule.hpp"
@@ -10,10 +12,26 @@
 
 namespace gputopo::device::cuda {
 
-/// Writes traces for the programs of `launch`; `result_of[i]` is the record of phase i, or the largest size_t. Gives
-/// the programs with a record that no block wrote.
+/// Which phases of a launch write a Result, and where.
+struct ResultSlots {
+  std::vector<std::optional<std::size_t>> of_phase;  ///< by index into PlannedLaunch::phases
+  std::size_t count = 0;
+};
+
+/// A Result for every phase that records, and for the last that a program has in a block, even if it records nothing:
+/// so a program that found no block is noticed, and every block tells what it saw of the timer.
+ResultSlots assign_results(const program::Batch& batch, const PlannedLaunch& launch);
+
+/// What a launch left in memory.
+struct LaunchRecord {
+  const kernels::LaunchState* state = nullptr;
+  const kernels::Result* results = nullptr;
+  std::vector<kernels::Gap> gaps;  ///< those listed; fewer than state->gap_count where there was no room for more
+};
+
+/// Writes traces for the programs of `launch`. Gives the programs with a record that no block wrote.
 std::vector<std::size_t> read_results(const program::Batch& batch, const PlannedLaunch& launch,
-                                      const std::vector<std::size_t>& result_of, const kernels::Result* results,
+                                      const ResultSlots& slots, const LaunchRecord& record,
                                       std::vector<program::ProgramTrace>& traces);
 
 }  // namespace gputopo::device::cuda

@@ -22,19 +22,30 @@ std::uint32_t agent_of(const Phase& phase) {
   return std::visit([](const auto& p) { return p.agent; }, phase);
 }
 
-const Walk* pointer_chase(const Phase& phase) {
-  const auto* walk = std::get_if<Walk>(&phase);
-  return walk != nullptr && walk->record == Record::lap_time && walk->path != program::Path::shared ? walk : nullptr;
+// Where the words of a chase lie, and what they hold: a texture's are elements, all others addresses.
+struct Words {
+  program::Space space;
+  std::uint32_t place;  ///< the buffer's slot or the constant bank's module
+  const Walk* walk;
+};
+
+Words words_of(const Program& p, const Walk& walk) {
+  const program::Buffer& buffer = p.buffers[walk.buffer];
+  const bool is_bank = buffer.space == program::Space::constant;
+  return {buffer.space, is_bank ? buffer.module : walk.buffer, &walk};
 }
 
 // Two pointer chases can lie in memory together if they are the same or share no byte.
-bool clash(const Walk& a, const Walk& b) {
-  if (a.buffer != b.buffer) return false;
+bool clash(const Words& one, const Words& other) {
+  if (one.space != other.space || one.place != other.place) return false;
+  const Walk& a = *one.walk;
+  const Walk& b = *other.walk;
   const bool apart =
       a.first_byte + a.footprint_bytes <= b.first_byte || b.first_byte + b.footprint_bytes <= a.first_byte;
   const bool same = a.first_byte == b.first_byte && a.footprint_bytes == b.footprint_bytes &&
                     a.stride_bytes == b.stride_bytes && a.order == b.order && a.order_seed == b.order_seed &&
-                    a.loads_per_lap == b.loads_per_lap;
+                    a.loads_per_lap == b.loads_per_lap &&
+                    (a.path == program::Path::texture) == (b.path == program::Path::texture);
   return !apart && !same;
 }
 
@@ -76,10 +87,22 @@ bool is_private(const Program& p) {
   return std::all_of(p.agents.begin(), p.agents.end(), [&](const auto& a) { return a.sm == p.agents.front().sm; });
 }
 
+bool chases_clash(const Program& p) {
+  std::vector<Words> chases;
+  for (const Phase& phase : p.phases) {
+    const Walk* walk = laid_chase(phase);
+    if (walk == nullptr) continue;
+    const Words words = words_of(p, *walk);
+    if (std::any_of(chases.begin(), chases.end(), [&](const Words& other) { return clash(words, other); })) return true;
+    chases.push_back(words);
+  }
+  return false;
+}
+
 struct Draft {
   PlannedLaunch launch;
   bool is_private = true;
-  std::vector<const Walk*> chases;
+  std::vector<Words> chases;
   std::uint32_t turn = 0;
 };
 
@@ -91,9 +114,9 @@ bool fits(const Draft& draft, const Program& p, bool isolated) {
   const auto slot = texture_slot(p);
   if (slot && draft.launch.texture_slot && slot != draft.launch.texture_slot) return false;
   for (const Phase& phase : p.phases)
-    if (const Walk* walk = pointer_chase(phase))
-      for (const Walk* other : draft.chases)
-        if (clash(*walk, *other)) return false;
+    if (const Walk* walk = laid_chase(phase))
+      for (const Words& other : draft.chases)
+        if (clash(words_of(p, *walk), other)) return false;
   return true;
 }
 
@@ -112,11 +135,23 @@ void append(Draft& draft, std::size_t index, const Program& p, std::uint32_t hom
       launch.crosses_sms = true;
     }
     launch.phases.push_back(planned);
-    if (const Walk* walk = pointer_chase(p.phases[i])) draft.chases.push_back(walk);
+    if (const Walk* walk = laid_chase(p.phases[i])) draft.chases.push_back(words_of(p, *walk));
   }
 }
 
 }  // namespace
+
+const Walk* laid_chase(const Phase& phase) {
+  const auto* walk = std::get_if<Walk>(&phase);
+  const bool chases = walk != nullptr && (walk->record == Record::lap_time || walk->record == Record::lap_times);
+  return chases && walk->path != program::Path::shared ? walk : nullptr;
+}
+
+bool has_wide_words(const Walk& walk) {
+  const bool holds_addresses =
+      walk.path != program::Path::texture && walk.path != program::Path::constant && walk.path != program::Path::shared;
+  return holds_addresses && walk.stride_bytes % 8 == 0 && walk.first_byte % 8 == 0 && walk.footprint_bytes >= 8;
+}
 
 Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_count, std::uint32_t warps) {
   std::vector<Draft> drafts;
@@ -129,6 +164,12 @@ Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_c
         return fail(Error::Kind::bad_input,
                     fmt::format("program '{}' names SM {} warp {}, the GPU has {} SMs and {} warps a block", p.label,
                                 agent.sm.value_or(0), agent.warp, sm_count, warps));
+    if (chases_clash(p))
+      return fail(
+          Error::Kind::bad_input,
+          fmt::format("program '{}' times laps of two different walks over the same bytes; give each walk bytes "
+                      "of its own",
+                      p.label));
     const bool isolated = is_private(p);
     const std::uint32_t home = isolated ? p.agents.front().sm.value_or(next_sm) : 0;
     if (isolated && !p.agents.front().sm) next_sm = (next_sm + 1) % sm_count;

@@ -39,6 +39,12 @@ struct PlannedLaunch {
   std::vector<PlannedPhase> phases;
 };
 
+/// The walk of a phase that chases pointers laid into memory before the launch; null for all others.
+const program::Walk* laid_chase(const program::Phase& phase);
+
+/// A chase through global memory whose words have room for whole addresses.
+bool has_wide_words(const program::Walk& walk);
+
 /// Plans `batch` on a GPU of `sm_count` SMs. Programs that isolate an SM go to SMs in turn and run at once; programs
 /// with wider isolation or agents on several SMs follow one another in a chain of turns. Programs that differ in
 /// carve-out, kernel or number of modules or lay different pointer chases into the same bytes get launches of their

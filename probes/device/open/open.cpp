@@ -16,8 +16,11 @@ namespace {
 using OpenedDevice = Expected<std::unique_ptr<Device>>;
 
 #ifdef GPUTOPO_HAS_CUDA
-OpenedDevice open_real(int ordinal) {
-  return open_cuda(ordinal);
+OpenedDevice open_real(int ordinal, const OpenOptions& options) {
+  cuda::GpuLockOptions lock;
+  lock.notice = options.notice;
+  lock.stop = options.stop;
+  return open_cuda(ordinal, lock);
 }
 Expected<std::vector<DeviceInfo>> list_real() {
   return list_cuda();
@@ -27,7 +30,7 @@ tl::unexpected<Error> built_without_cuda() {
   return fail(Error::Kind::unavailable,
               "this gputopo was built without its cuda device; build it again without GPUTOPO_WITH_CUDA=OFF to measure a GPU");
 }
-OpenedDevice open_real(int /*ordinal*/) {
+OpenedDevice open_real(int /*ordinal*/, const OpenOptions& /*options*/) {
   return built_without_cuda();
 }
 Expected<std::vector<DeviceInfo>> list_real() {
@@ -51,7 +54,7 @@ Expected<Opened> with_headline(OpenedDevice device, std::string_view what) {
   return Opened{std::move(*device), std::move(headline)};
 }
 
-Expected<Opened> open_automatic() {
+Expected<Opened> open_automatic(const OpenOptions& options) {
   const auto real = list_real();
   if (!real || real->empty()) {
     const std::string why = real ? "no NVIDIA GPU is installed" : real.error().message;
@@ -60,7 +63,7 @@ Expected<Opened> open_automatic() {
   }
   tl::unexpected<Error> first_error = fail(Error::Kind::unavailable, {});
   for (int ordinal = 0; ordinal < static_cast<int>(real->size()); ++ordinal) {
-    auto device = open_real(ordinal);
+    auto device = open_real(ordinal, options);
     if (device) return with_headline(std::move(device), fmt::format("real GPU, cuda:{}", ordinal));
     if (ordinal == 0) first_error = tl::unexpected<Error>(device.error());
   }
@@ -69,12 +72,12 @@ Expected<Opened> open_automatic() {
 
 }  // namespace
 
-Expected<Opened> open(const Spec& spec) {
+Expected<Opened> open(const Spec& spec, const OpenOptions& options) {
   switch (spec.kind) {
     case Spec::Kind::automatic:
-      return open_automatic();
+      return open_automatic(options);
     case Spec::Kind::cuda:
-      return with_headline(open_real(spec.ordinal), fmt::format("real GPU, cuda:{}", spec.ordinal));
+      return with_headline(open_real(spec.ordinal, options), fmt::format("real GPU, cuda:{}", spec.ordinal));
     case Spec::Kind::sim:
       return with_headline(open_simulated(spec.name), fmt::format("simulated, model {}", spec.name));
     case Spec::Kind::replay: {

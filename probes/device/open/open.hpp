@@ -1,8 +1,11 @@
 // Opens a device by its name and lists those that can be opened.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/device.hpp"
@@ -19,9 +22,15 @@ struct Opened {
 /// The model that `auto` falls back to.
 inline constexpr const char* fallback_model = "h200";
 
+/// What a device that has to wait for its GPU does meanwhile.
+struct OpenOptions {
+  std::function<void(std::string_view)> notice;  ///< gets one line for the user
+  const std::atomic<bool>* stop = nullptr;       ///< ends the wait
+};
+
 /// Opens what `spec` names. `automatic` is the first real GPU that opens; on a machine without any (no driver, no GPU)
 /// it is the simulated fallback, and the headline says why. GPUs that exist but can't be used are an error.
-Expected<Opened> open(const Spec& spec);
+Expected<Opened> open(const Spec& spec, const OpenOptions& options = {});
 
 struct Listed {
   std::string spec;  ///< what to pass to parse_spec

@@ -15,27 +15,29 @@ constexpr char from_median = '=';
 constexpr char repeat = '*';
 constexpr std::size_t shortest_repeat = 3;  // below, '*' and its count are no shorter than the values
 
-std::uint64_t fold(std::int64_t value) {
-  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+// Differences are taken modulo 2^64 and folded as signed numbers: so they are short both ways, and none overflows.
+std::uint64_t fold(std::uint64_t difference) {
+  return (difference << 1) ^ (~(difference >> 63) + 1);
 }
 
-std::int64_t unfold(std::uint64_t value) {
-  return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
+std::uint64_t unfold(std::uint64_t value) {
+  return (value >> 1) ^ (~(value & 1) + 1);
 }
 
-std::string encode_with(char mode, const std::vector<std::uint32_t>& values, std::int64_t reference) {
+template <class Number>
+std::string encode_with(char mode, const std::vector<Number>& values, std::uint64_t reference) {
   std::string text(1, mode);
   for (std::size_t i = 0; i < values.size();) {
     std::size_t end = i + 1;
     while (end < values.size() && values[end] == values[i]) ++end;
-    append_number(text, fold(std::int64_t{values[i]} - reference));
+    append_number(text, fold(values[i] - reference));
     if (mode == from_previous) reference = values[i];
     const std::size_t repeats = end - i - 1;
     if (repeats >= shortest_repeat) {
       text += repeat;
       append_number(text, repeats);
     } else {
-      const std::uint64_t again = mode == from_previous ? 0 : fold(std::int64_t{values[i]} - reference);
+      const std::uint64_t again = mode == from_previous ? 0 : fold(values[i] - reference);
       for (std::size_t k = 0; k < repeats; ++k) append_number(text, again);
     }
     i = end;
@@ -68,9 +70,10 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   return std::nullopt;
 }
 
-std::string encode_list(const std::vector<std::uint32_t>& values) {
+template <class Number>
+std::string encode_list(const std::vector<Number>& values) {
   if (values.empty()) return {};
-  std::vector<std::uint32_t> sorted = values;
+  std::vector<Number> sorted = values;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
   std::string median_text;
@@ -81,17 +84,19 @@ std::string encode_list(const std::vector<std::uint32_t>& values) {
   return by_median.size() < by_previous.size() ? by_median : by_previous;
 }
 
-std::optional<std::vector<std::uint32_t>> decode_list(std::string_view text, std::size_t limit) {
-  std::vector<std::uint32_t> values;
+template <class Number>
+std::optional<std::vector<Number>> decode_list(std::string_view text, std::size_t limit) {
+  constexpr std::uint64_t largest = std::numeric_limits<Number>::max();
+  std::vector<Number> values;
   if (text.empty()) return values;
   const char mode = text.front();
   text.remove_prefix(1);
   if (mode != from_previous && mode != from_median) return std::nullopt;
-  std::int64_t reference = 0;
+  std::uint64_t reference = 0;
   if (mode == from_median) {
     const auto median = take_number(text);
-    if (!median || *median > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-    reference = static_cast<std::int64_t>(*median);
+    if (!median || *median > largest) return std::nullopt;
+    reference = *median;
   }
   while (!text.empty()) {
     if (text.front() == repeat) {
@@ -102,14 +107,18 @@ std::optional<std::vector<std::uint32_t>> decode_list(std::string_view text, std
       continue;
     }
     const auto folded = take_number(text);
-    constexpr std::uint64_t largest = std::uint64_t{2} * std::numeric_limits<std::uint32_t>::max() + 1;
-    if (!folded || *folded > largest || values.size() == limit) return std::nullopt;
-    const std::int64_t value = reference + unfold(*folded);
-    if (value < 0 || value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-    values.push_back(static_cast<std::uint32_t>(value));
+    if (!folded || values.size() == limit) return std::nullopt;
+    const std::uint64_t value = reference + unfold(*folded);
+    if (value > largest) return std::nullopt;
+    values.push_back(static_cast<Number>(value));
     if (mode == from_previous) reference = value;
   }
   return values;
 }
+
+template std::string encode_list(const std::vector<std::uint32_t>&);
+template std::string encode_list(const std::vector<std::uint64_t>&);
+template std::optional<std::vector<std::uint32_t>> decode_list(std::string_view, std::size_t);
+template std::optional<std::vector<std::uint64_t>> decode_list(std::string_view, std::size_t);
 
 }  // namespace gputopo::replay

@@ -20,11 +20,13 @@ void append_number(std::string& text, std::uint64_t value);
 /// Takes a number off the front of `text`; nothing, and `text` in an unknown state, where there is none.
 std::optional<std::uint64_t> take_number(std::string_view& text);
 
-/// An empty list is the empty text.
-std::string encode_list(const std::vector<std::uint32_t>& values);
+/// An empty list is the empty text. Numbers are std::uint32_t or std::uint64_t.
+template <class Number>
+std::string encode_list(const std::vector<Number>& values);
 
-/// The reverse of encode_list; nothing where the text isn't a list, holds a number beyond 32 bits or more than `limit`
+/// The reverse of encode_list; nothing where the text isn't a list, holds a number beyond Number or more than `limit`
 /// numbers.
-std::optional<std::vector<std::uint32_t>> decode_list(std::string_view text, std::size_t limit);
+template <class Number = std::uint32_t>
+std::optional<std::vector<Number>> decode_list(std::string_view text, std::size_t limit);
 
 }  // namespace gputopo::replay

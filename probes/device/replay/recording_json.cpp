@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <type_traits>
@@ -7,6 +8,7 @@
 
 #include "device/replay/integer_text.hpp"
 #include "device/replay/recording.hpp"
+#include "device/replay/trace_check.hpp"
 #include "device/replay/trace_text.hpp"
 
 namespace gputopo::replay {
@@ -116,17 +118,27 @@ const Json& member(const Json& j, const char* key) {
   return *it;
 }
 
+// What nothing is known of is left out at the end of a run: so recordings made before it was recorded still open.
 Run read_run(const Json& j, std::size_t index, Checksum& sum, std::size_t& budget) {
-  if (!j.is_array() || j.size() != 4) throw Bad{fmt::format("run {} is no list of four texts", index)};
-  for (const Json& field : j) {
-    if (!field.is_string()) throw Bad{fmt::format("run {} is no list of four texts", index)};
-    sum.add(dump(field));
-  }
-  auto sms = decode_list(j[2].get_ref<const std::string&>(), budget);
+  const bool is_list = j.is_array() && j.size() >= 4 && j.size() <= 5;
+  if (!is_list || !std::all_of(j.begin(), j.end(), [](const Json& field) { return field.is_string(); }))
+    throw Bad{fmt::format("run {} is no list of four or five texts", index)};
+  for (const Json& field : j) sum.add(dump(field));
+  Run run{from_hex(j[0].get<std::string>()), j[1].get<std::string>(), {}};
+  auto sms = decode_list<std::uint32_t>(j[2].get_ref<const std::string&>(), budget);
   if (!sms) throw Bad{fmt::format("the SMs of run {} can't be decoded", index)};
+  run.trace.agent_sms = std::move(*sms);
   auto phases = decode_phases(j[3].get_ref<const std::string&>(), budget);
   if (!phases) throw Bad{fmt::format("the phases of run {} can't be decoded", index)};
-  return {from_hex(j[0].get<std::string>()), j[1].get<std::string>(), {std::move(*phases), std::move(*sms)}};
+  run.trace.phases = std::move(*phases);
+  if (j.size() == 5) {
+    const auto seen = decode_interruptions(j[4].get_ref<const std::string&>());
+    if (!seen) throw Bad{fmt::format("the interruptions of run {} can't be decoded", index)};
+    run.trace.interruptions = *seen;
+  }
+  if (auto ok = check_consistent(run.trace); !ok)
+    throw Bad{fmt::format("run {} ('{}') {}", index, run.label, ok.error().message)};
+  return run;
 }
 
 Recording read(std::string_view text) {
@@ -158,7 +170,9 @@ std::string to_text(const Recording& recording) {
   std::string text = fmt::format("{{\"schema\": \"{}\",\n\"device\": {},\n\"runs\": [", recording_schema, info);
   std::string_view separator = "\n";
   for (const Run& run : recording.runs) {
-    const Json line = {hex(run.hash), run.label, encode_list(run.trace.agent_sms), encode_phases(run.trace)};
+    Json line = {hex(run.hash), run.label, encode_list(run.trace.agent_sms), encode_phases(run.trace)};
+    if (std::string seen = encode_interruptions(run.trace.interruptions); !seen.empty())
+      line.push_back(std::move(seen));
     for (const Json& field : line) sum.add(dump(field));
     text += separator;
     text += dump(line);

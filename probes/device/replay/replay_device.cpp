@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "device/replay/trace_check.hpp"
+
 namespace gputopo::replay {
 
 ReplayDevice::ReplayDevice(Recording recording) : recording_(std::move(recording)), info_(recording_.info) {
@@ -19,11 +21,9 @@ Expected<program::ProgramTrace> ReplayDevice::answer(const program::Program& pro
                             "other options; record again with --record",
                             program.label));
   const program::ProgramTrace& trace = recording_.runs[found->second.runs[found->second.next++]].trace;
-  // A file can be altered so that its checksum fits; what reads the trace relies on its shape.
-  if (trace.phases.size() != program.phases.size() || trace.agent_sms.size() != program.agents.size())
-    return fail(Error::Kind::bad_input,
-                fmt::format("the recorded run of '{}' has another shape than the program; record again with --record",
-                            program.label));
+  if (auto ok = check_against(trace, program); !ok)
+    return fail(Error::Kind::bad_input, fmt::format("the recorded run of '{}' {}; record again with --record",
+                                                    program.label, ok.error().message));
   return trace;
 }
 

@@ -1,13 +1,18 @@
 #include "device/replay/trace_text.hpp"
 
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "device/replay/integer_text.hpp"
 
 namespace gputopo::replay {
 namespace {
 
+using program::Interruptions;
 using program::LatencyCount;
 using program::PhaseTrace;
 
@@ -43,6 +48,7 @@ std::string encode_phase(const PhaseTrace& phase) {
   text += ',';
   append_number(text, phase.cycles);
   text += ',' + encode_list(phase.latencies) + ',' + encode_histogram(phase.histogram);
+  text += ',' + encode_list(phase.lap_cycles);
   while (text.back() == ',') text.pop_back();
   return text;
 }
@@ -60,17 +66,26 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
   return text.empty() ? value : std::nullopt;
 }
 
+template <class Number>
+bool plain_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
 std::optional<PhaseTrace> decode_phase(std::string_view text, std::size_t& budget) {
   const auto loads = whole_number(cut(text, ','));
   const auto cycles = whole_number(cut(text, ','));
   if (!loads || !cycles) return std::nullopt;
-  auto latencies = decode_list(cut(text, ','), budget);
+  auto latencies = decode_list<std::uint32_t>(cut(text, ','), budget);
   if (!latencies) return std::nullopt;
   budget -= latencies->size();
   auto histogram = decode_histogram(cut(text, ','), budget);
-  if (!histogram || !text.empty()) return std::nullopt;
+  if (!histogram) return std::nullopt;
   budget -= histogram->size();
-  return PhaseTrace{*loads, *cycles, std::move(*latencies), {}, std::move(*histogram)};
+  auto laps = decode_list<std::uint64_t>(cut(text, ','), budget);
+  if (!laps || !text.empty()) return std::nullopt;
+  budget -= laps->size();
+  return PhaseTrace{*loads, *cycles, std::move(*latencies), std::move(*laps), std::move(*histogram)};
 }
 
 }  // namespace
@@ -94,6 +109,21 @@ std::optional<std::vector<PhaseTrace>> decode_phases(std::string_view text, std:
     phases.push_back(std::move(*phase));
   }
   return phases;
+}
+
+std::string encode_interruptions(const Interruptions& seen) {
+  if (seen == Interruptions{}) return {};
+  return fmt::format("{},{},{}", seen.switches, seen.away_ns, seen.cycles_per_ns);
+}
+
+std::optional<Interruptions> decode_interruptions(std::string_view text) {
+  Interruptions seen;
+  if (text.empty()) return seen;
+  if (!plain_number(cut(text, ','), seen.switches) || !plain_number(cut(text, ','), seen.away_ns) ||
+      !plain_number(text, seen.cycles_per_ns))
+    return std::nullopt;
+  const bool is_speed = std::isfinite(seen.cycles_per_ns) && seen.cycles_per_ns >= 0;
+  return is_speed ? std::optional(seen) : std::nullopt;
 }
 
 }  // namespace gputopo::replay

@@ -10,12 +10,17 @@
 
 namespace gputopo::replay {
 
-/// Phases are separated by ';'. A phase is `loads,cycles,latencies,histogram`, with empty fields at its end left out:
-/// loads and cycles are numbers, latencies a list, the histogram pairs of numbers (latency less the one before, count).
+/// Phases are separated by ';'. A phase is `loads,cycles,latencies,histogram,laps`, with empty fields at its end left
+/// out: loads and cycles are numbers, latencies and the laps' cycles lists, the histogram pairs of numbers (latency
+/// less the one before, count).
 std::string encode_phases(const program::ProgramTrace& trace);
 
 /// The reverse, into ProgramTrace::phases. `budget` is how many numbers may still be decoded in all; it is lowered by
 /// those read. Nothing where the text isn't a trace or the budget is spent.
 std::optional<std::vector<program::PhaseTrace>> decode_phases(std::string_view text, std::size_t& budget);
+
+/// `switches,away_ns,cycles_per_ns` as decimal numbers; the empty text for a program that nothing is known of.
+std::string encode_interruptions(const program::Interruptions& seen);
+std::optional<program::Interruptions> decode_interruptions(std::string_view text);
 
 }  // namespace gputopo::replay

@@ -18,6 +18,13 @@ using testing::Not;
 const std::string fake = std::string(GPUTOPO_BINARY_DIR) + "/tests/libfake_cuda.so";
 const std::string empty = std::string(GPUTOPO_BINARY_DIR) + "/tests/libempty_cuda.so";
 
+// No folder for a lock: tests that run at once don't wait for each other.
+cuda::GpuLockOptions no_turns() {
+  cuda::GpuLockOptions options;
+  options.folders.clear();
+  return options;
+}
+
 class Driver : public testing::Test {
  protected:
   void TearDown() override {
@@ -28,7 +35,7 @@ class Driver : public testing::Test {
     set_.push_back(name);
   }
   static Error error_of(const std::string& library, int ordinal = 0) {
-    const auto opened = open_cuda(ordinal, library);
+    const auto opened = open_cuda(ordinal, no_turns(), library);
     EXPECT_FALSE(opened);
     return opened ? Error{} : opened.error();
   }
@@ -92,7 +99,7 @@ TEST_F(Driver, ThatCanNotStartSaysWhy) {
 
 #ifdef GPUTOPO_HAS_MACHINE_CODE
 TEST_F(Driver, RunsMachineCodeWhereThereIsSome) {
-  const auto opened = open_cuda(0, fake);
+  const auto opened = open_cuda(0, no_turns(), fake);
   ASSERT_TRUE(opened) << opened.error().message;
   EXPECT_EQ((*opened)->info().kernels, "machine_code");
 }
@@ -105,7 +112,7 @@ TEST_F(Driver, OtherRefusalsOfMachineCodeAreTold) {
 
 TEST_F(Driver, AssemblesThePtxWhereThereIsNoMachineCodeForTheGpu) {
   script("FAKE_machine_code", 209);
-  const auto opened = open_cuda(0, fake);
+  const auto opened = open_cuda(0, no_turns(), fake);
   ASSERT_TRUE(opened) << opened.error().message;
   EXPECT_EQ((*opened)->info().kernels, "ptx");
 }
@@ -150,7 +157,7 @@ TEST_F(Driver, GpuThatAnotherProcessHoldsExclusivelyIsUnavailable) {
 }
 
 TEST_F(Driver, OutOfMemoryIsUnavailable) {
-  auto opened = open_cuda(0, fake);
+  auto opened = open_cuda(0, no_turns(), fake);
   ASSERT_TRUE(opened) << opened.error().message;
   script("FAKE_cuMemAlloc", 2);
   const auto traces = (*opened)->run(small_batch());
@@ -161,7 +168,7 @@ TEST_F(Driver, OutOfMemoryIsUnavailable) {
 }
 
 TEST_F(Driver, StickyErrorSaysThatTheContextIsLost) {
-  auto opened = open_cuda(0, fake);
+  auto opened = open_cuda(0, no_turns(), fake);
   ASSERT_TRUE(opened) << opened.error().message;
   for (const int code : {700, 719}) {  // illegal address; launch failed
     script("FAKE_cuStreamSynchronize", code);
@@ -174,7 +181,7 @@ TEST_F(Driver, StickyErrorSaysThatTheContextIsLost) {
 }
 
 TEST_F(Driver, GpuThatPlacesNoBlockIsReportedAndNotWaitedForForever) {
-  auto opened = open_cuda(0, fake);
+  auto opened = open_cuda(0, no_turns(), fake);
   ASSERT_TRUE(opened) << opened.error().message;
   const auto traces = (*opened)->run(small_batch());
   ASSERT_FALSE(traces);

@@ -1,13 +1,22 @@
-// A stand-in for libcuda: one GPU on which nothing runs. FAKE_<function> in the environment is the code it returns.
+// A stand-in for libcuda: one GPU whose memory is the host's. FAKE_<function> in the environment is the code it
+// returns. Nothing runs on it unless FAKE_PLACES_AT says at which launch of a chase blocks find their place; then every
+// phase is done at once, and an address of a task that lies in no allocation fails the launch.
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <string>
 
+#include <sys/mman.h>
+
 #include "device/cuda/driver_api.hpp"
+#include "kernels/chase_abi.hpp"
 
 using namespace gputopo::device::cuda;  // NOLINT(google-build-using-namespace)
 
 namespace {
+
+using namespace gputopo::kernels;
 
 CUresult scripted(const char* function) {
   const char* code = std::getenv((std::string("FAKE_") + function).c_str());
@@ -39,6 +48,65 @@ int attribute_value(CUdevice_attribute which) {
 }
 
 char memory[1 << 16];
+char bank[65536];
+const char chase[] = "chase";
+
+struct Block {
+  void* data;
+  std::size_t bytes;
+};
+std::map<CUdeviceptr, Block> allocations;
+int launches = 0;
+
+// Memory that crosses a multiple of 4 GiB, as it may on any GPU.
+void* across_4_gib(std::size_t bytes) {
+  for (std::uintptr_t border = 0x10'0000'0000; border < 0x100'0000'0000; border += std::uintptr_t{1} << 32) {
+    void* const wanted = reinterpret_cast<void*>(border - 4096);
+    void* const got = mmap(wanted, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == wanted) return got;
+    if (got != MAP_FAILED) munmap(got, bytes);
+  }
+  return nullptr;
+}
+
+bool lies_in_memory(CUdeviceptr address, std::size_t bytes) {
+  auto after = allocations.upper_bound(address);
+  if (after == allocations.begin()) return false;
+  const auto& [start, block] = *std::prev(after);
+  return address + bytes <= start + block.bytes;
+}
+
+bool addresses_are_valid(const Task& task) {
+  const bool in_global_memory = task.kind == task_walk && task.path <= 3;
+  const std::size_t reach = task.first_byte + std::size_t{task.positions - 1} * task.stride_words * 4 + 4;
+  // The 4-byte words of a chase hold the low halves of addresses: the high half must be one.
+  const bool in_halves = in_global_memory && (task.record == 1 || task.record == 4) && (task.flags & task_wide) == 0;
+  const std::uint64_t start = task.buffer + task.first_byte;
+  if (in_halves && start >> 32 != (task.buffer + reach - 1) >> 32) return false;
+  return (!in_global_memory || lies_in_memory(task.buffer, reach)) &&
+         (task.result == 0 || lies_in_memory(task.result, sizeof(Result)));
+}
+
+// Every phase of every queue, as if it had run.
+CUresult run_all(const LaunchArguments& arguments) {
+  for (std::uint32_t sm = 0; sm < arguments.queue_count; ++sm)
+    for (std::uint32_t i = 0; i < arguments.queues[sm].count; ++i) {
+      const Task& task = arguments.tasks[arguments.queues[sm].first + i];
+      if (!addresses_are_valid(task)) return CUDA_ERROR_ILLEGAL_ADDRESS;
+      if (task.result == 0) continue;
+      auto* result = reinterpret_cast<Result*>(task.result);
+      result->done = 1;
+      result->sm = sm;
+      result->begin_ns = 1000;
+      result->end_ns = 2000;
+      for (std::uint32_t lap = 0; lap < lap_entries; ++lap) result->data[lap] = 100 + lap;
+    }
+  arguments.state->gap_count = static_cast<std::uint32_t>(number_from("FAKE_GAPS", 0));
+  Gap* const gaps = reinterpret_cast<Gap*>(arguments.state) - gap_entries;
+  for (std::uint32_t i = 0; i < arguments.state->gap_count && i < gap_entries; ++i) gaps[i] = {1100, 1900, 5, i % 4, 0};
+  return CUDA_SUCCESS;
+}
 
 }  // namespace
 
@@ -98,12 +166,13 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 CUresult cuModuleUnload(CUmodule) {
   return CUDA_SUCCESS;
 }
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char*) {
-  *function = reinterpret_cast<CUfunction>(memory);
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+  const bool is_chase = std::strncmp(name, chase, std::strlen(chase)) == 0;
+  *function = reinterpret_cast<CUfunction>(is_chase ? const_cast<char*>(chase) : memory);
   return scripted("cuModuleGetFunction");
 }
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes, CUmodule, const char*) {
-  *address = 4096;
+  *address = reinterpret_cast<CUdeviceptr>(bank);
   if (bytes != nullptr) *bytes = 65536;
   return CUDA_SUCCESS;
 }
@@ -114,11 +183,21 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
   *value = 0;
   return CUDA_SUCCESS;
 }
-CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t) {
-  *address = 1 << 20;
-  return scripted("cuMemAlloc");
+CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
+  if (const CUresult code = scripted("cuMemAlloc"); code != CUDA_SUCCESS) return code;
+  void* const data = number_from("FAKE_CROSSING", 0) != 0
+                         ? across_4_gib(bytes)
+                         : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == nullptr || data == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  *address = reinterpret_cast<CUdeviceptr>(data);
+  allocations[*address] = {data, bytes};
+  return CUDA_SUCCESS;
 }
-CUresult cuMemFree_v2(CUdeviceptr) {
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  const auto found = allocations.find(address);
+  if (found == allocations.end()) return CUDA_ERROR_INVALID_VALUE;
+  munmap(found->second.data, found->second.bytes);
+  allocations.erase(found);
   return CUDA_SUCCESS;
 }
 CUresult cuMemAllocHost_v2(void** address, std::size_t bytes) {
@@ -129,14 +208,20 @@ CUresult cuMemFreeHost(void* address) {
   std::free(address);
   return CUDA_SUCCESS;
 }
-CUresult cuMemsetD32Async(CUdeviceptr, unsigned, std::size_t, CUstream) {
+CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, std::size_t count, CUstream) {
+  if (!lies_in_memory(address, 4 * count) || value != 0) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  std::memset(reinterpret_cast<void*>(address), 0, 4 * count);
   return CUDA_SUCCESS;
 }
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr, const void*, std::size_t, CUstream) {
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr address, const void* from, std::size_t bytes, CUstream) {
+  if (address != reinterpret_cast<CUdeviceptr>(bank) && !lies_in_memory(address, bytes))
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  std::memcpy(reinterpret_cast<void*>(address), from, bytes);
   return CUDA_SUCCESS;
 }
-CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr, std::size_t bytes, CUstream) {
-  std::memset(to, 0, bytes);  // no block ever reports
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr address, std::size_t bytes, CUstream) {
+  if (!lies_in_memory(address, bytes)) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  std::memcpy(to, reinterpret_cast<const void*>(address), bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
@@ -149,9 +234,16 @@ CUresult cuStreamDestroy_v2(CUstream) {
 CUresult cuStreamSynchronize(CUstream) {
   return scripted("cuStreamSynchronize");
 }
-CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-                        void**, void**) {
-  return CUDA_SUCCESS;
+CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        CUstream, void** parameters, void**) {
+  if (function != reinterpret_cast<CUfunction>(const_cast<char*>(chase))) return CUDA_SUCCESS;
+  const auto& arguments = *static_cast<const LaunchArguments*>(*parameters);
+  if (arguments.queue_count == 0) {
+    launches = 0;  // loaded anew
+    return CUDA_SUCCESS;
+  }
+  const int places_at = number_from("FAKE_PLACES_AT", 0);
+  return ++launches >= places_at && places_at != 0 ? run_all(arguments) : CUDA_SUCCESS;
 }
 CUresult cuTexObjectCreate(CUtexObject* texture, const CUDA_RESOURCE_DESC*, const CUDA_TEXTURE_DESC*,
                            const CUDA_RESOURCE_VIEW_DESC*) {

@@ -94,6 +94,65 @@ TEST(Plan, KeepsPointerChasesThatClashApart) {
   EXPECT_EQ(launches[1].programs, (std::vector<std::size_t>{1}));
 }
 
+TEST(Plan, KeepsLapTimesApartToo) {
+  const Walk a = walk_of(4096, Record::lap_times);
+  Walk b = a;
+  b.order = program::Order::reverse;
+  Walk texture = a;
+  texture.path = program::Path::texture;
+  EXPECT_EQ(planned({program_of({a}), program_of({b})}).size(), 2U);
+  EXPECT_EQ(planned({program_of({a}), program_of({texture})}).size(), 2U) << "elements are no addresses";
+  EXPECT_EQ(planned({program_of({a}), program_of({a})}).size(), 1U);
+}
+
+// A bank is one however many buffers' numbers stand for it.
+TEST(Plan, KeepsChasesThroughOneConstantBankApart) {
+  const auto chase = [](std::uint32_t buffer, std::uint64_t first_byte, std::uint64_t stride) {
+    Program p;
+    p.label = "constants";
+    p.buffers = {{program::Space::constant, 65536, 0}, {program::Space::constant, 65536, 0}};
+    Walk walk = walk_of(1024, Record::lap_times);
+    walk.path = program::Path::constant;
+    walk.buffer = buffer;
+    walk.first_byte = first_byte;
+    walk.stride_bytes = stride;
+    p.phases.emplace_back(walk);
+    return p;
+  };
+  EXPECT_EQ(planned({chase(0, 0, 64), chase(1, 0, 32)}).size(), 2U);
+  EXPECT_EQ(planned({chase(0, 0, 64), chase(1, 512, 64)}).size(), 2U);
+  EXPECT_EQ(planned({chase(0, 0, 64), chase(1, 1024, 32)}).size(), 1U) << "they share no byte";
+  EXPECT_EQ(planned({chase(0, 0, 64), chase(1, 0, 64)}).size(), 1U) << "they are the same";
+}
+
+TEST(Plan, RefusesAProgramWhoseOwnChasesClash) {
+  const Walk a = walk_of(4096, Record::lap_time);
+  Walk b = a;
+  b.stride_bytes = 128;
+  const auto refused = plan({program_of({a, b})}, sms, warps);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Error::Kind::bad_input);
+  b.first_byte = 4096;
+  EXPECT_TRUE(plan({program_of({a, b})}, sms, warps));
+}
+
+TEST(Words, AreWholeAddressesWhereTheyFit) {
+  Walk walk = walk_of(4096, Record::lap_times);
+  walk.stride_bytes = 8;
+  EXPECT_TRUE(has_wide_words(walk));
+  walk.first_byte = 4;
+  EXPECT_FALSE(has_wide_words(walk));
+  walk.first_byte = 0;
+  walk.stride_bytes = 12;
+  EXPECT_FALSE(has_wide_words(walk));
+  walk.stride_bytes = 128;
+  walk.footprint_bytes = 4;
+  EXPECT_FALSE(has_wide_words(walk)) << "8 bytes would reach past it";
+  walk.footprint_bytes = 4096;
+  walk.path = program::Path::texture;
+  EXPECT_FALSE(has_wide_words(walk));
+}
+
 TEST(Plan, RunsModulesSideBySideWithATurnBetweenThem) {
   Program p;
   p.label = "modules";

@@ -56,6 +56,15 @@ TEST(IntegerText, ListsComeBack) {
   for (const List& list : lists) EXPECT_EQ(decode_list(encode_list(list), limit), list);
 }
 
+TEST(IntegerText, ListsOf64BitsComeBack) {
+  constexpr std::uint64_t top = std::numeric_limits<std::uint64_t>::max();
+  using Longs = std::vector<std::uint64_t>;
+  for (const Longs& list : {Longs{}, Longs{top}, Longs{0, top, 0, top, 1}, Longs{top, 1ULL << 63, (1ULL << 63) - 1, 0},
+                            Longs{5000000000, 5000000001, 4999999999}, Longs(9, top)})
+    EXPECT_EQ(decode_list<std::uint64_t>(encode_list(list), limit), list);
+  EXPECT_FALSE(decode_list<std::uint32_t>(encode_list(Longs{std::uint64_t{largest} + 1}), limit));
+}
+
 TEST(IntegerText, RandomListsComeBack) {
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {

@@ -28,8 +28,9 @@ Recording example() {
   r.info.has_execute = true;
   r.info.execute_unit_bytes = 11;
   r.info.execute_limit_bytes = 12;
-  r.runs = {{0x0123456789abcdefULL, "l1 size, 4096 B", {{{32, 0, {}, {}}, {32, 0, {38, 39, 400}, {}}}, {7}}},
-            {0xfedcba9876543210ULL, "", {{{5, 6, {}, {{38, 4}, {90, 1}}}}, {0, 131}}},
+  r.runs = {{0x0123456789abcdefULL, "l1 size, 4096 B", {{{32, 0, {}, {}, {}}, {3, 0, {38, 39, 400}, {}, {}}}, {7}, {}}},
+            {0xfedcba9876543210ULL, "", {{{5, 6, {}, {}, {{38, 4}, {90, 1}}}}, {0, 131}, {2, 5100000, 1.9784}}},
+            {0x1111111111111111ULL, "laps", {{{96, 0, {}, {1094, 1094, 5000000000}, {}}}, {3}, {}}},
             {0, "none", {}}};
   return r;
 }
@@ -61,7 +62,7 @@ TEST(Recording, ComesBackBitForBit) {
 
 TEST(Recording, HasOneLineARun) {
   const std::string text = to_text(example());
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3 + 3 + 2);  // schema, device, runs [, each run, ], checksum
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3 + 4 + 2);  // schema, device, runs [, each run, ], checksum
 }
 
 TEST(Recording, NamesThatAreNotUtf8AreKeptReadable) {
@@ -103,6 +104,34 @@ TEST(Recording, RefusalsSayWhy) {
   EXPECT_THAT(refusal("{}"), HasSubstr("lacks 'schema'"));
   EXPECT_THAT(refusal("[]"), HasSubstr("lacks 'schema'"));
   EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("nested too deeply"));
+}
+
+TEST(Recording, MadeBeforeInterruptionsWereRecordedStillOpens) {
+  Recording quiet = example();
+  quiet.runs[1].trace.interruptions = {};
+  const std::string text = to_text(quiet);
+  EXPECT_THAT(text, HasSubstr("[\"0123456789abcdef\",\"l1 size, 4096 B\",\"+O\",\"gB,A;D,A,+sCCyW\"]"))
+      << "a run of which nothing new is known is written as ever";
+  const auto parsed = parse_recording(text);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->runs[1].trace.interruptions, program::Interruptions{});
+}
+
+// Whoever alters a file can alter its checksum too.
+TEST(Recording, ThatContradictsItselfIsRefused) {
+  const auto refusal_of = [](program::PhaseTrace phase) {
+    Recording r = example();
+    r.runs[0].trace.phases = {std::move(phase)};
+    return refusal(to_text(r));
+  };
+  EXPECT_EQ(refusal_of({8, 0, {}, {}, {{38, 8}}}), "accepted");
+  EXPECT_THAT(refusal_of({8, 0, {}, {}, {{38, 7}}}), HasSubstr("run 0 ('l1 size, 4096 B') has a phase 0 with"));
+  EXPECT_THAT(refusal_of({8, 0, {}, {}, {{38, 9}}}), HasSubstr("a histogram of other than its 8 loads"));
+  EXPECT_THAT(refusal_of({8, 0, {}, {}, {{38, 8}, {39, 0}}}), HasSubstr("a histogram of other than its 8 loads"));
+  EXPECT_THAT(refusal_of({8, 0, {}, {}, {{38, ~0ULL}, {39, 9}}}), HasSubstr("a histogram of other than its 8 loads"));
+  EXPECT_THAT(refusal_of({8, 0, {1, 2, 3}, {}, {}}), HasSubstr("3 latencies, which are no lap of its 8 loads"));
+  EXPECT_THAT(refusal_of({8, 0, {}, {1, 2, 3}, {}}), HasSubstr("3 laps, which don't divide its 8 loads"));
+  EXPECT_THAT(refusal_of({8, 0, {1, 2}, {}, {{38, 8}}}), HasSubstr("several kinds of record"));
 }
 
 TEST(Recording, AFileThatIsNotThereIsNamed) {

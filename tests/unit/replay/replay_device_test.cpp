@@ -36,7 +36,7 @@ std::unique_ptr<device::Device> simulated() {
 
 // Latencies jitter, so that two runs of one program differ and their order shows.
 const Batch first{walk(65536, program::Record::latencies), walk(131072, program::Record::histogram)};
-const Batch second{walk(65536, program::Record::latencies), walk(65536, program::Record::lap_time)};
+const Batch second{walk(65536, program::Record::latencies), walk(65536, program::Record::lap_times)};
 
 TEST(ReplayDevice, AnswersWhatTheRecordedDeviceAnswered) {
   const auto inner = simulated();
@@ -87,13 +87,48 @@ TEST(ReplayDevice, RefusesAProgramThatIsNotInTheRecording) {
   EXPECT_FALSE(replayed.run({first[0]})) << "recorded once, asked for twice";
 }
 
-TEST(ReplayDevice, RefusesARunOfAnotherShape) {
+// A file can be altered so that its checksum fits and it agrees with itself.
+std::string refusal_of(const Program& program, const program::ProgramTrace& trace) {
   Recording recording;
-  recording.runs = {{program::hash(first[0]), "walk", {{{32, 0, {}, {}}}, {0}}}};
-  ReplayDevice replayed(recording);
-  const auto answer = replayed.run({first[0]});
-  ASSERT_FALSE(answer);
-  EXPECT_THAT(answer.error().message, HasSubstr("another shape"));
+  recording.runs = {{program::hash(program), "walk", trace}};
+  const auto parsed = parse_recording(to_text(recording));
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  ReplayDevice replayed(*parsed);
+  const auto answer = replayed.run({program});
+  if (answer) return "accepted";
+  EXPECT_EQ(answer.error().kind, Error::Kind::bad_input);
+  EXPECT_EQ(answer.error().message.find('\n'), std::string::npos);
+  return answer.error().message;
+}
+
+TEST(ReplayDevice, RefusesARunOfAnotherShape) {
+  const Program program = walk(4096, program::Record::histogram);  // 32 loads a phase
+  const program::PhaseTrace warm{32, 0, {}, {}, {}};
+  const program::PhaseTrace timed{32, 0, {}, {}, {{38, 32}}};
+  EXPECT_EQ(refusal_of(program, {{warm, timed}, {0}, {}}), "accepted");
+  EXPECT_THAT(refusal_of(program, {{warm}, {0}, {}}), HasSubstr("another shape than the program: 1 phases for 2"));
+  EXPECT_THAT(refusal_of(program, {{warm, timed}, {0, 1}, {}}), HasSubstr("2 SMs for 1 agents"));
+  EXPECT_THAT(refusal_of(program, {{warm, timed}, {}, {}}), HasSubstr("0 SMs for 1 agents"));
+}
+
+TEST(ReplayDevice, RefusesWhatTheProgramDoesNotRecord) {
+  using program::Record;
+  const program::PhaseTrace warm{32, 0, {}, {}, {}};
+  const auto refusal = [&](Record record, const program::PhaseTrace& timed) {
+    return refusal_of(walk(4096, record), {{warm, timed}, {0}, {}});
+  };
+  const std::vector<std::uint32_t> lap(32, 38);
+  EXPECT_THAT(refusal(Record::histogram, warm), HasSubstr("'walk' has a phase 1 with a histogram of other than"));
+  EXPECT_THAT(refusal(Record::histogram, {64, 0, {}, {}, {{38, 64}}}), HasSubstr("64 loads, the program makes 32"));
+  EXPECT_THAT(refusal(Record::latencies, warm), HasSubstr("0 latencies, the program records 32"));
+  EXPECT_THAT(refusal(Record::latencies, {32, 0, {38, 38}, {}, {}}), HasSubstr("2 latencies, the program records 32"));
+  EXPECT_EQ(refusal(Record::latencies, {32, 0, lap, {}, {}}), "accepted");
+  EXPECT_THAT(refusal(Record::lap_time, {32, 1088, lap, {}, {}}), HasSubstr("32 latencies, the program records 0"));
+  EXPECT_THAT(refusal(Record::lap_time, {32, 1088, {}, {}, {{38, 32}}}), HasSubstr("a histogram that the program"));
+  EXPECT_EQ(refusal(Record::lap_time, {32, 1088, {}, {}, {}}), "accepted");
+  EXPECT_THAT(refusal(Record::lap_times, warm), HasSubstr("the times of 0 laps, the program records 1"));
+  EXPECT_EQ(refusal(Record::lap_times, {32, 0, {}, {1088}, {}}), "accepted");
+  EXPECT_THAT(refusal(Record::lap_times, {32, 0, {}, {544, 544}, {}}), HasSubstr("the times of 2 laps"));
 }
 
 TEST(ReplayDevice, RefusesAnInvalidProgramAsAnyDeviceDoes) {

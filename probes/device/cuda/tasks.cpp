@@ -1,0 +1,156 @@
+#include "device/cuda/tasks.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "device/cuda/control.hpp"
+#include "program/order.hpp"
+
+namespace gputopo::device::cuda {
+namespace {
+
+using kernels::Result;
+using kernels::Task;
+using program::Program;
+using program::Record;
+using program::Space;
+using program::Walk;
+
+bool fits_32_bits(const Walk& walk) {
+  constexpr std::uint64_t limit = std::numeric_limits<std::uint32_t>::max();
+  return program::positions(walk) < limit && program::lap_loads(walk) * walk.laps < limit &&
+         walk.stride_bytes / 4 < limit && (walk.first_byte + walk.footprint_bytes) / 4 < limit;
+}
+
+std::uint64_t shared_size(const program::Buffer& buffer) {
+  return buffer.space == Space::shared ? (buffer.size_bytes + 15) / 16 * 16 : 0;
+}
+
+Expected<void> check_walk(const Program& program, const Walk& walk, const DeviceInfo& info) {
+  const auto bad = [&](const std::string& why) {
+    return fail(Error::Kind::bad_input, fmt::format("program '{}' {}", program.label, why));
+  };
+  if (!fits_32_bits(walk)) return bad("walks more loads than one phase can count");
+  if (walk.record == Record::latencies && program::lap_loads(walk) > kernels::latency_entries)
+    return bad(fmt::format("records {} latencies, at most {} fit", program::lap_loads(walk), kernels::latency_entries));
+  if (walk.record == Record::lap_times && walk.laps > kernels::lap_entries)
+    return bad(fmt::format("times {} laps one by one, at most {} fit", walk.laps, kernels::lap_entries));
+  const program::Buffer& buffer = program.buffers[walk.buffer];
+  if (buffer.space == Space::constant &&
+      (buffer.module >= info.constant_modules || buffer.size_bytes > info.constant_bytes_per_module))
+    return bad("wants a constant buffer that isn't to be had");
+  if (walk.path == program::Path::texture && (walk.first_byte + walk.footprint_bytes) / 4 > info.texture_elements)
+    return bad("walks past the largest linear texture");
+  return {};
+}
+
+std::uint64_t place_of(const Program& program, const Walk& walk, const ReadyBuffers& buffers) {
+  switch (program.buffers[walk.buffer].space) {
+    case Space::constant:
+      break;
+    case Space::shared: {
+      std::uint64_t offset = 0;
+      for (std::uint32_t i = 0; i < walk.buffer; ++i) offset += shared_size(program.buffers[i]);
+      return offset;
+    }
+    case Space::global:
+      return walk.path == program::Path::texture ? 0 : buffers.at(walk.buffer).address;
+  }
+  return 0;
+}
+
+void set_walk(Task& task, const Program& program, const Walk& walk, const ReadyBuffers& buffers) {
+  const auto stepping = program::stepping(walk.order, walk.order_seed, program::positions(walk));
+  task.buffer = place_of(program, walk, buffers);
+  task.kind = kernels::task_walk;
+  task.path = static_cast<std::uint32_t>(walk.path);
+  task.record = static_cast<std::uint32_t>(walk.record);
+  task.lanes = std::min(walk.lanes, kernels::block_threads);
+  task.warp = program.agents[walk.agent].warp;
+  task.laps = walk.laps;
+  task.loads = static_cast<std::uint32_t>(program::lap_loads(walk));
+  task.positions = static_cast<std::uint32_t>(program::positions(walk));
+  task.stride_words = static_cast<std::uint32_t>(walk.stride_bytes / 4);
+  task.first_position = static_cast<std::uint32_t>(stepping.first);
+  task.step = static_cast<std::uint32_t>(stepping.step);
+  task.first_byte = walk.first_byte;
+  if (has_wide_words(walk)) task.flags |= kernels::task_wide;
+}
+
+std::uint64_t units_of(const program::Execute& execute, const DeviceInfo& info) {
+  return (execute.code_bytes + info.execute_unit_bytes - 1) / info.execute_unit_bytes;
+}
+
+void set_code(Task& task, const Program& program, const program::Execute& execute, const DeviceInfo& info) {
+  task.kind = kernels::task_execute;
+  task.warp = program.agents[execute.agent].warp;
+  task.units = static_cast<std::uint32_t>(units_of(execute, info));
+  task.laps = execute.laps;
+}
+
+}  // namespace
+
+Expected<void> check(const program::Batch& batch, const PlannedLaunch& launch, const DeviceInfo& info) {
+  for (const PlannedPhase& planned : launch.phases) {
+    const Program& program = batch[planned.program];
+    const program::Phase& phase = program.phases[planned.phase];
+    if (const auto* walk = std::get_if<Walk>(&phase)) {
+      if (auto ok = check_walk(program, *walk, info); !ok) return ok;
+    } else if (const auto& execute = std::get<program::Execute>(phase); units_of(execute, info) > kernels::code_units) {
+      return fail(Error::Kind::bad_input, fmt::format("program '{}' executes {} bytes, at most {} can be had",
+                                                      program.label, execute.code_bytes, info.execute_limit_bytes));
+    }
+  }
+  return {};
+}
+
+BufferNeeds needs_of(const program::Batch& batch, const PlannedLaunch& launch) {
+  BufferNeeds needs;
+  for (const PlannedPhase& planned : launch.phases) {
+    const Program& program = batch[planned.program];
+    const program::Phase& phase = program.phases[planned.phase];
+    const auto* walk = std::get_if<Walk>(&phase);
+    if (walk == nullptr || program.buffers[walk->buffer].space != Space::global) continue;
+    BufferNeed& need = needs[walk->buffer];
+    need.bytes = std::max(need.bytes, program.buffers[walk->buffer].size_bytes);
+    need.is_texture = need.is_texture || walk->path == program::Path::texture;
+    if (laid_chase(phase) != nullptr && walk->path != program::Path::texture && !has_wide_words(*walk))
+      need.one_half_bytes = std::max(need.one_half_bytes, walk->first_byte + walk->footprint_bytes);
+  }
+  return needs;
+}
+
+std::uint64_t shared_bytes_of(const program::Batch& batch, const PlannedLaunch& launch) {
+  std::uint64_t most = 0;
+  for (const std::size_t p : launch.programs) {
+    std::uint64_t bytes = 0;
+    for (const program::Buffer& buffer : batch[p].buffers) bytes += shared_size(buffer);
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+std::vector<Task> make_tasks(const program::Batch& batch, const PlannedLaunch& launch, const DeviceInfo& info,
+                             const ResultSlots& slots, const LaunchAddresses& addresses) {
+  const ControlLayout layout(launch.modules * info.gpu.sm_count, launch.phases.size());
+  std::vector<Task> tasks(launch.phases.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const PlannedPhase& planned = launch.phases[i];
+    const Program& program = batch[planned.program];
+    const program::Phase& phase = program.phases[planned.phase];
+    Task& task = tasks[i];
+    task.wait_value = planned.wait_value;
+    task.post_value = planned.post_value;
+    task.counter = addresses.control + layout.counter;
+    if (slots.of_phase[i]) task.result = addresses.results + *slots.of_phase[i] * sizeof(Result);
+    if (const auto* walk = std::get_if<Walk>(&phase))
+      set_walk(task, program, *walk, addresses.buffers);
+    else
+      set_code(task, program, std::get<program::Execute>(phase), info);
+  }
+  return tasks;
+}
+
+}  // namespace gputopo::device::cuda
