@@ -1,6 +1,7 @@
 // A discovered topology against the truth of the model it was discovered on.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,17 +30,22 @@ struct Statement {
   Verdict verdict = Verdict::wrong;
   bool decidable = true;  ///< false where a discovery may leave it open: nothing that it can run would tell
   std::string how;        ///< status, method and note of what was found
+  std::optional<double> confidence = std::nullopt;  ///< that was stated with it
+  std::optional<bool> in_interval =
+      std::nullopt;  ///< of a measured value with an interval: whether the truth lies in it
 };
 
 enum class Exactness {
   to_the_byte,
-  to_the_line,  ///< sizes may be a line off, or within their own 95 % interval if that is within 5 %
+  /// Sizes may be a line off, or within their own 95 % interval if that is within 5 %; latencies may be any of those
+  /// that the model's distances, clocks and TLBs give the level.
+  to_the_line,
 };
 
 /// One a statement of `truth`, in its order, and one for each partition of the L2 that was found but isn't there.
 /// Sizes, lines and sectors are held to the byte (sizes swept in the L2 to 6 %, of odd models to 10 %, or their
 /// interval), latencies and penalties to 1.5 cycles or 3 %, the greater; who shares a cache, its instances, parent,
-/// carve-outs and where SMs sit have to agree. Bounds have to hold.
+/// carve-outs and where SMs sit have to agree. Bounds have to hold: to the byte, whatever `exactness` says.
 std::vector<Statement> statements(const Topology& found, const Topology& truth, Exactness exactness);
 
 /// One line for each statement that is wrong, or open although it is decidable; empty where all is well.

@@ -16,8 +16,10 @@ namespace {
 Topology flawless(const Topology& truth) {
   Topology found = truth;
   for (Memory& m : found.memories) {
-    for (auto& [name, e] : m.attributes)
+    for (auto& [name, e] : m.attributes) {
       if (e.value) e.status = Status::measured;
+      e.interval.reset();
+    }
     if (m.id == "l2") m.attributes["measured_size"] = m.attributes["size"];
   }
   return found;

@@ -1,0 +1,79 @@
+#include "random_model.hpp"
+
+#include "random_parts.hpp"
+
+namespace gputopo::test {
+namespace {
+
+using Json = nlohmann::json;
+
+Json drawn(Drawn d, std::uint64_t seed) {
+  draw_gpu(d, seed);
+  draw_l2(d);
+  draw_global(d);
+  draw_constants(d);
+  draw_disturbances(d, seed);
+  d.model["caches"] = d.caches;
+  d.model["tlbs"] = d.tlbs;
+  d.model["paths"] = d.paths;
+  return d.model;
+}
+
+Json& any_cache(Draw& draw, Json& model) {
+  auto it = model["caches"].begin();
+  std::advance(it, draw.below(static_cast<std::uint32_t>(model["caches"].size())));
+  return *it;
+}
+
+void make_hostile(Draw& draw, Json& model) {
+  const bool has_caches = !model["caches"].empty();
+  switch (draw.below(has_caches ? 7 : 4)) {
+    case 0:
+      model["noise"]["outlier_probability"] = draw.between(0.05, 0.4);
+      model["noise"]["outlier_cycles"] = draw.one_of({5, 30, 300, 5000});
+      break;
+    case 1:
+      model["noise"]["jitter"] = "uniform";
+      model["noise"]["cycles"] = draw.whole(4, 60);
+      break;
+    case 2:
+      model["tenant"] = {
+          {"l2_lines_per_us", 2000}, {"sm_lines_per_us", 500}, {"slow_share", 0.8}, {"slow_cycles", {0, 400}}};
+      break;
+    case 3:
+      model["distance"] = {{"sm", draw.whole(50, 200)}, {"slices", draw.whole(0, 200)}};
+      break;
+    case 4:
+      any_cache(draw, model)["prefetch_lines"] = draw.whole(1, 8);
+      break;
+    case 5: {  // far too small: a line or two
+      Json& c = any_cache(draw, model);
+      for (const char* name : {"sets", "ways", "set_ways", "consecutive_lines", "reserved"}) c.erase(name);
+      const bool in_use = model.contains("shared") && model["shared"].contains("carved_from");
+      const std::uint64_t sides = c.contains("partitions") ? c["partitions"]["count"].get<std::uint64_t>() : 1;
+      if (!in_use) c["size"] = line_of(c) * draw.whole(1, 3) * sides;
+      break;
+    }
+    default:
+      any_cache(draw, model)["cleared_at_launch"] = true;
+      break;
+  }
+}
+
+}  // namespace
+
+Json random_model(std::uint64_t seed) {
+  return drawn(Drawn(seed), seed);
+}
+
+Json hostile_model(std::uint64_t seed) {
+  Drawn d(seed ^ 0x686f7374696c65ULL);
+  d.least_ratio = 1.004;
+  Json model = drawn(d, seed);
+  model["name"] = "hostile-" + std::to_string(seed);
+  Draw draw(seed ^ 0x776f727365ULL);
+  for (std::uint32_t i = draw.whole(1, 4); i > 0; --i) make_hostile(draw, model);
+  return model;
+}
+
+}  // namespace gputopo::test
