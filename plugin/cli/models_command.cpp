@@ -59,7 +59,7 @@ Expected<Exit> models(const ModelsFlags& flags, const Context& context) {
       return fail(Error::Kind::bad_input, "the list of models is a table or json; add --truth NAME for other formats");
     text = flags.format == "json" ? list_as_json() : list_as_table(context);
   } else {
-    const auto topology = simulated_truth(flags.truth);
+    const auto topology = whole_simulated_truth(flags.truth);
     if (!topology) return tl::unexpected<Error>(topology.error());
     text = renderer(flags.format)({&*topology, 1}, report_options(context, flags.output, true));
   }

@@ -5,10 +5,24 @@
 
 namespace gputopo::cli {
 
+namespace {
+
+Expected<sim::Model> model_of(const std::string& name) {
+  return device::names_file(name) ? sim::load_model(name) : sim::builtin_model(name);
+}
+
+}  // namespace
+
 Expected<Topology> simulated_truth(const std::string& name) {
-  const auto model = device::names_file(name) ? sim::load_model(name) : sim::builtin_model(name);
-  if (!model) return tl::unexpected<Error>(model.error());
-  return sim::truth(*model);
+  return model_of(name).map([](const sim::Model& model) { return sim::truth(model); });
+}
+
+Expected<Topology> whole_simulated_truth(const std::string& name) {
+  return model_of(name).map([](const sim::Model& model) {
+    Topology topology = sim::truth(model);
+    topology.provenance.notes = sim::remarks(model);
+    return topology;
+  });
 }
 
 }  // namespace gputopo::cli

@@ -213,6 +213,14 @@ Expected<Model> builtin_model(std::string_view name);
 /// `not_supported` attributes. Sizes are the usable bytes of one instance at the smallest carve-out.
 Topology truth(const Model& model);
 
+/// What no memory's attribute says of a model, a line each: what lies behind the L2, how far TLBs reach, distances, who
+/// disturbs.
+std::vector<std::string> remarks(const Model& model);
+
+/// Gives latencies and penalties of a truth as intervals all those that loads of the level have, where they differ: by
+/// the distance of the line, after the steps of the clock, where TLBs don't know the page.
+void add_latency_spans(const Model& model, Topology& truth);
+
 /// The carve-out in force for a request in percent of the largest and a block's need: the smallest that covers both.
 std::uint64_t carve_out_bytes(const SharedModel& shared, std::uint32_t percent, std::uint64_t needed_bytes);
 

@@ -116,6 +116,8 @@ std::vector<Statement> structure_statements(const Memory& found, const Memory& t
       all.push_back({truth.id, attribute, is, "unknown", Verdict::inconclusive, false, ""});
     else
       names(attribute, is, seems);
+    if (const auto how = found.structure.find(attribute); how != found.structure.end())
+      all.back().confidence = how->second.confidence;
   };
   names_if_said("physical_cache", truth.physical_cache, found.physical_cache);
   if (truth.kind != Kind::cache) return all;

@@ -29,7 +29,8 @@ void divide(Drawn& d, Json& l2) {
 // One L2 a chiplet, that the others' SMs don't use.
 void make_chiplets(Drawn& d, Json& l2) {
   const std::uint32_t chiplets = d.draw.whole(2, 3);
-  l2["shared_by"] = d.draw.chance(0.5) ? Json{{"interleaved", chiplets}} : Json((d.sm_count + chiplets - 1) / chiplets);
+  const std::uint32_t sms = (d.sm_count + chiplets - 1) / chiplets;
+  l2["shared_by"] = d.draw.chance(0.5) ? Json{{"interleaved", (d.sm_count + sms - 1) / sms}} : Json(sms);
 }
 
 void add_behind(Drawn& d) {

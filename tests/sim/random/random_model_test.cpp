@@ -77,7 +77,7 @@ std::vector<Property> properties() {
   };
   is("strangers of more than 2 %", 100,
      [](const Json& m) { return m["noise"].value("outlier_probability", 0.0) > 0.02; });
-  is("an L2 less than 1.1 times as slow as the L1", 40, [](const Json& m) {
+  is("an L2 less than 1.1 times as slow as the L1", 100, [](const Json& m) {
     return m["caches"].contains("l1") && m["caches"].contains("l2") && ratio(m["paths"]["global_cached"], 0) < 1.1;
   });
   is("a constant L1.5 less than twice the L1", 40, [](const Json& m) {

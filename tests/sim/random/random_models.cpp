@@ -62,6 +62,7 @@ Result discover(const Options& options, std::uint64_t seed) {
   Topology truth;
   if (model) {
     truth = sim::truth(*model);
+    sim::add_latency_spans(*model, truth);
     const auto device = sim::make_device(std::move(*model));
     found = experiments::discover(*device, {});
   }

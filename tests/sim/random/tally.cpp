@@ -19,6 +19,7 @@ void Tally::add(const std::vector<Statement>& all) {
     any_wrong = any_wrong || is_wrong(s);
     wrong += is_wrong(s) ? 1 : 0;
     undecided += is_undecided(s) ? 1 : 0;
+    unseen += s.verdict == Verdict::inconclusive && !s.decidable ? 1 : 0;
     said += s.verdict == Verdict::inconclusive ? 0 : 1;
     if (s.in_interval) {
       ++intervals;
@@ -42,6 +43,7 @@ void Tally::add(const Tally& other) {
   said += other.said;
   wrong += other.wrong;
   undecided += other.undecided;
+  unseen += other.unseen;
   intervals += other.intervals;
   intervals_missed += other.intervals_missed;
   for (std::size_t i = 0; i < by_confidence.size(); ++i) {
@@ -55,12 +57,12 @@ std::string text_of(const Tally& t) {
   const auto percent = [](std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   };
-  std::string text = fmt::format(
-      "{} models, {} with wrong values, {} failed\n{} values: {} said, {} wrong, {} undecided ({:.1f} %)\n{} "
-      "intervals, {} "
-      "without the truth ({:.1f} %)\n",
-      t.models, t.wrong_models, t.failed_models, t.statements, t.said, t.wrong, t.undecided,
-      percent(t.undecided, t.statements), t.intervals, t.intervals_missed, percent(t.intervals_missed, t.intervals));
+  std::string text =
+      fmt::format("{} models, {} with wrong values, {} failed\n", t.models, t.wrong_models, t.failed_models);
+  text += fmt::format("{} values: {} said, {} wrong, {} undecided ({:.1f} %), {} more that nothing tells\n",
+                      t.statements, t.said, t.wrong, t.undecided, percent(t.undecided, t.statements), t.unseen);
+  text += fmt::format("{} intervals, {} without the truth ({:.1f} %)\n", t.intervals, t.intervals_missed,
+                      percent(t.intervals_missed, t.intervals));
   text += "confidence from     said   right   mean confidence\n";
   for (std::size_t i = 0; i < bins().size(); ++i) {
     const Reliability& r = t.by_confidence[i];
@@ -72,8 +74,8 @@ std::string text_of(const Tally& t) {
 }
 
 nlohmann::json to_json(const Tally& t) {
-  nlohmann::json j = {t.models, t.wrong_models, t.failed_models, t.statements,      t.said,
-                      t.wrong,  t.undecided,    t.intervals,     t.intervals_missed};
+  nlohmann::json j = {t.models, t.wrong_models, t.failed_models, t.statements, t.said,
+                      t.wrong,  t.undecided,    t.unseen,        t.intervals,  t.intervals_missed};
   for (const Reliability& r : t.by_confidence) j.push_back({r.said, r.right, r.confidence_sum});
   return j;
 }
@@ -82,7 +84,7 @@ Tally tally_of(const nlohmann::json& j) {
   Tally t;
   std::size_t i = 0;
   for (std::uint64_t* n : {&t.models, &t.wrong_models, &t.failed_models, &t.statements, &t.said, &t.wrong, &t.undecided,
-                           &t.intervals, &t.intervals_missed})
+                           &t.unseen, &t.intervals, &t.intervals_missed})
     *n = j.at(i++).get<std::uint64_t>();
   for (Reliability& r : t.by_confidence) {
     const nlohmann::json& entry = j.at(i++);

@@ -20,7 +20,9 @@ struct Reliability {
 
 struct Tally {
   std::uint64_t models = 0, wrong_models = 0, failed_models = 0;
-  std::uint64_t statements = 0, said = 0, wrong = 0, undecided = 0;
+  std::uint64_t statements = 0, said = 0, wrong = 0;
+  std::uint64_t undecided = 0;                        ///< left open although it could have been decided
+  std::uint64_t unseen = 0;                           ///< left open because no experiment of today can tell
   std::uint64_t intervals = 0, intervals_missed = 0;  ///< of measured values with an interval
   std::array<Reliability, 12> by_confidence{};        ///< bins() gives their lower ends
 

@@ -76,8 +76,8 @@ TEST(Chiplets, TruthNamesGroupsAndWhatLiesBehind) {
   EXPECT_EQ(t.find("l2")->find("miss_penalty")->value, 100);
   EXPECT_EQ(t.find("device_memory")->find("latency")->value, 500);
   EXPECT_EQ(t.find("constant_l1_5")->find("size")->status, Status::not_supported);
-  EXPECT_THAT(t.provenance.notes, ElementsAre(HasSubstr("behind the L2: l3 of 262144 B at 300 cycles"),
-                                              HasSubstr("TLB pair: reaches 16384 B")));
+  EXPECT_THAT(remarks(model_of(chiplets)), ElementsAre(HasSubstr("behind the L2: l3 of 262144 B at 300 cycles"),
+                                                       HasSubstr("TLB pair: reaches 16384 B")));
 }
 
 TEST(Distance, OfSlicesComesInStepsAndIsTheSameForEverySm) {

@@ -176,7 +176,7 @@ TEST(Strangers, AreInLapTimesAsInSingleLatencies) {
   EXPECT_NEAR(mean, 50 + 0.05 * 200, 1);
 }
 
-TEST(Truth, SaysInItsNotesWhatDisturbs) {
+TEST(Remarks, SayWhatDisturbs) {
   Model model = plain();
   model.neighbour = NeighbourModel{{2000, 2000}, {640, 2600}, 0.5};
   model.tenant = TenantModel{100, 0, {}, 0.25, {40, 60}};
@@ -184,7 +184,7 @@ TEST(Truth, SaysInItsNotesWhatDisturbs) {
   model.noise.outlier_probability = 0.012;
   model.noise.outlier_cycles = {300, 300};
   EXPECT_THAT(
-      truth(model).provenance.notes,
+      remarks(model),
       testing::ElementsAre("strangers: 1.2 % of the loads take 300 cycles more",
                            "neighbour: away for 640 to 2600 us after every 2000 us; fills 50 % of the L2 meanwhile",
                            testing::HasSubstr("tenant: brings 100 lines"), "clock: 500000 kHz from 1000 us on"));
