@@ -21,7 +21,7 @@ void draw_instructions(Drawn& d) {
   d.model["execution"] = {{"instruction", d.draw.one_of({8, 16})}, {"cycles_per_instruction", d.draw.whole(2, 9)}};
 }
 
-void draw_second_level(Drawn& d, double first_cycles, double extra) {
+void draw_second_level(Drawn& d, double l2_cycles, double extra) {
   const Json& l1 = d.caches["constant_l1"];
   // Not larger than the level in front of it, it would hold nothing that isn't there.
   const double least = std::max(1.25 * static_cast<double>(size_of(l1)), 4096.0);
@@ -33,9 +33,10 @@ void draw_second_level(Drawn& d, double first_cycles, double extra) {
     second["scope"] = d.draw.one_of<const char*>({"sm", "sm", "tpc", "gpc", "gpc", "gpu"});
   }
   d.caches["constant_l1_5"] = second;
-  const double cycles = std::ceil(2 * first_cycles * d.ratio(4)) / 2;
+  const double cycles = d.cycles_before(l2_cycles, 4, 20);
+  const double first = d.cycles_before(cycles, 8, 15);
   d.paths["constant"] = d.through("constant_l1_5", cycles, extra);
-  d.paths["constant"].insert(d.paths["constant"].begin(), Json{{"level", "constant_l1"}, {"latency", first_cycles}});
+  d.paths["constant"].insert(d.paths["constant"].begin(), Json{{"level", "constant_l1"}, {"latency", first}});
 }
 
 }  // namespace
@@ -44,13 +45,13 @@ void draw_constants(Drawn& d) {
   if (d.draw.chance(0.1)) return;
   Json& l1 = d.caches["constant_l1"] = random_cache(d.draw, {1 << 10, 16 << 10, 32, 128, 2});
   add_sharing(d.draw, l1, d.sm_count, 0.15);
-  const double cycles = d.first_level_cycles(20);
   // Constants may reach the L2 by another way than data do, a faster or a slower one.
-  const double extra = std::round(2 * d.l2_cycles * d.draw.between(-0.4, 0.4)) / 2;
+  const double next = d.has_l2 ? d.l2_cycles : d.memory_cycles;
+  const double extra = std::round(2 * next * d.draw.between(-0.4, 0.4)) / 2;
   if (d.draw.chance(0.25)) {
-    d.paths["constant"] = d.through("constant_l1", cycles, extra);
+    d.paths["constant"] = d.through("constant_l1", d.cycles_before(next + extra, 8, 15), extra);
   } else {
-    draw_second_level(d, cycles, extra);
+    draw_second_level(d, next + extra, extra);
     if (d.draw.chance(0.8)) draw_instructions(d);
   }
   if (d.draw.chance(0.2)) d.model["limits"] = {{"constant_modules", d.draw.one_of({1, 2})}};

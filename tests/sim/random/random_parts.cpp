@@ -53,8 +53,11 @@ Json Drawn::through(const std::string& cache, double own_cycles, double extra_cy
 }
 
 double Drawn::first_level_cycles(double least) {
-  const double next = has_l2 ? l2_cycles : memory_cycles;
-  return std::max(least, std::floor(2 * next / ratio(8)) / 2);
+  return cycles_before(has_l2 ? l2_cycles : memory_cycles, 8, least);
+}
+
+double Drawn::cycles_before(double next_cycles, double most_ratio, double least) {
+  return std::max(least, std::floor(2 * next_cycles / ratio(most_ratio)) / 2);
 }
 
 void draw_gpu(Drawn& d, std::uint64_t seed) {

@@ -17,6 +17,8 @@ struct Drawn {
   nlohmann::json through(const std::string& cache, double own_cycles, double extra_cycles);
   /// The latency of a first level: some ratio, from the least one on, below the L2.
   double first_level_cycles(double least);
+  /// The latency of a level whose next one takes that long.
+  double cycles_before(double next_cycles, double most_ratio, double least);
 
   /// Of a level's latency to that of the one before it; near the least one as often as not.
   double ratio(double most);
