@@ -1,18 +1,23 @@
-#include "experiments/carve_outs.hpp"
-
+// Unified L1 caches: how much of the array is left to the cache at each shared-memory carve-out.
+//
+// A block that needs more shared memory gets a larger carve-out, so the carve-out in force is found exactly: it is the
+// most shared memory a block can have before the resident L1 shrinks. What is missing to the whole array at every step
+// is kept by the hardware. That explains the 6 to 8 KiB by which measured L1 sizes fall short of the nominal ones from
+// Volta on (Größler 2022, section 5.3): a fixed reservation, not replacement.
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "experiments/estimates.hpp"
-#include "experiments/residency.hpp"
-#include "experiments/samples.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/residency.hpp"
+#include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
 namespace {
 
+using namespace evidence;
 using program::Record;
 using program::Walk;
 
@@ -26,8 +31,7 @@ std::uint64_t request_for(const device::DeviceInfo& info, std::uint64_t bytes) {
 
 class CarveOutSearch {
  public:
-  CarveOutSearch(Session& session, const CachePath& path, const SmCache& l1, std::uint64_t line_bytes)
-      : session_(session), path_(path), l1_(l1), line_bytes_(line_bytes) {}
+  CarveOutSearch(Session& session, const CacheFacts& l1) : session_(session), l1_(l1) {}
 
   // Largest shared memory, in steps, that a block may have in all.
   std::uint64_t last_step() const { return session_.info().shared_bytes_per_block / step_bytes; }
@@ -35,21 +39,20 @@ class CarveOutSearch {
   // Resident lines while a block has `steps` KiB of shared memory, its own bookkeeping included.
   Expected<std::uint64_t> lines(std::uint64_t steps) {
     if (const auto known = lines_.find(steps); known != lines_.end()) return known->second;
-    program::Program p =
-        make_program(fmt::format("{} with {} KiB shared", path_.id, steps), session_.info(), path_.slot);
+    program::Program p = make_program(fmt::format("l1 with {} KiB shared", steps), session_.info(), l1_.path.slot);
     if (const std::uint64_t bytes = request_for(session_.info(), steps * step_bytes); bytes != 0)
       p.buffers.push_back({program::Space::shared, bytes, 0});
-    const Walk fill = make_walk(path_, l1_.capacity_bytes * 9 / 8, line_bytes_, 1);
-    Walk probe = recorded(fill, Record::histogram, 1);
-    probe.path = program::Path::global_no_allocate;
-    p.phases = {fill, probe};
-    // Disturbances only hide lines: the best of three SMs.
+    const Walk fill = make_walk(l1_.path, l1_.capacity_bytes * 9 / 8, l1_.stride(), 1);
+    Walk look = recorded(fill, Record::histogram, 1);
+    look.path = program::Path::global_no_allocate;
+    p.phases = {fill, look};
+    // Strangers only hide lines: the best of three SMs.
     auto traces = session_.run(program::Batch(3, p));
     if (!traces) return tl::unexpected<Error>(traces.error());
     std::uint64_t most = 0;
     for (const auto& trace : *traces) {
       const auto& histogram = trace.phases.back().histogram;
-      most = std::max(most, total(histogram) - count_from(histogram, l1_.threshold_cycles));
+      most = std::max(most, total(histogram) - count_from(histogram, l1_.levels.threshold_cycles));
       samples_ += total(histogram);
     }
     return lines_[steps] = most;
@@ -72,18 +75,19 @@ class CarveOutSearch {
     return low;
   }
 
-  // Disturbances hide a few lines; carve-outs differ by 8 KiB at least.
-  bool same(std::uint64_t a, std::uint64_t b) const {
-    const std::uint64_t tolerance = 4096 / line_bytes_;
-    return a + tolerance >= b && b + tolerance >= a;
-  }
   std::uint64_t samples() const { return samples_; }
 
  private:
+  // Carve-outs are 8 KiB apart at least (CUDA C++ Programming Guide); counts of one carve-out differ by the sectors
+  // that strangers hide, the false misses' share of them.
+  bool same(std::uint64_t a, std::uint64_t b) const {
+    const double apart = std::fabs(static_cast<double>(a) - static_cast<double>(b));
+    const double strangers = l1_.levels.false_miss * static_cast<double>(std::max(a, b));
+    return apart * static_cast<double>(l1_.stride()) <= 4096 + strangers;
+  }
+
   Session& session_;
-  const CachePath& path_;
-  const SmCache& l1_;
-  std::uint64_t line_bytes_;
+  const CacheFacts& l1_;
   std::map<std::uint64_t, std::uint64_t> lines_;
   std::uint64_t samples_ = 0;
 };
@@ -91,30 +95,14 @@ class CarveOutSearch {
 Estimate exact(double bytes, std::string_view method, std::uint64_t samples) {
   Estimate e = measured(bytes, "B", method, samples);
   e.interval = Interval{bytes, bytes};
-  e.confidence = 0.99;
   return e;
 }
 
-// The request that a row's carve-out follows from.
-std::uint64_t request_of(const Session& session, const CarveOut& row) {
-  const auto in_all =
-      std::min(static_cast<std::uint64_t>(*row.shared_bytes.value), session.info().shared_bytes_per_block);
-  return request_for(session.info(), in_all);
-}
-
-constexpr double few_sectors = 16;
-
-}  // namespace
-
-Expected<std::vector<CarveOut>> measure_carve_outs(Session& session, const CachePath& path, const SmCache& l1) {
+Expected<std::vector<CarveOut>> search(Session& session, const CacheFacts& l1) {
   std::vector<CarveOut> table;
-  const Estimate* line = l1.memory.find("line_size");
-  if (!session.info().has_no_allocate || l1.capacity_bytes == 0 || line == nullptr || !line->has_value()) return table;
-  const auto line_bytes = static_cast<std::uint64_t>(*line->value);
-  CarveOutSearch search(session, path, l1, line_bytes);
+  CarveOutSearch search(session, l1);
   const std::uint64_t last = search.last_step();
-  std::uint64_t begin = 0;
-  while (begin <= last) {
+  for (std::uint64_t begin = 0; begin <= last;) {
     auto end = search.last_with_same(begin, last);
     if (!end) return tl::unexpected<Error>(end.error());
     auto lines = search.lines(begin);
@@ -128,51 +116,62 @@ Expected<std::vector<CarveOut>> measure_carve_outs(Session& session, const Cache
         session.info().shared_bytes_per_sm == 0 ? 0 : bytes * 100 / session.info().shared_bytes_per_sm;
     row.shared_bytes = exact(static_cast<double>(bytes), *end == last ? "driver" : "allocation", search.samples());
     if (*end == last) row.shared_bytes.status = Status::api;
-    row.usable_bytes = exact(static_cast<double>(*lines * line_bytes), "line_residency", search.samples());
+    row.usable_bytes = exact(static_cast<double>(*lines * l1.stride()), "line_residency", search.samples());
     table.push_back(row);
     begin = *end + 1;
   }
-  if (table.size() < 2) return std::vector<CarveOut>();
-  return recount_carve_outs(session, path, l1, table);
+  return table;
 }
 
-Expected<std::vector<CarveOut>> recount_carve_outs(Session& session, const CachePath& path, const SmCache& cache,
-                                                   const std::vector<CarveOut>& table) {
-  std::vector<CarveOut> counted = table;
-  const Estimate* sector = cache.memory.find("sector_size");
-  if (sector == nullptr || !sector->has_value()) return counted;
-  const auto sector_bytes = static_cast<std::uint64_t>(*sector->value);
-  for (CarveOut& row : counted) {
-    const auto about = static_cast<std::uint64_t>(*row.usable_bytes.value);
-    auto usable =
-        measure_residency(session, path, about, sector_bytes, cache.threshold_cycles, request_of(session, row));
-    if (!usable) return tl::unexpected<Error>(usable.error());
-    if (*usable) row.usable_bytes = **usable;
+// Usable and reserved bytes counted through a path of the same physical cache, sector by sector.
+Expected<std::vector<CarveOut>> counted(Session& session, const CacheFacts& cache, std::vector<CarveOut> table) {
+  for (CarveOut& row : table) {
+    const auto in_all =
+        std::min(static_cast<std::uint64_t>(*row.shared_bytes.value), session.info().shared_bytes_per_block);
+    auto resident = count_resident(session, cache, static_cast<std::uint64_t>(*row.usable_bytes.value),
+                                   request_for(session.info(), in_all));
+    if (!resident) return tl::unexpected<Error>(resident.error());
+    if (!resident->is_steady()) {
+      row.usable_bytes = inconclusive("B", "residency", "what is resident differs with the footprint");
+      continue;
+    }
+    row.usable_bytes = exact(static_cast<double>(resident->most()), "residency", resident->samples);
   }
   // The whole array: nominal sizes are multiples of 32 KiB (CUDA C++ Programming Guide, table of compute capabilities).
   constexpr double nominal_unit = 32768;
-  const double sum = *counted.front().shared_bytes.value + *counted.front().usable_bytes.value;
-  const double array = std::ceil(sum / nominal_unit) * nominal_unit;
-  // What the hardware keeps for itself is the same at every carve-out: where a few sectors are missing, slow loads may
-  // have hidden them from all counts.
-  double most = 0;
-  for (const CarveOut& row : counted) most = std::max(most, *row.shared_bytes.value + *row.usable_bytes.value);
-  for (CarveOut& row : counted) {
-    const double missing = most - *row.shared_bytes.value - *row.usable_bytes.value;
-    if (missing <= 0 || missing > few_sectors * static_cast<double>(sector_bytes)) continue;
-    auto again = count_residency_carefully(session, path, static_cast<std::uint64_t>(*row.usable_bytes.value),
-                                           sector_bytes, cache.threshold_cycles, request_of(session, row));
-    if (!again) return tl::unexpected<Error>(again.error());
-    if (*again > *row.usable_bytes.value && *again <= *row.usable_bytes.value + missing)
-      row.usable_bytes.value = *again;
-    row.usable_bytes.interval->high = std::max(row.usable_bytes.interval->high, *row.usable_bytes.value);
-  }
-  for (CarveOut& row : counted) {
+  const CarveOut& first = table.front();
+  if (!first.usable_bytes.has_value()) return table;
+  const double array = std::ceil((*first.shared_bytes.value + *first.usable_bytes.value) / nominal_unit) * nominal_unit;
+  for (CarveOut& row : table) {
+    if (!row.usable_bytes.has_value()) {
+      row.reserved_bytes = inconclusive("B", "difference", "needs what is usable");
+      continue;
+    }
     row.reserved_bytes =
         exact(array - *row.shared_bytes.value - *row.usable_bytes.value, "difference", row.usable_bytes.samples);
     row.reserved_bytes.note = fmt::format("of an array of {:.0f} KiB", array / 1024);
   }
-  return counted;
+  return table;
+}
+
+}  // namespace
+
+Expected<void> measure_carve_outs(Session& session, Findings& findings) {
+  const CacheFacts* l1 = findings.cache("l1");
+  if (l1 == nullptr || !l1->can_be_filled() || !session.info().has_no_allocate || l1->line_bytes == 0) return {};
+  auto table = search(session, *l1);
+  if (!table) return tl::unexpected<Error>(table.error());
+  if (table->size() < 2) return {};  // the L1 doesn't follow the carve-out
+  auto by_l1 = counted(session, *l1, *table);
+  if (!by_l1) return tl::unexpected<Error>(by_l1.error());
+  findings.memory("l1").carve_outs = *by_l1;
+  const CacheFacts* read_only = findings.cache("read_only");
+  if (read_only == nullptr || !read_only->can_be_filled() || findings.memory("read_only").physical_cache != "l1")
+    return {};
+  auto by_read_only = counted(session, *read_only, *table);
+  if (!by_read_only) return tl::unexpected<Error>(by_read_only.error());
+  findings.memory("read_only").carve_outs = *by_read_only;
+  return {};
 }
 
 }  // namespace gputopo::experiments

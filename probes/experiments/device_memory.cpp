@@ -1,69 +1,89 @@
-#include "experiments/device_memory.hpp"
-
+// Device memory: latency of loads that no cache holds; size as the driver states it. How much has to be walked until no
+// cache answers isn't known beforehand (there may be one behind the L2), so the walk in between grows until the latency
+// no longer does.
 #include <algorithm>
+#include <cmath>
 
-#include "experiments/estimates.hpp"
-#include "experiments/modes.hpp"
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+#include "evidence/flush.hpp"
+#include "evidence/latency.hpp"
+#include "evidence/modes.hpp"
+#include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
 namespace {
 
+using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr CachePath path{"device_memory", "Device memory", program::Path::global_l2_only, slot_flush};
-constexpr std::uint64_t loads = 2048;
+constexpr std::uint64_t loads = 1024;
 constexpr std::uint64_t stride_bytes = 1152;  // nine lines of 128 B: no load finds what a neighbour fetched
 constexpr int repetitions = 3;
 
-}  // namespace
-
-Walk flush_walk(const Session& session, std::uint64_t footprint_bytes) {
-  Walk walk = make_walk(path, footprint_bytes, 128, 1);
-  walk.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
-  return walk;
+// Loads of lines that `flush_bytes` of other loads came after.
+Expected<Histogram> loads_behind(Session& session, std::uint64_t flush_bytes) {
+  const std::uint64_t buffer_bytes = flush_bytes + loads * stride_bytes;
+  program::Program p =
+      make_program(fmt::format("device memory behind {} MiB", flush_bytes >> 20), session.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  p.buffers[slot_flush].size_bytes = std::max(buffer_bytes, slot_bytes);
+  Walk timed = make_walk(l2_path, loads * stride_bytes, stride_bytes, 1);
+  timed.first_byte = flush_bytes;
+  program::Program translate = p;
+  translate.phases = {timed};  // the TLBs' first misses belong to nobody's latency
+  p.phases = {recorded(timed, Record::histogram, 1)};
+  Histogram all;
+  for (int i = 0; i < repetitions; ++i) {
+    auto traces = session.run_in_order([&] {
+      return std::vector<program::Batch>{{translate}, flush_batch(session.info(), flush_bytes, buffer_bytes), {p}};
+    });
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    all = merged(all, traces->back().phases.back().histogram);
+  }
+  return all;
 }
 
-Expected<Memory> measure_device_memory(Session& session, std::uint64_t l2_bytes) {
-  Memory memory;
-  memory.id = path.id;
+}  // namespace
+
+Expected<void> measure_device_memory(Session& session, Findings& findings) {
+  constexpr std::string_view method = "timed_loads";
+  constexpr double same = 1.02;  // levels of memory are 5 % apart at least (docs/domain.md)
+  Memory& memory = findings.memory("device_memory");
   memory.kind = Kind::memory;
-  memory.label = path.label;
+  memory.physical_cache = memory.id;
   memory.attributes["size"] = from_api(static_cast<double>(session.info().memory_bytes), "B");
-  // Four times the L2 leaves next to nothing of what was there, even where replacement is random.
-  const std::uint64_t flush_bytes = std::max<std::uint64_t>(4 * l2_bytes, 8 << 20);
-  program::Batch batch;
-  for (int i = 0; i < repetitions; ++i) {
-    program::Program p = make_program("device memory latency", session.info(), slot_flush);
-    p.isolation = Scope::gpu;
-    p.buffers[slot_flush].size_bytes = flush_bytes + loads * repetitions * 2 * stride_bytes;
-    Walk cold = recorded(make_walk(path, loads * stride_bytes, stride_bytes, 1), Record::lap_time, 1);
-    cold.first_byte = flush_bytes + static_cast<std::uint64_t>(2 * i) * loads * stride_bytes;
-    Walk timed = recorded(cold, Record::histogram, 1);
-    timed.first_byte += loads * stride_bytes;
-    p.phases = {flush_walk(session, flush_bytes), cold, timed};
-    batch.push_back(std::move(p));
+  auto load = measure_load_latency(session, l2_path);
+  if (!load) return tl::unexpected<Error>(load.error());
+  const std::uint64_t room = session.info().largest_buffer_bytes / 2;
+  std::uint64_t flush = std::min(room, std::max<std::uint64_t>(4 * session.info().l2_bytes, 32 << 20));
+  auto timed = loads_behind(session, flush);
+  if (!timed) return tl::unexpected<Error>(timed.error());
+  bool level = false;
+  for (int doubling = 0; doubling < 3 && 2 * flush <= room && !level; ++doubling) {
+    flush *= 2;
+    auto more = loads_behind(session, flush);
+    if (!more) return tl::unexpected<Error>(more.error());
+    level = whole_mode(*more).centre <= same * whole_mode(*timed).centre;
+    timed = more;
   }
-  auto traces = session.run(batch);
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  std::vector<double> latencies;
-  Histogram timed;
-  for (const auto& trace : *traces) {
-    latencies.push_back(static_cast<double>(trace.phases[1].cycles) / loads);
-    timed = merged(timed, trace.phases[2].histogram);
+  const Mode mode = whole_mode(*timed);
+  Estimate latency = measured(mode.centre - load->overhead_cycles, "cycles", method, total(*timed));
+  latency.interval = Interval{*latency.value - mode.error, *latency.value + mode.error};
+  if (!level) {
+    latency.status = Status::lower_bound;
+    latency.interval.reset();
+    latency.note = "the latency still grew with what was loaded in between";
   }
-  Estimate latency = measured(median(latencies), "cycles", "lap_time", loads * repetitions);
-  latency.interval = Interval{*std::min_element(latencies.begin(), latencies.end()),
-                              *std::max_element(latencies.begin(), latencies.end())};
   memory.attributes["latency"] = latency;
-  // Two memory sides show as two levels; single loads carry the clock pair, which the lap's mean tells.
-  const auto levels = modes_of(timed, 0.2);
-  if (levels.size() == 2) {
-    const double overhead = mean(timed).value_or(0) - *latency.value;
-    memory.attributes["near_latency"] = measured(levels[0].median - overhead, "cycles", "timed_loads", total(timed));
-    memory.attributes["far_latency"] = measured(levels[1].median - overhead, "cycles", "timed_loads", total(timed));
-  }
-  return memory;
+  CacheFacts& facts = findings.caches["device_memory"];
+  facts.latency_cycles = *latency.value;
+  facts.overhead_cycles = load->overhead_cycles;
+  facts.levels.next = *timed;
+  facts.capacity_bytes = flush;
+  return {};
 }
 
 }  // namespace gputopo::experiments

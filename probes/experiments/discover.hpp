@@ -16,13 +16,14 @@
 namespace gputopo::experiments {
 
 enum class Method {
-  standard,  ///< residency where it works, else the change-point engine's default
-  thesis,    ///< geometric mapping, optimal split and KS test (Größler 2022, section 3.3)
+  standard,  ///< the capacity likelihood, residency where it works
+  thesis,    ///< sizes by geometric mapping, optimal split and KS test (Größler 2022, section 3.3)
 };
 
 struct DiscoverOptions {
   std::vector<std::string> only;  ///< memory ids to measure; empty: every one
-  bool extras = true;             ///< carve-outs, instances, groups of SMs and the map of the chip
+  bool extras = true;             ///< who shares what, carve-outs, the map of the chip
+  bool deep = false;              ///< also what takes longer
   Method method = Method::standard;
   std::uint64_t seed = 1;
   /// Called now and then with the share of the work done (0 to 1) and what is being measured.

@@ -1,92 +1,83 @@
-#include "experiments/instances.hpp"
-
+// How many instances of a cache does an SM have, and which warps use which? (Größler 2022, section 4.6.) By eviction
+// between two warps of one SM.
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "experiments/samples.hpp"
+#include "evidence/pair.hpp"
+#include "evidence/structure.hpp"
+#include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
 namespace {
 
-using program::Record;
-using program::Walk;
+using namespace evidence;
 
+constexpr std::string_view method = "eviction_by_other_warps";
 constexpr std::uint32_t most_warps = 32;
 constexpr std::uint32_t most_instances = 8;
-constexpr double shared_from = 0.15;
-constexpr std::uint64_t few_loads = 64;  // of so few, chance may spare all but one in seven
-constexpr std::size_t repetitions = 8;   // of what chance may have decided
 
-double gone(std::span<const program::LatencyCount> histogram, double threshold_cycles) {
-  return static_cast<double>(count_from(histogram, threshold_cycles)) /
-         static_cast<double>(std::max<std::uint64_t>(1, total(histogram)));
-}
-
-program::Program pair_program(const Session& session, const CachePath& path, const SmCache& cache,
-                              std::uint64_t stride_bytes, std::uint32_t first, std::uint32_t second) {
-  program::Program p = make_program(fmt::format("{} warp {} against {}", path.id, first, second), session.info(),
-                                    std::max(path.slot, slot_flush));
-  p.agents = {{std::nullopt, first}, {std::nullopt, second}};
-  const Walk fill = make_walk(path, cache.capacity_bytes * 2 / 3, stride_bytes, 2);
-  Walk disturb = fill;
-  disturb.agent = 1;
-  if (path.slot == slot_constant) {
-    disturb.first_byte = session.info().constant_bytes_per_module / 2;
-  } else {
-    // Behind everything that fills walk, so that no line is both kept and brought in.
-    disturb.first_byte = sweep_limit_bytes;
-  }
-  p.phases = {fill, disturb, recorded(fill, Record::histogram, 1)};
-  return p;
+program::Program warps_program(const device::DeviceInfo& info, const CacheFacts& cache, std::uint32_t first,
+                               std::uint32_t second, bool evicts) {
+  PairSpec spec;
+  spec.kept = &cache;
+  spec.evictor = evicts ? &cache : nullptr;
+  spec.first = {std::nullopt, first};
+  spec.others = {{std::nullopt, second}};
+  return pair_program(info, spec);
 }
 
 }  // namespace
 
-Expected<Instances> measure_instances(Session& session, const CachePath& path, const SmCache& cache) {
-  Instances result;
-  const std::uint32_t warps = std::min(most_warps, session.info().warps_per_block);
-  constexpr std::uint32_t unknown = most_instances;
-  result.of_warp.assign(warps, unknown);
-  result.disturbance.assign(warps, 0);
-  // One load a line, or as few more as is known: loads that follow a miss into its line hit, and water down the share.
-  const auto known = [&](const char* name, std::uint64_t otherwise) {
-    const Estimate* e = cache.memory.find(name);
-    return e != nullptr && e->has_value() ? static_cast<std::uint64_t>(*e->value) : otherwise;
+Expected<void> measure_instances(Session& session, Findings& findings, const CachePath& path) {
+  const CacheFacts* cache = findings.cache(path.id);
+  if (cache == nullptr || !cache->present) return {};
+  Memory& memory = findings.memory(path.id);
+  const auto leave_open = [&](std::string_view why) {
+    memory.structure["instances_per_scope"] = undecided(method, why);
+    return Expected<void>{};
   };
-  const std::uint64_t stride = known("line_size", known("sector_size", 32));
-  result.count = 0;
-  while (result.count < most_instances) {
-    const auto open = std::find(result.of_warp.begin(), result.of_warp.end(), unknown);
-    if (open == result.of_warp.end()) break;
-    const auto representative = static_cast<std::uint32_t>(open - result.of_warp.begin());
-    *open = result.count;
-    program::Batch batch;
+  if (!cache->can_be_filled()) return leave_open("needs the size");
+  if (memory.scope != Scope::sm) return leave_open("an SM doesn't have it to itself");
+  const std::uint32_t warps = std::min(most_warps, session.info().warps_per_block);
+  std::vector<std::uint32_t> instance_of(warps, most_instances);
+  memory.disturbance.assign(warps, 0);
+  std::uint32_t count = 0;
+  std::uint64_t samples = 0;
+  for (; count < most_instances; ++count) {
+    const auto open = std::find(instance_of.begin(), instance_of.end(), most_instances);
+    if (open == instance_of.end()) break;
+    const auto first = static_cast<std::uint32_t>(open - instance_of.begin());
+    *open = count;
+    // A warp against itself is one instance by construction; against nobody nothing is lost.
+    program::Batch batch{warps_program(session.info(), *cache, first, first, true),
+                         warps_program(session.info(), *cache, first, first, false)};
     std::vector<std::uint32_t> tried;
-    for (std::uint32_t warp = representative + 1; warp < warps; ++warp) {
-      if (result.of_warp[warp] != unknown) continue;
+    for (std::uint32_t warp = first + 1; warp < warps; ++warp) {
+      if (instance_of[warp] != most_instances) continue;
       tried.push_back(warp);
-      batch.push_back(pair_program(session, path, cache, stride, representative, warp));
+      batch.push_back(warps_program(session.info(), *cache, first, warp, true));
     }
-    if (!batch.empty()) {
-      auto traces = session.run(batch);
-      if (!traces) return tl::unexpected<Error>(traces.error());
-      for (std::size_t i = 0; i < tried.size(); ++i) {
-        Histogram histogram = (*traces)[i].phases.back().histogram;
-        if (total(histogram) < few_loads && gone(histogram, cache.threshold_cycles) < shared_from) {
-          auto again = session.run(program::Batch(repetitions, batch[i]));
-          if (!again) return tl::unexpected<Error>(again.error());
-          for (const auto& trace : *again) histogram = merged(histogram, trace.phases.back().histogram);
-        }
-        result.samples += total(histogram);
-        const double share = gone(histogram, cache.threshold_cycles);
-        if (representative == 0) result.disturbance[tried[i]] = share;
-        if (share >= shared_from) result.of_warp[tried[i]] = result.count;
-      }
+    auto traces = session.run(batch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    std::vector<Tally> seen;
+    for (const auto& trace : *traces) {
+      seen.push_back(tally_of(trace, cache->levels));
+      samples += static_cast<std::uint64_t>(seen.back().loads);
     }
-    ++result.count;
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+      const Sameness s = sameness(seen[i + 2], seen[0], seen[1]);
+      if (first == 0) memory.disturbance[tried[i]] = seen[i + 2].share();
+      if (!s.decided)
+        return leave_open(fmt::format("warps {} and {} can't be told to share an instance or not", first, tried[i]));
+      if (s.is_same()) instance_of[tried[i]] = count;
+    }
   }
-  return result;
+  constexpr double confidence = 0.99;  // what sameness() decides at
+  memory.instances_per_scope = count;
+  memory.warp_instances = instance_of;
+  memory.structure["instances_per_scope"] = decided(fmt::format("{}", count), method, confidence, samples);
+  return {};
 }
 
 }  // namespace gputopo::experiments

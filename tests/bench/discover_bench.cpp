@@ -5,8 +5,8 @@
 #include <benchmark/benchmark.h>
 
 #include "device/open/open.hpp"
+#include "evidence/histogram.hpp"
 #include "experiments/discover.hpp"
-#include "experiments/samples.hpp"
 
 namespace gputopo {
 namespace {
@@ -34,7 +34,7 @@ void BM_Discover(benchmark::State& state) {
     for (const auto& [what, seconds] : topology->provenance.breakdown_s) parts[what].push_back(seconds);
   }
   state.SetLabel(opened->headline);
-  for (const auto& [what, seconds] : parts) state.counters[what + "_ms"] = 1e3 * experiments::median(seconds);
+  for (const auto& [what, seconds] : parts) state.counters[what + "_ms"] = 1e3 * evidence::median(seconds);
 }
 BENCHMARK(BM_Discover)->Unit(benchmark::kMillisecond)->Iterations(5);
 

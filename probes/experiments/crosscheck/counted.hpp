@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "counters/counter.hpp"
+#include "evidence/session.hpp"
 #include "experiments/crosscheck/plan.hpp"
-#include "experiments/session.hpp"
 
 namespace gputopo::experiments {
 

@@ -8,22 +8,18 @@
 
 #include <fmt/format.h>
 
+#include "change_point/finding.hpp"
 #include "counters/metrics.hpp"
-#include "experiments/constant_l1_5.hpp"
+#include "evidence/findings.hpp"
+#include "evidence/modes.hpp"
 #include "experiments/crosscheck/counted.hpp"
 #include "experiments/crosscheck/judge.hpp"
 #include "experiments/crosscheck/plan.hpp"
-#include "experiments/hit_latency.hpp"
-#include "experiments/l2_search.hpp"
-#include "experiments/modes.hpp"
-#include "experiments/samples.hpp"
+#include "experiments/registry.hpp"
 
 namespace gputopo::experiments {
 namespace {
 
-constexpr std::uint64_t tiny_bytes = 512;
-constexpr std::uint64_t small_l2_bytes = 64 << 10;
-constexpr std::uint64_t tiny_stride = 32;
 constexpr std::uint64_t memory_stride_bytes = 256;  // no load finds what another one fetched
 constexpr double traffic_tolerance = 0.005;         // of the traffic, for memories that the whole GPU shares
 
@@ -36,9 +32,14 @@ class Checker {
  public:
   Checker(device::Device& device, counters::Counter& counter, const counters::Chip& chip, const Topology& topology,
           const DiscoverOptions& options)
-      : session_(device, options), counter_(counter), chip_(chip), topology_(topology), options_(options) {}
+      : session_(device, {options.seed, false, options.progress, options.stop}),
+        counter_(counter),
+        chip_(chip),
+        topology_(topology),
+        options_(options) {}
 
   Expected<CrossCheckReport> run() {
+    if (auto ok = find_levels(); !ok) return tl::unexpected<Error>(ok.error());
     std::size_t done = 0;
     // Memories with the same counters follow one another: setting other ones up takes long.
     static constexpr std::array<std::string_view, 7> order{
@@ -83,7 +84,9 @@ class Checker {
       for (CountedRun& run : *runs)
         run.values = {run.values.at(index_of(metrics.loads)), run.values.at(index_of(metrics.misses))};
       own = {};
-      judge(*subject, *runs, session_.change_point_options(), own);
+      change_point::Options judging;
+      judging.seed = options_.seed;
+      judge(*subject, *runs, judging, own);
       if (own.verdict(memory.id) != verdict_differs) break;
     }
     report_.entries.insert(report_.entries.end(), own.entries.begin(), own.entries.end());
@@ -113,10 +116,18 @@ class Checker {
     const std::uint64_t size = value_or(memory, "size", 0);
     const std::uint64_t line = value_or(memory, "line_size", value_or(memory, "sector_size", 32));
     subject.line_bytes = line;
+    // Of what hits and misses by construction, measured anew: a second opinion, not what discovery was told.
+    const std::string_view levels_of = memory.id == "device_memory" ? "l2" : std::string_view(memory.id);
+    const evidence::CacheFacts* cache = findings_.cache(levels_of);
+    if (cache == nullptr || !cache->present) {
+      report_.notes.push_back(
+          fmt::format("{}: not checked against counters, since hits and misses can't be told apart", memory.id));
+      return subject;
+    }
+    subject.threshold_cycles = cache->levels.threshold_cycles;
+    // Its counter sees what one SM's side of the L2 misses, far hits included: what is slower than near hits.
+    if (memory.id == "l2") subject.threshold_cycles = evidence::upper_fence(cache->levels.hit);
     if (memory.id == "l2" || memory.id == "device_memory") {
-      auto threshold = l2_threshold();
-      if (!threshold) return tl::unexpected<Error>(threshold.error());
-      subject.threshold_cycles = *threshold;
       subject.tolerance = traffic_tolerance;
       // The counters count sectors of 32 B; a miss fetches as many as cold loads were seen to share.
       const Memory* l2 = topology_.find("l2");
@@ -130,57 +141,24 @@ class Checker {
       }
       return subject;
     }
-    if (memory.id == "constant_l1_5") return constant_l1_5(std::move(subject), size);
-    static const std::map<std::string_view, CachePath> paths{
-        {"l1", {"l1", "", program::Path::global_cached, slot_global}},
-        {"texture", {"texture", "", program::Path::texture, slot_texture}},
-        {"read_only", {"read_only", "", program::Path::read_only, slot_global}},
-        {"constant_l1", {"constant_l1", "", program::Path::constant, slot_constant}}};
-    const auto path = paths.find(memory.id);
-    if (path == paths.end()) return subject;
-    auto hit = measure_hit_latency(session_, path->second, tiny_bytes, tiny_stride);
-    if (!hit) return tl::unexpected<Error>(hit.error());
-    subject.threshold_cycles = miss_threshold(*hit);
-    subject.plan = plan_sm_cache(session_, path->second, size, line,
-                                 memory.id == "l1" && session_.info().shared_bytes_per_sm != 0);
-    return subject;
-  }
-
-  Expected<double> l2_threshold() {
-    if (!l2_threshold_) {
-      // Of a footprint that fits every L2: all its loads hit on the near side, and a slower one didn't.
-      auto rows = l2_curve(session_, {small_l2_bytes, 2 * small_l2_bytes}, 128);
-      if (!rows) return tl::unexpected<Error>(rows.error());
-      const Histogram hits = merged(rows->front().timed, rows->back().timed);
-      const auto modes = modes_of(hits, 0.1);
-      if (modes.empty()) return fail(Error::Kind::device, "no load of a small footprint was recorded; try again");
-      l2_threshold_ = quantile(hits, 0.99).value_or(0) + std::max(12.0, 0.1 * modes.back().median);
-    }
-    return *l2_threshold_;
-  }
-
-  // The level's latency is that of constants which miss the L1, so the L1 has to be known.
-  Expected<Subject> constant_l1_5(Subject subject, std::uint64_t size) {
-    const Memory* l1 = topology_.find("constant_l1");
-    const std::uint64_t capacity = l1 != nullptr ? value_or(*l1, "size", 0) : 0;
-    if (capacity == 0) {
-      report_.notes.emplace_back(
-          "constant_l1_5: not checked against counters, since that needs the constant L1's size");
+    if (memory.id == "constant_l1_5") {
+      subject.plan = plan_constant_l1_5(session_, size, line, cache->front_line_bytes);
       return subject;
     }
-    constexpr CachePath path{"constant_l1", "", program::Path::constant, slot_constant};
-    auto hit = measure_hit_latency(session_, path, tiny_bytes, tiny_stride);
-    if (!hit) return tl::unexpected<Error>(hit.error());
-    SmCache cache;
-    cache.hit = *hit;
-    cache.threshold_cycles = miss_threshold(*hit);
-    cache.capacity_bytes = capacity;
-    const std::uint64_t stride = value_or(*l1, "line_size", 64);
-    auto level = measure_constant_level(session_, cache, stride);
-    if (!level) return tl::unexpected<Error>(level.error());
-    subject.threshold_cycles = level->threshold_cycles;
-    subject.plan = plan_constant_l1_5(session_, size, subject.line_bytes, stride);
+    subject.plan =
+        plan_sm_cache(session_, cache->path, size, line, memory.id == "l1" && session_.info().shared_bytes_per_sm != 0);
     return subject;
+  }
+
+  // Only what tells levels apart is run, with what that needs.
+  Expected<void> find_levels() {
+    for (const Experiment* e : plan(options_.only, false, false)) {
+      if (!e->name.ends_with(".levels") && e->name != "device_memory" && e->name != "constant_l1.geometry" &&
+          e->name != "constant_l1.sector")
+        continue;
+      if (auto ok = e->run(session_, findings_); !ok) return ok;
+    }
+    return {};
   }
 
   Session session_;
@@ -188,7 +166,7 @@ class Checker {
   const counters::Chip& chip_;
   const Topology& topology_;
   const DiscoverOptions& options_;
-  std::optional<double> l2_threshold_;
+  Findings findings_;
   CrossCheckReport report_;
 };
 

@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "experiments/samples.hpp"
+#include "evidence/histogram.hpp"
 
 namespace gputopo::experiments {
 namespace {
+
+using namespace evidence;
 
 using Shape = PlannedCheck::Shape;
 

@@ -6,14 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "experiments/constant_l1_5.hpp"
-#include "experiments/device_memory.hpp"
-#include "experiments/l2_search.hpp"
-#include "experiments/size_search.hpp"
+#include "evidence/footprint.hpp"
 
 namespace gputopo::experiments {
 namespace {
 
+using namespace evidence;
 using program::Program;
 using program::Record;
 using program::Walk;
@@ -147,7 +145,7 @@ PlannedCheck banks_check(const Session& session, std::uint64_t bytes, std::uint6
   // A module's code is fetched between its neighbours' constants, and pushes some out that the second lap misses.
   constexpr std::uint32_t unsteady_laps = 2;
   constexpr std::uint32_t steady_laps = 2;
-  SearchSpec spec;
+  FootprintSpec spec;
   spec.path = constant_l1_5_path;
   spec.stride_bytes = line_bytes;
   spec.isolation = Scope::gpu;
@@ -157,7 +155,7 @@ PlannedCheck banks_check(const Session& session, std::uint64_t bytes, std::uint6
   spec.timed_laps = unsteady_laps + steady_laps;
   PlannedCheck check;
   check.footprint_bytes = bytes;
-  check.launch = {footprint_program(session, spec, bytes)};
+  check.launch = {footprint_program(session.info(), spec, bytes)};
   check.modules = static_cast<std::uint32_t>((bytes + spec.bank_bytes - 1) / spec.bank_bytes);
   std::uint64_t unsteady_loads = bytes / line_bytes * unsteady_laps;
   for (const auto& phase : check.launch.front().phases) {
@@ -220,7 +218,7 @@ std::vector<PlannedCheck> plan_l2(Session& session, std::uint64_t capacity_bytes
     sample.label = fmt::format("l2 cross-check {} B", bytes);
     Walk timed = recorded(walk, Record::histogram, 1);
     timed.order = program::Order::shuffled;
-    timed.order_seed = session.options().seed;
+    timed.order_seed = session.settings().seed;
     timed.loads_per_lap = std::min(sampled_loads, program::positions(timed));
     walk.lanes = std::max<std::uint32_t>(1, session.info().warps_per_block * 32);
     warm.phases = {walk};
@@ -251,7 +249,7 @@ std::vector<PlannedCheck> plan_device_memory(Session& session, std::uint64_t l2_
     Program before = p;
     before.label += ", flush";
     before.isolation = Scope::gpu;
-    before.phases = {flush_walk(session, flush)};
+    before.phases = {by_all_lanes(make_walk(l2_path, flush, 128, 1), session.info())};
     program::Batch launch;
     for (std::uint64_t reader = 0; reader < readers; ++reader) {
       Walk cold = recorded(make_walk(l2_path, part, stride_bytes, 1), Record::histogram, 1);

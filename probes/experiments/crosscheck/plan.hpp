@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "experiments/session.hpp"
+#include "evidence/session.hpp"
 
 namespace gputopo::experiments {
+
+using evidence::CachePath;
+using evidence::Session;
 
 /// One footprint to try. Programs of the same `shape` differ in their loads alone, so that what else they count (kernel
 /// parameters, the program itself, results) is the same.

@@ -72,7 +72,7 @@ TEST(RecordedDiscovery, FindsWhatIsKnownOfTheH200) {
   }
   EXPECT_EQ(value("l1", "line_size"), 128);
   EXPECT_EQ(value("l1", "sector_size"), 32);
-  EXPECT_NEAR(value("l1", "latency"), 38, 1);
+  EXPECT_NEAR(value("l1", "latency"), 32, 0.5);  // the load alone, no address arithmetic
   EXPECT_NEAR(value("texture", "latency"), 87, 2);
   EXPECT_EQ(value("constant_l1", "size"), 2048);
   EXPECT_EQ(value("constant_l1", "line_size"), 64);
@@ -80,9 +80,11 @@ TEST(RecordedDiscovery, FindsWhatIsKnownOfTheH200) {
   EXPECT_EQ(value("constant_l1_5", "size"), 131072);
   EXPECT_EQ(value("constant_l1_5", "line_size"), 256);
   EXPECT_EQ(value("l2", "size"), 62914560);
-  EXPECT_NEAR(value("l2", "partition_size"), 31457280, 0.1 * 31457280);
+  EXPECT_NEAR(value("l2", "latency"), 282, 6);
   EXPECT_EQ(t.find("constant_l1_5")->sm_groups.size(), 8U);
-  ASSERT_EQ(t.sharing.size(), 4U);
+  for (const char* id : {"l1", "texture", "read_only", "constant_l1"}) EXPECT_EQ(t.find(id)->scope, Scope::sm) << id;
+  EXPECT_EQ(t.find("l2")->scope, Scope::gpu);
+  ASSERT_FALSE(t.sharing.empty());
   for (const SharingCheck& check : t.sharing)
     EXPECT_EQ(check.verdict, check.second == "constant_l1" ? "apart" : "same") << check.first << ", " << check.second;
   ASSERT_EQ(t.find("l1")->carve_outs.size(), 9U);

@@ -65,7 +65,7 @@ Trace simulate(const SimulatedCache& cache) {
   model.jitter = cache.jitter_cycles > 0 ? sim::JitterKind::gaussian : sim::JitterKind::none;
   model.jitter_cycles = cache.jitter_cycles;
   model.outlier_probability = cache.outlier_probability;
-  model.outlier_cycles = cache.outlier_cycles;
+  model.outlier_cycles = {cache.outlier_cycles, cache.outlier_cycles};
   sim::Noise noise(model, cache.seed + 1);
   sim::Random random(sim::mix(cache.seed + 2));
   sim::CacheArray array(cache.organisation, cache.lines);

@@ -44,11 +44,11 @@ std::vector<std::string> verdicts(const SharingCheck* check) {
 
 using Verdicts = std::vector<std::string>;
 
-TEST(SharingOfV100, IsFoundByEvictionAndByResidency) {
+TEST(SharingOfV100, IsFoundByEvictionBothWays) {
   const Topology found = discovered(v100());
-  EXPECT_EQ(verdicts(find(found, "l1", "texture")), (Verdicts{"same", "eviction: same", "residency: same"}));
-  EXPECT_EQ(verdicts(find(found, "l1", "read_only")), (Verdicts{"same", "eviction: same", "residency: same"}));
-  EXPECT_EQ(verdicts(find(found, "l1", "constant_l1")), (Verdicts{"apart", "eviction: apart", "residency: apart"}));
+  EXPECT_EQ(verdicts(find(found, "l1", "texture")), (Verdicts{"same", "eviction: same", "eviction: same"}));
+  EXPECT_EQ(verdicts(find(found, "l1", "read_only")), (Verdicts{"same", "eviction: same", "eviction: same"}));
+  EXPECT_EQ(verdicts(find(found, "l1", "constant_l1")), (Verdicts{"apart", "eviction: apart"}));
   EXPECT_EQ(verdicts(find(found, "constant_l1_5", "instruction")), (Verdicts{"same", "eviction: same"}));
 }
 
@@ -65,7 +65,7 @@ TEST(SharingOfV100, IsApartWhereTextureHasACacheOfItsOwn) {
   model["caches"]["texture"] = {{"size", "24 KiB"}, {"line", 128}, {"sector", 32}, {"sets", 4}};
   model["paths"]["texture"][0] = {{"level", "texture"}, {"latency", 80}};
   const Topology found = discovered(model);
-  EXPECT_EQ(verdicts(find(found, "l1", "texture")), (Verdicts{"apart", "eviction: apart", "residency: apart"}));
+  EXPECT_EQ(verdicts(find(found, "l1", "texture")), (Verdicts{"apart", "eviction: apart"}));
   EXPECT_EQ(found.find("texture")->physical_cache, "texture");
   EXPECT_EQ(found.find("texture")->find("size")->value, 24 * 1024);
 }

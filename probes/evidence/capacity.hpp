@@ -1,0 +1,51 @@
+// Where does a footprint stop fitting? One likelihood for every cache, whatever was counted.
+//
+// With f the share of a footprint's lines that aren't there when a lap comes to them, a load misses with probability
+//   p(s) = c + (1 - c - b) f(s),
+// c and b the shares that Levels counts on the wrong side. f is 0 up to the capacity C. Beyond it f never falls
+// (isotonic regression, Ayer et al., Ann. Math. Stat. 26, 1955), and it is at least 1 - C/s: of a footprint of s at
+// most C is resident when a lap begins, whatever the replacement and the hash. That pigeonhole makes C identifiable
+// from both sides: a C too large has to explain misses by c, one too small asks for misses that aren't there. A fixed
+// number of misses a lap that begins somewhere below C (lines that the kernel itself takes) is part of the model, at a
+// cost. Launches of one footprint that differ more than their loads explain widen everything (quasi-likelihood,
+// Wedderburn, Biometrika 61, 1974).
+#pragma once
+
+#include <string>
+
+#include "evidence/counts.hpp"
+#include "topology/estimate.hpp"
+
+namespace gputopo::evidence {
+
+/// How the footprints were walked.
+struct Sweep {
+  double line_bytes = 0;   ///< one load every so many bytes: a line, or less
+  bool whole_laps = true;  ///< every position as often as any other: then the pigeonhole holds for every count
+  Contamination contamination;
+};
+
+/// A distribution over 'the last footprint of the sweep that fits', 'none does' and 'all do'.
+struct CapacityPosterior {
+  std::vector<double> footprints_bytes;  ///< ascending
+  std::vector<double> probability;       ///< by row: it is the last that fits; the last row's is that of 'all fit'
+  double none_fits = 0;                  ///< even the first row is too large
+  double misfit = 0;                     ///< log-likelihood that even the best row lacks to levels that only rise
+  std::uint64_t loads = 0;
+  double lowest_held_bytes = 0;  ///< at least so much must be held: the largest s (1 - misses) over the rows
+
+  /// The last of the likeliest rows to be the last that fits, of those with a row behind them.
+  std::size_t best() const;
+  /// Footprints between which the capacity lies with probability `level`, around the best row.
+  Interval credible(double level) const;
+};
+
+/// Needs at least one count. Rows are the distinct footprints. Time grows with the square of their number.
+CapacityPosterior capacity_posterior(const Counts& counts, const Sweep& sweep);
+
+/// `measured` with a 95 % interval and the posterior probability of value's row as its confidence; `lower_bound` where
+/// all rows fit, `upper_bound` where none does, `inconclusive` where none of the three has the better part of the
+/// probability.
+Estimate capacity_estimate(const CapacityPosterior& posterior, std::string_view method);
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,57 @@
+#include "evidence/estimates.hpp"
+
+namespace gputopo::evidence {
+
+Estimate measured(double value, std::string_view unit, std::string_view method, std::uint64_t samples) {
+  Estimate e;
+  e.value = value;
+  e.unit = unit;
+  e.status = Status::measured;
+  e.method = method;
+  e.samples = samples;
+  return e;
+}
+
+Estimate from_api(double value, std::string_view unit) {
+  Estimate e;
+  e.value = value;
+  e.unit = unit;
+  e.status = Status::api;
+  e.method = "driver";
+  return e;
+}
+
+Estimate not_supported(std::string_view unit, std::string_view note) {
+  Estimate e;
+  e.unit = unit;
+  e.status = Status::not_supported;
+  e.note = note;
+  return e;
+}
+
+Estimate inconclusive(std::string_view unit, std::string_view method, std::string_view note) {
+  Estimate e;
+  e.unit = unit;
+  e.status = Status::inconclusive;
+  e.method = method;
+  e.note = note;
+  return e;
+}
+
+namespace {
+
+constexpr std::pair<const char*, const char*> cache_attributes[] = {
+    {"size", "B"}, {"line_size", "B"}, {"sector_size", "B"}, {"latency", "cycles"}, {"miss_penalty", "cycles"}};
+
+}  // namespace
+
+void set_absent(Memory& memory, std::string_view why) {
+  for (const auto& [name, unit] : cache_attributes) memory.attributes[name] = not_supported(unit, why);
+}
+
+void set_open(Memory& memory, std::string_view method, std::string_view why) {
+  for (const auto& [name, unit] : cache_attributes)
+    if (!memory.attributes.contains(name)) memory.attributes[name] = inconclusive(unit, method, why);
+}
+
+}  // namespace gputopo::evidence

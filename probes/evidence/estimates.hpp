@@ -1,0 +1,22 @@
+// From findings to Estimates.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "topology/topology.hpp"
+
+namespace gputopo::evidence {
+
+Estimate measured(double value, std::string_view unit, std::string_view method, std::uint64_t samples);
+Estimate from_api(double value, std::string_view unit);
+Estimate not_supported(std::string_view unit, std::string_view note);
+Estimate inconclusive(std::string_view unit, std::string_view method, std::string_view note);
+
+/// Every attribute that a cache has, as not supported: the GPU has no such cache, and `why` says how that is known.
+void set_absent(Memory& memory, std::string_view why);
+
+/// Every attribute of a cache that isn't there yet, as inconclusive.
+void set_open(Memory& memory, std::string_view method, std::string_view why);
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,59 @@
+// What experiments have found so far, for the ones that build on it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "evidence/levels.hpp"
+#include "evidence/sameness.hpp"
+#include "evidence/walks.hpp"
+#include "topology/topology.hpp"
+
+namespace gputopo::evidence {
+
+/// A cache as later experiments walk it.
+struct CacheFacts {
+  CachePath path;
+  bool present = false;
+  Levels levels;               ///< of its path: hits of this cache against what lies behind
+  double latency_cycles = 0;   ///< of a hit, the load alone
+  double overhead_cycles = 0;  ///< of timing a load of this path
+  double next_cycles = 0;      ///< of a load that the nearest level behind serves, the load alone; 0 where unknown
+  std::uint64_t sector_bytes = 0;
+  std::uint64_t line_bytes = 0;
+  std::uint64_t capacity_bytes = 0;    ///< 0 where unknown
+  std::uint32_t warm_laps = 3;         ///< until its steady state
+  std::uint64_t front_line_bytes = 0;  ///< line of a cache in front of it; 0: none
+
+  Contamination contamination() const {
+    return {levels.false_miss, levels.false_hit, static_cast<double>(total(levels.hit))};
+  }
+  /// One load a line, or more where the line isn't known.
+  std::uint64_t stride() const {
+    constexpr std::uint64_t least = 32;  // no line there has been is shorter
+    return line_bytes != 0 ? line_bytes : sector_bytes != 0 ? sector_bytes : least;
+  }
+  bool can_be_filled() const { return present && capacity_bytes != 0 && levels.usable(); }
+};
+
+struct Findings {
+  Topology topology;
+  std::map<std::string, CacheFacts, std::less<>> caches;
+  bool lines_have_sides = false;   ///< a line of the L2 lives on one side, and is far from the SMs of the others
+  bool sides_keep_copies = false;  ///< each side of the L2 keeps copies of what its own SMs read
+
+  CacheFacts* cache(std::string_view id) {
+    const auto it = caches.find(id);
+    return it == caches.end() ? nullptr : &it->second;
+  }
+  /// The memory of that id, made where there is none yet.
+  Memory& memory(std::string_view id) {
+    if (Memory* m = topology.find(id)) return *m;
+    topology.memories.push_back({});
+    topology.memories.back().id = id;
+    return topology.memories.back();
+  }
+};
+
+}  // namespace gputopo::evidence

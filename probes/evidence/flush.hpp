@@ -1,0 +1,12 @@
+// Empties the L2 of everything else: every SM loads a part of a stretch of memory that is larger than it.
+#pragma once
+
+#include "evidence/session.hpp"
+
+namespace gputopo::evidence {
+
+/// Programs that load [0, `bytes`) of the flush slot, which is made `buffer_bytes` long. They belong in front of what
+/// needs the L2 emptied, in one run_in_order().
+program::Batch flush_batch(const device::DeviceInfo& info, std::uint64_t bytes, std::uint64_t buffer_bytes);
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,102 @@
+#include "evidence/footprint.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace gputopo::evidence {
+namespace {
+
+using program::Record;
+using program::Walk;
+
+constexpr std::uint64_t loads_wanted = 1024;  // a row, so that small caches give as much evidence as large ones
+constexpr std::uint32_t most_laps = 16;
+
+struct Part {
+  std::uint32_t buffer;
+  std::uint64_t bytes;
+};
+
+std::vector<Part> parts_of(const FootprintSpec& spec, std::uint64_t bytes) {
+  std::vector<Part> parts;
+  const std::uint64_t room = spec.bank_bytes == 0 ? bytes : spec.bank_bytes;
+  for (auto buffer = static_cast<std::uint32_t>(spec.path.slot); bytes != 0; ++buffer) {
+    parts.push_back({buffer, std::min(room, bytes)});
+    bytes -= parts.back().bytes;
+  }
+  return parts;
+}
+
+// One lap over one part, its loads shifted by `first_byte` within their lines.
+void add_lap(program::Program& p, const FootprintSpec& spec, const Part& part, std::uint64_t first_byte, bool timed) {
+  Walk walk = make_walk(spec.path, part.bytes, spec.stride_bytes, 1);
+  walk.buffer = part.buffer;
+  walk.first_byte = first_byte;
+  const auto add = [&] { p.phases.emplace_back(timed ? recorded(walk, Record::histogram, 1) : walk); };
+  // A shifted lap would end behind the bank: its last load goes by itself.
+  const bool last_apart = first_byte + part.bytes > p.buffers[part.buffer].size_bytes && part.bytes > spec.stride_bytes;
+  if (last_apart) walk.footprint_bytes = part.bytes - spec.stride_bytes;
+  add();
+  if (!last_apart) return;
+  walk.first_byte += walk.footprint_bytes;
+  walk.footprint_bytes = spec.front_line_bytes;
+  add();
+}
+
+}  // namespace
+
+program::Program footprint_program(const device::DeviceInfo& info, const FootprintSpec& spec, std::uint64_t bytes) {
+  program::Program p = make_program(fmt::format("{} {} B", spec.path.id, bytes), info, spec.path.slot);
+  p.isolation = spec.isolation;
+  const std::vector<Part> parts = parts_of(spec, bytes);
+  for (std::uint32_t module = 1; module < parts.size(); ++module)
+    p.buffers.push_back({program::Space::constant, spec.bank_bytes, module});
+  const Walk warm = make_walk(spec.path, bytes, spec.stride_bytes, spec.warm_laps);
+  const auto laps = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(loads_wanted / program::lap_loads(warm), spec.timed_laps, most_laps));
+  const std::uint64_t turns = spec.front_line_bytes == 0 ? 1 : spec.stride_bytes / spec.front_line_bytes;
+  if (turns <= 1 && parts.size() == 1) {
+    Walk timed = recorded(warm, Record::histogram, laps);
+    if (spec.most_loads != 0 && program::lap_loads(timed) > spec.most_loads) {
+      timed.order = program::Order::shuffled;
+      timed.loads_per_lap = spec.most_loads;
+      timed.laps = 1;
+    }
+    p.phases = {spec.path.slot == slot_constant ? warm : by_all_lanes(warm, info), timed};
+    return p;
+  }
+  for (std::uint32_t lap = 0; lap < spec.warm_laps + laps; ++lap)
+    for (const Part& part : parts)
+      add_lap(p, spec, part, turns <= 1 ? 0 : lap % turns * spec.front_line_bytes, lap >= spec.warm_laps);
+  return p;
+}
+
+Histogram recorded_histogram(const program::ProgramTrace& trace) {
+  Histogram all;
+  for (const auto& phase : trace.phases) all = merged(all, phase.histogram);
+  return all;
+}
+
+CountRows count_footprints(Session& session, FootprintSpec spec, double threshold_cycles) {
+  return [&session, spec, threshold_cycles](const std::vector<RowRequest>& rows,
+                                            std::size_t replicates) -> Expected<Counts> {
+    program::Batch batch;
+    for (const RowRequest& row : rows) {
+      FootprintSpec patient = spec;
+      patient.warm_laps *= row.patience;
+      batch.insert(batch.end(), replicates, footprint_program(session.info(), patient, row.footprint_bytes));
+    }
+    auto traces = session.run(batch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    Counts counts;
+    for (std::size_t i = 0; i < traces->size(); ++i) {
+      const Histogram timed = recorded_histogram((*traces)[i]);
+      counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), total(timed),
+                        count_from(timed, threshold_cycles), static_cast<std::uint32_t>(i % replicates)});
+    }
+    return counts;
+  };
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,32 @@
+// Rows of a sweep: walks of one footprint, warm laps and then recorded ones.
+#pragma once
+
+#include "evidence/histogram.hpp"
+#include "evidence/search.hpp"
+#include "evidence/session.hpp"
+
+namespace gputopo::evidence {
+
+struct FootprintSpec {
+  CachePath path;
+  std::uint64_t stride_bytes = 32;  ///< at most a line, so that every line of a footprint is loaded
+  Scope isolation = Scope::sm;
+  std::uint32_t warm_laps = 3;         ///< by all lanes at once where that is faster (global memory)
+  std::uint64_t most_loads = 0;        ///< of a recorded lap, spread over the footprint; 0: all
+  std::uint32_t timed_laps = 1;        ///< at least; small footprints get more, for equal evidence
+  std::uint64_t front_line_bytes = 0;  ///< line of a smaller cache in front, which must not answer; 0: none
+  std::uint64_t bank_bytes = 0;        ///< a footprint goes on in the next module's constant bank; 0: one buffer
+};
+
+/// Walks of one footprint. Banks are filled one after the other, to the end: parts of equal length would crowd the sets
+/// that all of them begin in. Behind a smaller cache each lap loads every line once, by another line of the one in
+/// front in turn, so that one has nothing of it any more when it comes again.
+program::Program footprint_program(const device::DeviceInfo& info, const FootprintSpec& spec, std::uint64_t bytes);
+
+/// All that a program recorded.
+Histogram recorded_histogram(const program::ProgramTrace& trace);
+
+/// Counts misses of footprints for search_capacity(). `session` and `spec` must outlive it.
+CountRows count_footprints(Session& session, FootprintSpec spec, double threshold_cycles);
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,33 @@
+// Arithmetic on recorded latencies.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "program/program.hpp"
+
+namespace gputopo::evidence {
+
+using Histogram = std::vector<program::LatencyCount>;
+
+/// Loads in a histogram.
+std::uint64_t total(std::span<const program::LatencyCount> histogram);
+/// Loads that took `threshold_cycles` or longer.
+std::uint64_t count_from(std::span<const program::LatencyCount> histogram, double threshold_cycles);
+/// The part of a histogram within [low, high) cycles.
+Histogram between(std::span<const program::LatencyCount> histogram, double low_cycles, double high_cycles);
+/// The value below which a share `q` of the loads lies; nothing for an empty histogram.
+std::optional<double> quantile(std::span<const program::LatencyCount> histogram, double q);
+/// The mean, cycles; nothing for an empty histogram.
+std::optional<double> mean(std::span<const program::LatencyCount> histogram);
+/// Both together.
+Histogram merged(std::span<const program::LatencyCount> a, std::span<const program::LatencyCount> b);
+/// Every load's latency, ascending.
+std::vector<double> values(std::span<const program::LatencyCount> histogram);
+
+/// The middle one of several numbers (the mean of the middle two); 0 for none.
+double median(std::vector<double> numbers);
+
+}  // namespace gputopo::evidence

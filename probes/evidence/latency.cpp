@@ -1,0 +1,147 @@
+#include "evidence/latency.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+#include "evidence/modes.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using program::Record;
+
+// 64 bytes apart: neighbouring loads of one line are served faster by some caches. 1 KiB in all fits into every one.
+constexpr std::uint64_t apart_bytes = 64;
+// Kernels follow a chase eight loads at a time, so these laps differ by loads and nothing else.
+constexpr std::uint64_t short_loads = 8;
+constexpr std::uint64_t long_loads = 16;
+constexpr std::uint32_t laps = 128;
+constexpr std::size_t repetitions = 5;
+
+// Where 5 % of all loads are strangers, 44 % of the laps of 16 loads have none: a quarter of the laps lies among them.
+constexpr double undisturbed = 0.25;
+
+struct Quantile {
+  double value = 0, below = 0, above = 0;  // and how far it may be off on either side, 95 %
+};
+
+Quantile undisturbed_of(std::vector<double> cycles) {
+  std::sort(cycles.begin(), cycles.end());
+  const auto n = static_cast<double>(cycles.size());
+  const double reach = 1.96 * std::sqrt(n * undisturbed * (1 - undisturbed));  // ranks: normal limit of the binomial
+  const auto at = [&](double rank) { return cycles[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))]; };
+  constexpr double half_a_cycle = 0.5;
+  const double value = at(std::floor(n * undisturbed));
+  return {value, value - at(std::floor(n * undisturbed - reach)) + half_a_cycle,
+          at(std::ceil(n * undisturbed + reach)) - value + half_a_cycle};
+}
+
+// What a lap of 2n loads takes longer than one of n, a load. Both vary by themselves: they add in squares.
+Estimate difference_of(std::vector<double> short_laps, std::vector<double> long_laps) {
+  constexpr std::string_view method = "undisturbed_laps";
+  if (short_laps.empty() || long_laps.empty()) return inconclusive("cycles", method, "no laps were timed");
+  constexpr double loads = long_loads - short_loads;
+  const std::size_t samples = short_laps.size() * short_loads + long_laps.size() * long_loads;
+  const Quantile shorter = undisturbed_of(std::move(short_laps));
+  const Quantile longer = undisturbed_of(std::move(long_laps));
+  Estimate e = measured((longer.value - shorter.value) / loads, "cycles", method, samples);
+  e.interval = Interval{*e.value - std::hypot(longer.below, shorter.above) / loads,
+                        *e.value + std::hypot(longer.above, shorter.below) / loads};
+  return e;
+}
+
+// Laps of `loads` loads, then the same loads each timed.
+program::Program lap_program(program::Program p, program::Walk walk, std::uint64_t loads, std::uint64_t apart) {
+  walk.footprint_bytes = loads * apart;
+  walk.stride_bytes = apart;
+  walk.laps = 2;
+  p.phases = {walk, recorded(walk, Record::lap_times, laps)};
+  if (walk.path != program::Path::shared) p.phases.emplace_back(recorded(walk, Record::histogram, laps));
+  return p;
+}
+
+struct Laps {
+  std::vector<double> shorter, longer;
+  std::vector<double>
+      overheads;  // by SM, which may be near to the line or far: a timed load less one of an untimed lap
+  Histogram timed;
+};
+
+Expected<Laps> time_laps(Session& session, const program::Program& like, const program::Walk& walk,
+                         std::uint64_t apart = apart_bytes) {
+  program::Batch batch;
+  for (const std::uint64_t loads : {short_loads, long_loads})
+    batch.insert(batch.end(), repetitions, lap_program(like, walk, loads, apart));
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  Laps result;
+  for (std::size_t i = 0; i < traces->size(); ++i) {
+    const auto& phases = (*traces)[i].phases;
+    auto& into = i < repetitions ? result.shorter : result.longer;
+    into.insert(into.end(), phases[1].lap_cycles.begin(), phases[1].lap_cycles.end());
+    result.timed = merged(result.timed, phases.back().histogram);
+    if (phases[1].lap_cycles.empty() || i < repetitions) continue;
+    const std::vector<double> own(phases[1].lap_cycles.begin(), phases[1].lap_cycles.end());
+    result.overheads.push_back(whole_mode(phases.back().histogram).centre -
+                               undisturbed_of(own).value / static_cast<double>(long_loads));
+  }
+  return result;
+}
+
+}  // namespace
+
+Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& path) {
+  auto timed = time_laps(session, make_program(fmt::format("{} load", path.id), session.info(), path.slot),
+                         make_walk(path, apart_bytes, apart_bytes, 1));
+  if (!timed) return tl::unexpected<Error>(timed.error());
+  LoadLatency result;
+  result.estimate = difference_of(timed->shorter, timed->longer);
+  result.timed = timed->timed;
+  // Words of one sector by the lap and one by one: what the clock adds, wherever the sector lies.
+  constexpr std::uint64_t word_bytes = 4;
+  auto words = time_laps(session, make_program(fmt::format("{} words", path.id), session.info(), path.slot),
+                         make_walk(path, word_bytes, word_bytes, 1), word_bytes);
+  if (!words) return tl::unexpected<Error>(words.error());
+  result.overhead_cycles = std::max(0.0, median(words->overheads));
+  return result;
+}
+
+Expected<Estimate> measure_shared_latency(Session& session) {
+  program::Program p;
+  p.label = "shared load";
+  p.buffers = {{program::Space::shared, long_loads * apart_bytes, 0}};
+  program::Walk walk;
+  walk.path = program::Path::shared;
+  auto timed = time_laps(session, p, walk);
+  if (!timed) return tl::unexpected<Error>(timed.error());
+  return difference_of(timed->shorter, timed->longer);
+}
+
+Estimate median_estimate(std::vector<double> numbers, double quantum, std::string_view unit, std::string_view method) {
+  if (numbers.empty()) return inconclusive(unit, method, "nothing was measured");
+  std::sort(numbers.begin(), numbers.end());
+  Estimate e = measured(median(numbers), unit, method, numbers.size());
+  const auto n = static_cast<double>(numbers.size());
+  const double reach = 1.96 * std::sqrt(n) / 2;  // ranks: normal approximation of the binomial
+  const auto at = [&](double rank) { return numbers[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))]; };
+  e.interval = Interval{at(std::floor(n / 2 - reach)) - quantum / 2, at(std::ceil(n / 2 + reach) - 1) + quantum / 2};
+  return e;
+}
+
+Estimate mean_estimate(std::span<const double> numbers, std::string_view unit, std::string_view method) {
+  if (numbers.empty()) return inconclusive(unit, method, "nothing was measured");
+  const auto n = static_cast<double>(numbers.size());
+  const double mean = std::accumulate(numbers.begin(), numbers.end(), 0.0) / n;
+  double square = 0;
+  for (const double x : numbers) square += (x - mean) * (x - mean);
+  const double error = 1.96 * std::sqrt(square / std::max(1.0, n - 1) / n) + 0.5;  // and the clock's half cycle
+  Estimate e = measured(mean, unit, method, numbers.size());
+  e.interval = Interval{mean - error, mean + error};
+  return e;
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,80 @@
+#include "evidence/levels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace gputopo::evidence {
+namespace {
+
+// Laplace's rule: the mean of the posterior of a share.
+double share(std::uint64_t part, std::uint64_t whole) {
+  return (static_cast<double>(part) + 0.5) / (static_cast<double>(whole) + 1);
+}
+
+// Every latency that occurs, where the counts below and above change.
+std::vector<double> candidates_of(const Histogram& hit, const Histogram& next) {
+  std::set<double> at;
+  for (const Histogram* h : {&hit, &next})
+    for (const auto& bin : *h) {
+      at.insert(bin.latency_cycles);
+      at.insert(bin.latency_cycles + 1.0);
+    }
+  return {at.begin(), at.end()};
+}
+
+// Kolmogorov and Smirnov's two-sample distance at `threshold` is what the threshold tells apart; its limiting tail
+// bounds the probability of as much by chance (the threshold was chosen as the best one: that is the statistic).
+double chance_of(double distance, std::uint64_t m, std::uint64_t n) {
+  const double effective = static_cast<double>(m) * static_cast<double>(n) / static_cast<double>(m + n);
+  return std::min(1.0, 2 * std::exp(-2 * distance * distance * effective));
+}
+
+}  // namespace
+
+Levels levels_of(Histogram hit, Histogram next) {
+  Levels levels;
+  levels.hit = std::move(hit);
+  levels.next = std::move(next);
+  const std::uint64_t hits = total(levels.hit);
+  const std::uint64_t misses = total(levels.next);
+  if (hits == 0 || misses == 0) return levels;
+  double least = 2, best_from = 0, best_to = 0, widest = -1;
+  const auto candidates = candidates_of(levels.hit, levels.next);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const double false_miss = share(count_from(levels.hit, candidates[i]), hits);
+    const double false_hit = share(misses - count_from(levels.next, candidates[i]), misses);
+    // Between this latency and the one before nothing was seen: any threshold there is as good.
+    const double from = i == 0 ? candidates[i] : candidates[i - 1];
+    const double gap = candidates[i] - from;
+    const double errors = false_miss + false_hit;
+    if (errors > least + 1e-12 || (errors > least - 1e-12 && gap <= widest)) continue;
+    least = errors;
+    widest = gap;
+    best_from = from;
+    best_to = candidates[i];
+    levels.false_miss = false_miss;
+    levels.false_hit = false_hit;
+  }
+  levels.threshold_cycles = (best_from + best_to) / 2;
+  levels.doubt = chance_of(std::max(0.0, levels.told_apart()), hits, misses);
+  return levels;
+}
+
+Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded) {
+  if (graded.empty()) return {};
+  Levels surely = levels_of(hit, graded.back());
+  if (!surely.usable()) return surely;
+  // A sample of hits would draw the threshold into the hits' own scatter.
+  Histogram all;
+  for (const Histogram& h : graded)
+    if (levels_of(hit, h).usable()) all = merged(all, h);
+  Levels levels = levels_of(std::move(hit), std::move(all));
+  const std::uint64_t seen = total(graded.back());
+  levels.false_hit = share(seen - count_from(graded.back(), levels.threshold_cycles), seen);
+  levels.doubt = surely.doubt;
+  return levels;
+}
+
+}  // namespace gputopo::evidence

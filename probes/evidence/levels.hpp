@@ -1,0 +1,33 @@
+// What a load's latency says about where it was served. Found once a path, from loads whose answer is known by
+// construction, and used by everything that counts misses on that path.
+#pragma once
+
+#include "evidence/histogram.hpp"
+
+namespace gputopo::evidence {
+
+/// Two kinds of loads and the latency that tells them apart. Cycles as timed, the clock pair included.
+struct Levels {
+  Histogram hit;                ///< loads that the nearest level served, by construction
+  Histogram next;               ///< loads that it couldn't have served, by construction
+  double threshold_cycles = 0;  ///< a load that takes this long or longer counts as a miss
+  double false_miss = 0;        ///< share of hits that count as misses: strangers, another's interference
+  double false_hit = 0;         ///< share of misses that count as hits
+  double doubt = 1;             ///< probability that both are samples of one and the same kind (two-sample test)
+
+  /// Youden's index, the share of loads that the threshold tells apart: 1 for levels without overlap, 0 for one level.
+  double told_apart() const { return 1 - false_miss - false_hit; }
+  /// Whether counts of misses mean anything. Below one half a load says less about its level than about chance.
+  bool usable() const { return told_apart() > 0.5 && doubt < 0.01; }
+};
+
+/// The threshold with the least errors on both samples, in the middle of the widest gap where several are equally good.
+/// Error shares are posterior means under a uniform prior, so that none is zero because few loads were seen.
+Levels levels_of(Histogram hit, Histogram next);
+
+/// The same where misses come from several levels: `graded` holds samples in the order of how surely their loads
+/// missed, the last one for sure. The threshold lies below the nearest level that any of them found; how far misses are
+/// taken for hits is told by the last.
+Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded);
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,131 @@
+#include "evidence/line.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+#include "evidence/footprint.hpp"
+#include "evidence/period.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using program::Walk;
+
+constexpr std::string_view method = "shifted_stride";
+constexpr std::uint64_t largest_line_bytes = 4096;
+constexpr std::uint64_t enough_loads = 128;
+constexpr std::uint32_t most_looks = 10;  // each costs microseconds, and a program must fit between two interruptions
+
+// Where the second region may begin, strides behind the first: odd distances, which tell halves of lines from sets in
+// conflict, near by and some capacities further on, where a hash has other rows.
+std::array<std::uint64_t, 8> gaps_in_strides(std::uint64_t capacity_bytes, std::uint64_t stride) {
+  const std::uint64_t strides = capacity_bytes / stride;
+  return {0, 1, 3, 7, strides / 3 | 1U, strides | 1U, (strides * 5 / 3) | 1U, (strides * 7 / 3) | 1U};
+}
+
+class Pattern {
+ public:
+  Pattern(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes, Scope isolation,
+          std::uint64_t most_loads)
+      : session_(session), cache_(cache), capacity_(capacity_bytes), isolation_(isolation), most_loads_(most_loads) {}
+
+  // Both regions in turn, then both timed. With `stride` a line or less and no shift: a plain walk of
+  // `percent` of the capacity.
+  void add(std::uint64_t stride, std::uint64_t gap_strides, bool shifted, std::uint64_t percent) {
+    program::Program p = make_program(fmt::format("{} line, stride {}, gap {}", cache_.path.id, stride, gap_strides),
+                                      session_.info(), cache_.path.slot);
+    p.isolation = isolation_;
+    // Whole strides, rounded up: rounded down, both regions of a cache of few lines would fit together.
+    const std::uint64_t region = (capacity_ * percent / 100 + stride - 1) / stride * stride;
+    Walk first = make_walk(cache_.path, region, stride, 1);
+    Walk second = first;
+    second.first_byte = region + gap_strides * stride + stride / 2;
+    const std::uint64_t needed = shifted ? second.first_byte + region : region;
+    std::uint64_t& buffer = p.buffers[cache_.path.slot].size_bytes;
+    if (cache_.path.slot == slot_flush) buffer = std::max(buffer, needed);
+    const bool fits_buffer = needed <= buffer;
+    batch_.push_back({});
+    if (!fits_buffer) return;
+    if (cache_.path.slot != slot_constant) {
+      first = by_all_lanes(first, session_.info());
+      second = by_all_lanes(second, session_.info());
+    }
+    for (std::uint32_t lap = 0; lap < cache_.warm_laps + 1; ++lap) {
+      p.phases.emplace_back(first);
+      if (shifted) p.phases.emplace_back(second);
+    }
+    // Both regions are looked at: a cache that goes by age may hold all of one for a while, never all of both.
+    const Walk look_at_first = timed(first), look_at_second = timed(second);
+    const std::uint64_t a_look = program::lap_loads(look_at_first) * (shifted ? 2 : 1);
+    for (std::uint32_t look = 0; look == 0 || (look < most_looks && look * a_look < enough_loads); ++look) {
+      p.phases.emplace_back(look_at_first);
+      if (shifted) p.phases.emplace_back(look_at_second);
+    }
+    batch_.back() = std::move(p);
+  }
+
+  // What each pattern's loads did; nothing of those that had no room.
+  Expected<std::vector<Tally>> run() {
+    program::Batch programs;
+    for (const program::Program& p : batch_)
+      if (!p.phases.empty()) programs.push_back(p);
+    auto traces = session_.run(programs);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    std::vector<Tally> seen;
+    std::size_t next = 0;
+    for (const program::Program& p : batch_) {
+      seen.push_back({});
+      if (p.phases.empty()) continue;
+      const Histogram timed = recorded_histogram((*traces)[next++]);
+      seen.back() = {static_cast<double>(total(timed)),
+                     static_cast<double>(count_from(timed, cache_.levels.threshold_cycles))};
+    }
+    return seen;
+  }
+
+ private:
+  Walk timed(const Walk& region) const {
+    Walk walk = recorded(region, program::Record::histogram, 1);
+    if (program::lap_loads(walk) <= most_loads_) return walk;
+    walk.order = program::Order::shuffled;
+    walk.order_seed = session_.settings().seed;
+    walk.loads_per_lap = most_loads_;
+    return walk;
+  }
+
+  Session& session_;
+  const CacheFacts& cache_;
+  std::uint64_t capacity_;
+  Scope isolation_;
+  std::uint64_t most_loads_;
+  program::Batch batch_;
+};
+
+}  // namespace
+
+Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
+                                Scope isolation, std::uint64_t most_loads) {
+  const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes != 0 ? cache.sector_bytes : 32);
+  Pattern pattern(session, cache, capacity_bytes, isolation, most_loads);
+  constexpr std::size_t controls = 2;
+  pattern.add(least, 0, false, 120);
+  pattern.add(least, 0, false, 60);
+  std::vector<std::uint64_t> strides;
+  for (std::uint64_t x = 2 * least; x <= std::min(2 * largest_line_bytes, capacity_bytes / 2); x *= 2)
+    for (const std::uint64_t gap : gaps_in_strides(capacity_bytes, x)) {
+      strides.push_back(x);
+      pattern.add(x, gap, true, 60);
+    }
+  auto seen = pattern.run();
+  if (!seen) return tl::unexpected<Error>(seen.error());
+  std::vector<ShiftedWalk> walks;
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    if ((*seen)[i + controls].loads > 0) walks.push_back({strides[i], (*seen)[i + controls]});
+  if ((*seen)[0].loads == 0) return inconclusive("B", method, "there is no room to overflow the cache");
+  return line_of(walks, (*seen)[0], (*seen)[1], least, method);
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,52 @@
+#include "evidence/pair.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace gputopo::evidence {
+namespace {
+
+// Where the other walks: behind everything that fills walk, so that no line is both kept and brought in.
+program::Walk walk_of_other(const device::DeviceInfo& info, const CacheFacts& kept, const CacheFacts& evictor,
+                            std::uint64_t bytes) {
+  program::Walk walk = make_walk(evictor.path, bytes, evictor.stride(), 1);
+  if (evictor.path.slot == slot_constant) walk.footprint_bytes = std::min(bytes, info.constant_bytes_per_module / 2);
+  if (kept.path.slot == evictor.path.slot)
+    walk.first_byte = kept.path.slot == slot_constant ? info.constant_bytes_per_module / 2 : sweep_limit_bytes;
+  return walk;
+}
+
+}  // namespace
+
+program::Program pair_program(const device::DeviceInfo& info, const PairSpec& spec) {
+  const CacheFacts& kept = *spec.kept;
+  const CacheFacts& evictor = spec.evictor == nullptr ? kept : *spec.evictor;
+  program::Program p =
+      make_program(fmt::format("{} against {} others by {}", kept.path.id, spec.others.size(), evictor.path.id), info,
+                   std::max(kept.path.slot, evictor.path.slot));
+  p.isolation = spec.isolation;
+  p.agents = {spec.first};
+  p.agents.insert(p.agents.end(), spec.others.begin(), spec.others.end());
+  const program::Walk fill =
+      make_walk(kept.path, kept.capacity_bytes * 2 / 3, kept.stride(), std::max(2U, kept.warm_laps / 2));
+  const auto quick = [&](const program::Walk& walk, Slot slot) {
+    return spec.by_all_lanes && slot != slot_constant ? by_all_lanes(walk, info) : walk;
+  };
+  p.phases = {quick(fill, kept.path.slot)};
+  const std::uint64_t evicting = spec.evictor == nullptr ? evictor.stride() : evictor.capacity_bytes * 2 / 3;
+  for (std::uint32_t agent = 0; agent < std::max<std::size_t>(1, spec.others.size()); ++agent) {
+    program::Walk other = walk_of_other(info, kept, evictor, evicting);
+    other.agent = spec.others.empty() ? 0 : agent + 1;
+    p.phases.emplace_back(quick(other, evictor.path.slot));
+  }
+  p.phases.emplace_back(recorded(fill, program::Record::histogram, 1));
+  return p;
+}
+
+Tally tally_of(const program::ProgramTrace& trace, const Levels& levels) {
+  const auto& histogram = trace.phases.back().histogram;
+  return {static_cast<double>(total(histogram)), static_cast<double>(count_from(histogram, levels.threshold_cycles))};
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,29 @@
+// Does one walk push out what another brought in? The program behind scope, instances and sharing, and its controls.
+#pragma once
+
+#include <optional>
+
+#include "evidence/findings.hpp"
+#include "evidence/session.hpp"
+
+namespace gputopo::evidence {
+
+/// Who walks what. Both walk a part of the kept cache's capacity, in memory of their own: together they don't fit into
+/// one cache, each alone does.
+struct PairSpec {
+  const CacheFacts* kept = nullptr;     ///< what is filled first and looked for afterwards
+  const CacheFacts* evictor = nullptr;  ///< how the others walk; null: one line only, which is the control of 'apart'
+  program::Agent first;                 ///< who fills and looks
+  std::vector<program::Agent> others;   ///< who walks in between, one after another
+  Scope isolation = Scope::sm;
+  bool by_all_lanes = false;  ///< fill and evict with whole blocks: faster, where it doesn't matter which warp loads
+};
+
+/// `first` fills two thirds of the kept cache, the others walk as much as two thirds of theirs, `first` looks again.
+/// Taking turns costs lines by itself on some GPUs, so the control takes turns alike.
+program::Program pair_program(const device::DeviceInfo& info, const PairSpec& spec);
+
+/// Loads and misses of the look.
+Tally tally_of(const program::ProgramTrace& trace, const Levels& levels);
+
+}  // namespace gputopo::evidence

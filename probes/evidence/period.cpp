@@ -1,0 +1,112 @@
+#include "evidence/period.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "evidence/estimates.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+double x_log_y(double x, double y) {
+  return x > 0 ? x * std::log(y) : 0.0;
+}
+
+struct Candidate {
+  double bytes = 0;
+  double log_likelihood = 0;
+};
+
+// The likeliest candidate with its posterior probability, all equally likely beforehand and `rival` among them.
+Estimate likeliest(std::vector<Candidate> candidates, double rival, std::string_view method, double samples,
+                   std::string_view why_not) {
+  constexpr double better_part = 0.5;
+  if (candidates.empty()) return inconclusive("B", method, why_not);
+  const auto best = std::max_element(candidates.begin(), candidates.end(),
+                                     [](const auto& a, const auto& b) { return a.log_likelihood < b.log_likelihood; });
+  const double highest = std::max(best->log_likelihood, rival);
+  double sum = std::exp(rival - highest);
+  for (const Candidate& c : candidates) sum += std::exp(c.log_likelihood - highest);
+  const double probability = std::exp(best->log_likelihood - highest) / sum;
+  if (probability <= better_part) return inconclusive("B", method, why_not);
+  Estimate e = measured(best->bytes, "B", method, static_cast<std::uint64_t>(samples));
+  e.confidence = probability;
+  // The shortest run of candidates around the best one that has 95 %.
+  double mass = probability;
+  auto first = best, last = best;
+  while (mass < 0.95 * (1 - std::exp(rival - highest) / sum)) {
+    const auto weight = [&](auto it) { return std::exp(it->log_likelihood - highest) / sum; };
+    const double below = first != candidates.begin() ? weight(first - 1) : -1;
+    const double above = last + 1 != candidates.end() ? weight(last + 1) : -1;
+    if (below < 0 && above < 0) break;
+    mass += std::max(below, above);
+    if (below >= above)
+      --first;
+    else
+      ++last;
+  }
+  e.interval = Interval{first->bytes, last->bytes};
+  return e;
+}
+
+}  // namespace
+
+Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, const Contamination& contamination,
+                   std::string_view method) {
+  const std::size_t n = missed.size();
+  const double false_miss = std::clamp(contamination.false_miss, 1e-3, 0.5);
+  const double false_hit = std::clamp(contamination.false_hit, 1e-3, 0.5);
+  const auto misses = static_cast<double>(std::count(missed.begin(), missed.end(), true));
+  std::vector<Candidate> candidates;
+  for (std::size_t period = 1; period * 4 <= n; period *= 2) {
+    double starts = 0, at_starts = 0;
+    for (std::size_t i = 0; i < n; i += period) ++starts, at_starts += missed[i] ? 1 : 0;
+    const double others = static_cast<double>(n) - starts, at_others = misses - at_starts;
+    const double log_likelihood = x_log_y(at_starts, 1 - false_hit) + x_log_y(starts - at_starts, false_hit) +
+                                  x_log_y(at_others, false_miss) + x_log_y(others - at_others, 1 - false_miss);
+    candidates.push_back({static_cast<double>(period * stride_bytes), log_likelihood});
+  }
+  const double rate = misses / static_cast<double>(std::max<std::size_t>(1, n));
+  const bool all = misses == static_cast<double>(n);
+  const double rival = all ? -1e300 : x_log_y(misses, rate) + x_log_y(static_cast<double>(n) - misses, 1 - rate);
+  return likeliest(candidates, rival, method, static_cast<double>(n), "cold misses follow no regular spacing");
+}
+
+Estimate line_of(std::span<const ShiftedWalk> walks, const Tally& overflows, const Tally& fits,
+                 std::uint64_t least_bytes, std::string_view method) {
+  constexpr double collides = 0.3;  // share of places, beforehand, that put both halves of a pattern into the same sets
+  constexpr std::string_view why_not = "no stride's pattern both overflows as one too many lines do and fits as few do";
+  // By stride: how likely all its places are if the pattern overflows, and if it fits.
+  struct Both {
+    double overflowing = 0, fitting = 0, loads = 0;
+  };
+  std::map<std::uint64_t, Both> by_stride;
+  for (const ShiftedWalk& walk : walks) {
+    const Sameness s = sameness(walk.seen, overflows, fits);
+    const double same = std::clamp(s.probability, 1e-6, 1 - 1e-6);
+    Both& both = by_stride[walk.stride_bytes];
+    both.overflowing += std::log(same);
+    both.fitting += std::log(collides * same + (1 - collides) * (1 - same));
+    both.loads += walk.seen.loads;
+  }
+  std::vector<Candidate> candidates;
+  std::vector<std::uint64_t> lines{least_bytes};
+  double samples = 0;
+  for (const auto& [stride, both] : by_stride) {
+    lines.push_back(stride);
+    samples += both.loads;
+  }
+  // A line of the longest stride would have nothing behind it that fits.
+  lines.pop_back();
+  for (const std::uint64_t line : lines) {
+    double log_likelihood = 0;
+    for (const auto& [stride, both] : by_stride) log_likelihood += stride <= line ? both.overflowing : both.fitting;
+    candidates.push_back({static_cast<double>(line), log_likelihood});
+  }
+  double rival = 0;  // every pattern overflows
+  for (const auto& [stride, both] : by_stride) rival += both.overflowing;
+  return likeliest(candidates, rival, method, samples, why_not);
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,33 @@
+// Which spacing? How many bytes one miss brings in, from a cold walk; how many bytes a tag covers, from the shifted
+// pattern. Both give a posterior over powers of two.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "evidence/counts.hpp"
+#include "evidence/sameness.hpp"
+#include "topology/estimate.hpp"
+
+namespace gputopo::evidence {
+
+/// Of loads in ascending order, one every `stride_bytes` from an aligned address, which missed. Under the period P the
+/// load at every multiple of P misses and no other; either is counted wrongly with the contamination's shares. The
+/// rival is a miss rate without any pattern: where that explains as much the answer is `inconclusive`.
+Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, const Contamination& contamination,
+                   std::string_view method);
+
+/// One place of the shifted pattern: stride X, and what its loads did.
+struct ShiftedWalk {
+  std::uint64_t stride_bytes = 0;
+  Tally seen;
+};
+
+/// The line: the patterns of strides up to it overflow the cache at every place, those of longer strides fit, but where
+/// a place happens to put both halves into the same sets. `overflows` and `fits` are walks of the same cache that do
+/// so by construction. `least_bytes` is the shortest line there can be.
+Estimate line_of(std::span<const ShiftedWalk> walks, const Tally& overflows, const Tally& fits,
+                 std::uint64_t least_bytes, std::string_view method);
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,33 @@
+// Capacity by counting what is there, instead of by what a footprint misses.
+#pragma once
+
+#include <optional>
+
+#include "evidence/findings.hpp"
+#include "evidence/session.hpp"
+
+namespace gputopo::evidence {
+
+/// What was counted at several footprints, all larger than the cache.
+struct Residency {
+  std::vector<std::uint64_t> bytes;
+  std::uint64_t samples = 0;
+  std::uint64_t slack_bytes = 0;  ///< that strangers may have hidden from single counts
+  std::uint64_t most() const;
+  /// Whether the counts don't follow the footprint: equal, but for what strangers hid.
+  bool is_steady() const;
+};
+
+/// After more than fits was walked, loads that don't allocate look at every sector: what is there is the whole usable
+/// cache, whatever its replacement. Each sector gets several looks, since a stranger hides one now and then, and a hit
+/// can't be faked. `about_bytes` is a first idea of the capacity; `shared_bytes` of shared memory are asked for beside
+/// it. Only for paths into the cache of global loads.
+Expected<Residency> count_resident(Session& session, const CacheFacts& cache, std::uint64_t about_bytes,
+                                   std::uint64_t shared_bytes = 0);
+
+/// The same for loads that do allocate: walk more than fits, then walk back. A cache that throws out the oldest line,
+/// or the one that came first, hits on the way back exactly what it held. With any other replacement the way back
+/// itself throws lines out, and counts at different footprints differ. Every count is a lower bound of the capacity.
+Expected<Residency> count_on_the_way_back(Session& session, const CacheFacts& cache, std::uint64_t about_bytes);
+
+}  // namespace gputopo::evidence

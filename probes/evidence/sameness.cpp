@@ -1,0 +1,52 @@
+#include "evidence/sameness.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::evidence {
+namespace {
+
+double log_beta(double a, double b) {
+  return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b);
+}
+
+// The beta-binomial log-probability of `seen`, given a control of that share whose walks vary by `spread`.
+double log_predictive(const Tally& seen, const Tally& control, double spread) {
+  const double p = (control.misses + 0.5) / (control.loads + 1);
+  // A beta distribution's weight w has variance p (1 - p) / (w + 1); the control's own loads bound it, too.
+  const double from_spread = std::max(1.0, p * (1 - p) / (spread * spread) - 1);
+  const double weight = std::max(2.0, std::min(control.loads + 1, from_spread));
+  const double a = p * weight, b = (1 - p) * weight;
+  return log_beta(a + seen.misses, b + seen.loads - seen.misses) - log_beta(a, b);
+}
+
+}  // namespace
+
+Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart, double spread) {
+  Sameness s;
+  // Controls that don't differ can't decide anything.
+  if (seen.loads == 0 || if_same.share() - if_apart.share() < 2 * spread) return s;
+  const double same = log_predictive(seen, if_same, spread);
+  const double apart = log_predictive(seen, if_apart, spread);
+  // The third possibility: something of another kind, of which any share is equally likely.
+  const double other = log_beta(1 + seen.misses, 1 + seen.loads - seen.misses);
+  const double highest = std::max({same, apart, other});
+  const double weight_same = std::exp(same - highest), weight_apart = std::exp(apart - highest);
+  const double weight_other = 0.1 * std::exp(other - highest);
+  s.probability = weight_same / (weight_same + weight_apart);
+  const double all = weight_same + weight_apart + weight_other;
+  // Missing more than even the control of 'the same' did is no third kind.
+  const bool beyond = seen.share() >= if_same.share() || seen.share() <= if_apart.share();
+  const double best = std::max(weight_same, weight_apart) / (beyond ? weight_same + weight_apart : all);
+  if (beyond)
+    s.probability = seen.share() >= if_same.share() ? std::max(s.probability, 0.99) : std::min(s.probability, 0.01);
+  s.decided = beyond || (best > 0.9 && std::max(s.probability, 1 - s.probability) >= 0.99);
+  return s;
+}
+
+std::string_view verdict_of(const Sameness& s) {
+  if (!s.decided) return "undecided";
+  return s.probability > 0.5 ? "same" : "apart";
+}
+
+}  // namespace gputopo::evidence

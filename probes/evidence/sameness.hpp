@@ -1,0 +1,39 @@
+// Are these two the same? One likelihood for sharing, scopes, instances and lines: what was counted is held against a
+// run where the answer is yes by construction and one where it is no.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "evidence/counts.hpp"
+
+namespace gputopo::evidence {
+
+/// Loads and how many of them missed.
+struct Tally {
+  double loads = 0;
+  double misses = 0;
+  Tally& operator+=(const Tally& other) {
+    loads += other.loads;
+    misses += other.misses;
+    return *this;
+  }
+  double share() const { return loads == 0 ? 0 : misses / loads; }
+};
+
+struct Sameness {
+  double probability = 0.5;  ///< of 'the same', both answers equally likely beforehand
+  bool decided = false;      ///< either answer explains what was counted and leaves the other below 1 %
+  bool is_same() const { return decided && probability > 0.5; }
+  bool is_apart() const { return decided && probability < 0.5; }
+};
+
+/// `seen` against `if_same` and `if_apart`, which were counted alike. Every walk of the three varies around its own
+/// probability by as much as the controls' (at least `spread`, a share of misses: places, replacement), so that many
+/// loads of one walk don't pretend to a certainty that a second walk wouldn't confirm.
+Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart, double spread = 0.05);
+
+/// "same", "apart" or "undecided".
+std::string_view verdict_of(const Sameness& s);
+
+}  // namespace gputopo::evidence

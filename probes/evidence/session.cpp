@@ -1,0 +1,108 @@
+#include "evidence/session.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace gputopo::evidence {
+namespace {
+
+// A program of half a slice is interrupted every other time, one of three quarters three times of four: 12 rounds in
+// which no program gets through come from programs that are longer than a slice.
+constexpr int most_rounds_in_vain = 12;
+
+// The SM clock steps in 15 MHz (under 1 %) and reads a little off where a program takes few microseconds.
+constexpr double same_clock = 0.03;
+constexpr std::uint32_t rejections_of_a_clock = 6;  // then the new clock is the one there is
+
+}  // namespace
+
+bool Session::is_spoiled(const program::ProgramTrace& trace) {
+  const program::Interruptions& i = trace.interruptions;
+  disturbance_.switches += i.switches;
+  disturbance_.away_ns += i.away_ns;
+  if (i.switches != 0) return true;
+  if (i.cycles_per_ns <= 0) return false;
+  const bool same = std::fabs(i.cycles_per_ns - cycles_per_ns_) <= same_clock * cycles_per_ns_;
+  if (same) clock_rejections_ = 0;
+  if (same || cycles_per_ns_ == 0 || ++clock_rejections_ > rejections_of_a_clock) {
+    cycles_per_ns_ = i.cycles_per_ns;
+    return false;
+  }
+  ++disturbance_.clock_changes;
+  return true;
+}
+
+Expected<std::vector<program::ProgramTrace>> Session::run_once(const program::Batch& batch) {
+  if (settings_.stop != nullptr && settings_.stop->load())
+    return fail(Error::Kind::interrupted, "interrupted before the measurement was complete; nothing was written");
+  return device_.run(batch);
+}
+
+tl::unexpected<Error> Session::give_up(const program::Program& program) {
+  ++disturbance_.given_up;
+  return fail(
+      Error::Kind::unavailable,
+      fmt::format("'{}' was interrupted by another process on the GPU every time; measure again when it is idle",
+                  program.label));
+}
+
+Expected<std::vector<program::ProgramTrace>> Session::run(const program::Batch& batch) {
+  auto traces = run_once(batch);
+  if (!traces) return traces;
+  disturbance_.programs += batch.size();
+  std::vector<std::size_t> spoiled;
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    if (is_spoiled((*traces)[i])) spoiled.push_back(i);
+  for (int rounds_in_vain = 0; rounds_in_vain < most_rounds_in_vain && !spoiled.empty();) {
+    program::Batch again;
+    for (const std::size_t i : spoiled) again.push_back(batch[i]);
+    disturbance_.repeated += again.size();
+    auto more = run_once(again);
+    if (!more) return more;
+    std::vector<std::size_t> still;
+    for (std::size_t k = 0; k < spoiled.size(); ++k) {
+      (*traces)[spoiled[k]] = std::move((*more)[k]);
+      if (is_spoiled((*traces)[spoiled[k]])) still.push_back(spoiled[k]);
+    }
+    rounds_in_vain = still.size() < spoiled.size() ? 0 : rounds_in_vain + 1;
+    spoiled = std::move(still);
+  }
+  if (!spoiled.empty()) return give_up(batch[spoiled.front()]);
+  return traces;
+}
+
+Expected<std::vector<program::ProgramTrace>> Session::run_in_order(
+    const std::function<std::vector<program::Batch>()>& make) {
+  std::vector<program::Batch> stages;
+  for (int round = 0; round < most_rounds_in_vain; ++round) {
+    stages = make();
+    bool spoiled = false;
+    std::vector<program::ProgramTrace> last;
+    for (const program::Batch& batch : stages) {
+      (round == 0 ? disturbance_.programs : disturbance_.repeated) += batch.size();
+      auto traces = run_once(batch);
+      if (!traces) return traces;
+      for (const auto& trace : *traces) spoiled = is_spoiled(trace) || spoiled;
+      last = std::move(*traces);
+    }
+    if (!spoiled) return last;
+  }
+  return give_up(stages.back().back());
+}
+
+void Session::report(double done, std::string_view what) const {
+  if (settings_.progress) settings_.progress(done, what);
+}
+
+std::uint64_t Session::fresh_region(Slot slot, std::uint64_t bytes) {
+  constexpr std::uint64_t alignment = 64 << 10;  // no line, sector or prefetch reaches from one region into the next
+  if (fresh_.size() <= slot) fresh_.resize(slot + 1, sweep_limit_bytes);
+  const std::uint64_t at = fresh_[slot];
+  fresh_[slot] += (bytes + 2 * alignment - 1) / alignment * alignment;
+  if (fresh_[slot] + alignment > slot_bytes) fresh_[slot] = sweep_limit_bytes;
+  return at;
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,72 @@
+// Undisturbed runs: what every experiment talks to instead of the Device.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "device/device.hpp"
+#include "evidence/walks.hpp"
+
+namespace gputopo::evidence {
+
+struct Settings {
+  std::uint64_t seed = 1;
+  bool thesis = false;  ///< sizes by the thesis's method (Größler 2022, section 3.3) instead of the likelihood
+  /// Called now and then with the share of the work done (0 to 1) and what is being measured.
+  std::function<void(double, std::string_view)> progress;
+  const std::atomic<bool>* stop = nullptr;  ///< when it turns true, run() ends with Error::Kind::interrupted
+};
+
+/// What a session saw of other users of the GPU.
+struct Disturbance {
+  std::uint64_t programs = 0;       ///< run in all, repetitions left out
+  std::uint64_t repeated = 0;       ///< runs of a program that were spoiled and made again
+  std::uint64_t given_up = 0;       ///< programs that were spoiled every time
+  std::uint64_t switches = 0;       ///< times the GPU was taken away while a program ran
+  std::uint64_t away_ns = 0;        ///< for how long in all
+  std::uint64_t clock_changes = 0;  ///< programs whose SM clock differed from those before
+};
+
+class Session {
+ public:
+  Session(device::Device& device, Settings settings) : device_(device), settings_(std::move(settings)) {}
+
+  const device::DeviceInfo& info() const { return device_.info(); }
+  const Settings& settings() const { return settings_; }
+  const Disturbance& disturbance() const { return disturbance_; }
+
+  /// Runs a batch; what comes back ran from its first load to its last without losing the GPU. A program that was
+  /// interrupted is run again, by itself, until it fits between two interruptions: of processes that take turns, each
+  /// has the GPU for about 2 ms (docs/measuring.md), so programs take far less than that. Errors: those of Device::run,
+  /// `interrupted` once the stop flag is set, `unavailable` where a program was interrupted every time.
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch);
+
+  /// The same for batches that build on what earlier ones left behind, one after another; all are run again where a
+  /// program was interrupted, and made anew for that, since some look at what nobody has touched. What the last one
+  /// gave.
+  Expected<std::vector<program::ProgramTrace>> run_in_order(const std::function<std::vector<program::Batch>()>& make);
+
+  /// Tells the progress callback.
+  void report(double done, std::string_view what) const;
+
+  /// A part of `slot` that no walk has touched yet, `bytes` long: what lies there is in no SM-private cache. Regions
+  /// come round again only after more than any SM-private cache holds has been walked in between.
+  std::uint64_t fresh_region(Slot slot, std::uint64_t bytes);
+
+ private:
+  bool is_spoiled(const program::ProgramTrace& trace);
+  Expected<std::vector<program::ProgramTrace>> run_once(const program::Batch& batch);
+  tl::unexpected<Error> give_up(const program::Program& program);
+
+  device::Device& device_;
+  Settings settings_;
+  Disturbance disturbance_;
+  std::vector<std::uint64_t> fresh_;
+  double cycles_per_ns_ = 0;
+  std::uint32_t clock_rejections_ = 0;
+};
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,37 @@
+#include "evidence/structure.hpp"
+
+namespace gputopo::evidence {
+
+Statement decided(std::string value, std::string_view method, double confidence, std::uint64_t samples) {
+  Statement s;
+  s.value = std::move(value);
+  s.status = Status::measured;
+  s.method = method;
+  s.confidence = confidence;
+  s.samples = samples;
+  return s;
+}
+
+Statement undecided(std::string_view method, std::string_view why) {
+  Statement s;
+  s.status = Status::inconclusive;
+  s.method = method;
+  s.note = why;
+  return s;
+}
+
+void set_scope(Memory& memory, const SmSets& groups, std::string_view method, double confidence,
+               std::uint64_t samples) {
+  std::size_t sms = 0;
+  for (const auto& group : groups) sms += group.size();
+  memory.scope = groups.size() == sms ? Scope::sm : groups.size() == 1 ? Scope::gpu : Scope::group;
+  if (*memory.scope == Scope::group) memory.sm_groups = groups;
+  memory.structure["scope"] = decided(std::string(to_string(*memory.scope)), method, confidence, samples);
+}
+
+void leave_scope_open(Memory& memory, std::string_view method, std::string_view why) {
+  memory.scope.reset();
+  memory.structure["scope"] = undecided(method, why);
+}
+
+}  // namespace gputopo::evidence

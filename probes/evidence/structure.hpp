@@ -1,0 +1,25 @@
+// Statements about who shares what: set where an experiment decided, absent where none did.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evidence/sameness.hpp"
+#include "topology/topology.hpp"
+
+namespace gputopo::evidence {
+
+using SmSets = std::vector<std::vector<std::uint32_t>>;
+
+Statement decided(std::string value, std::string_view method, double confidence, std::uint64_t samples);
+Statement undecided(std::string_view method, std::string_view why);
+
+/// Sets scope and sm_groups from a partition of all SMs into sets that share one instance: `sm` where each is alone,
+/// `gpu` where all are one, else a group, which nothing names.
+void set_scope(Memory& memory, const SmSets& groups, std::string_view method, double confidence, std::uint64_t samples);
+
+/// Says why the scope isn't known.
+void leave_scope_open(Memory& memory, std::string_view method, std::string_view why);
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,45 @@
+#include "evidence/walks.hpp"
+
+#include <algorithm>
+
+namespace gputopo::evidence {
+
+program::Program make_program(std::string label, const device::DeviceInfo& info, Slot slot) {
+  program::Program p;
+  p.label = std::move(label);
+  p.buffers = {{program::Space::global, slot_bytes, 0}};
+  if (slot >= slot_texture) p.buffers.push_back({program::Space::global, slot_bytes, 0});
+  if (slot >= slot_flush) p.buffers.push_back({program::Space::global, slot_bytes, 0});
+  if (slot >= slot_constant) p.buffers.push_back({program::Space::constant, info.constant_bytes_per_module, 0});
+  return p;
+}
+
+program::Walk make_walk(const CachePath& path, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
+                        std::uint32_t laps) {
+  program::Walk walk;
+  walk.buffer = path.slot;
+  walk.path = path.path;
+  walk.footprint_bytes = footprint_bytes;
+  walk.stride_bytes = stride_bytes;
+  walk.laps = laps;
+  return walk;
+}
+
+program::Walk recorded(program::Walk walk, program::Record record, std::uint32_t laps) {
+  walk.record = record;
+  walk.laps = laps;
+  walk.lanes = 1;
+  return walk;
+}
+
+program::Walk by_all_lanes(program::Walk walk, const device::DeviceInfo& info) {
+  walk.lanes = std::max<std::uint32_t>(1, info.warps_per_block * 32);
+  return walk;
+}
+
+program::Walk past_l1(program::Walk walk) {
+  walk.path = program::Path::global_l2_only;
+  return walk;
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,50 @@
+// The loads of each memory, and chase programs over a fixed set of buffers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "device/device.hpp"
+#include "program/program.hpp"
+
+namespace gputopo::evidence {
+
+/// Buffers by purpose. Texture walks have memory of their own: on unified L1 caches a line that a texture fetch brought
+/// in stays, misses for every global load of the same address and isn't replaced by it, even in later kernels.
+enum Slot : std::uint32_t { slot_global = 0, slot_texture = 1, slot_flush = 2, slot_constant = 3 };
+
+/// A memory as programs see it: a kind of load and the buffer it walks.
+struct CachePath {
+  std::string_view id;
+  program::Path path = program::Path::global_cached;
+  Slot slot = slot_global;
+};
+
+inline constexpr CachePath l1_path{"l1", program::Path::global_cached, slot_global};
+inline constexpr CachePath texture_path{"texture", program::Path::texture, slot_texture};
+inline constexpr CachePath read_only_path{"read_only", program::Path::read_only, slot_global};
+inline constexpr CachePath constant_path{"constant_l1", program::Path::constant, slot_constant};
+inline constexpr CachePath constant_l1_5_path{"constant_l1_5", program::Path::constant, slot_constant};
+inline constexpr CachePath l2_path{"l2", program::Path::global_l2_only, slot_flush};
+
+/// Size of the global and texture slots; walks that start at 0 stay in the lower half, fresh regions lie above.
+inline constexpr std::uint64_t slot_bytes = std::uint64_t{32} << 20;
+inline constexpr std::uint64_t sweep_limit_bytes = slot_bytes / 2;
+
+/// An empty program whose buffers are the slots up to `slot`.
+program::Program make_program(std::string label, const device::DeviceInfo& info, Slot slot);
+
+/// A walk over `footprint_bytes` of the path's slot, forward, one lane, nothing recorded.
+program::Walk make_walk(const CachePath& path, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
+                        std::uint32_t laps);
+/// The same, recorded.
+program::Walk recorded(program::Walk walk, program::Record record, std::uint32_t laps);
+
+/// The same by every lane of a block: for warming what one thread would take long for.
+program::Walk by_all_lanes(program::Walk walk, const device::DeviceInfo& info);
+
+/// The same past L1, whatever the path: brings lines into the L2 and leaves the SM's own caches alone.
+program::Walk past_l1(program::Walk walk);
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,200 @@
+// Which SMs share the cache behind the constant L1? Every SM loads a line of constants of its own, one SM runs through
+// a long stretch of code, every SM looks whether its line is still near. Those whose lines are gone lie in the running
+// SM's cache. What is gone without any code is the control.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "evidence/structure.hpp"
+#include "experiments/experiments.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+using program::Record;
+using program::Walk;
+
+constexpr std::string_view method = "code_eviction";
+
+struct Layout {
+  std::uint64_t line_bytes = 0;
+  std::uint64_t slots = 0;        // lines to choose from, one an SM
+  std::uint64_t sweep_first = 0;  // what every SM walks to push its own line out of its constant L1
+  std::uint64_t sweep_bytes = 0;
+};
+
+class GroupTest {
+ public:
+  GroupTest(Session& session, const CacheFacts& cache, const Layout& layout)
+      : session_(session), cache_(cache), layout_(layout) {}
+
+  // How often each SM's constant was gone, of `times`, after code on SM `running`, or after none.
+  Expected<std::vector<std::uint32_t>> gone(std::uint32_t running, bool runs_code, std::uint32_t times) {
+    const std::uint32_t sms = session_.info().gpu.sm_count;
+    program::Batch batch;
+    for (std::uint32_t r = 0; r < times; ++r) batch.push_back(program(running, r * 7, runs_code));
+    auto traces = session_.run(batch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    samples_ += std::uint64_t{times} * sms;
+    std::vector<std::uint32_t> votes(sms, 0);
+    for (const auto& trace : *traces)
+      for (std::uint32_t sm = 0; sm < sms; ++sm)
+        if (trace.phases[trace.phases.size() - sms + sm].latencies.at(0) >= cache_.levels.threshold_cycles) ++votes[sm];
+    return votes;
+  }
+
+  std::uint64_t samples() const { return samples_; }
+
+ private:
+  Walk line_of(std::uint32_t agent, std::uint64_t slot) const {
+    Walk walk = make_walk(constant_l1_5_path, 4, 4, 1);
+    walk.agent = agent;
+    walk.first_byte = slot * layout_.line_bytes;
+    return walk;
+  }
+
+  program::Program program(std::uint32_t running, std::uint32_t shift, bool runs_code) const {
+    const std::uint32_t sms = session_.info().gpu.sm_count;
+    program::Program p = make_program(fmt::format("constants of all SMs against code on SM {}", running),
+                                      session_.info(), slot_constant);
+    p.isolation = Scope::gpu;
+    p.agents.clear();
+    for (std::uint32_t sm = 0; sm < sms; ++sm) p.agents.push_back({sm, 0});
+    for (std::uint32_t sm = 0; sm < sms; ++sm) {
+      p.phases.emplace_back(line_of(sm, (sm + shift) % layout_.slots));
+      Walk sweep = make_walk(constant_l1_5_path, layout_.sweep_bytes, 64, 1);
+      sweep.agent = sm;
+      sweep.first_byte = layout_.sweep_first;
+      p.phases.emplace_back(sweep);
+    }
+    if (runs_code) p.phases.emplace_back(program::Execute{running, session_.info().execute_limit_bytes, 2, false});
+    for (std::uint32_t sm = 0; sm < sms; ++sm)
+      p.phases.emplace_back(recorded(line_of(sm, (sm + shift) % layout_.slots), Record::latencies, 1));
+    return p;
+  }
+
+  Session& session_;
+  const CacheFacts& cache_;
+  const Layout& layout_;
+  std::uint64_t samples_ = 0;
+};
+
+Expected<void> find(Session& session, const CacheFacts& cache, const Layout& layout, Memory& memory) {
+  // One load an SM and launch: of 3, strangers (5 %) spoil two once in 138; where launches differ, 27 are asked.
+  constexpr std::uint32_t few = 3, many = 27;
+  GroupTest test(session, cache, layout);
+  const auto open = [&](std::string_view why) {
+    leave_scope_open(memory, method, why);
+    return Expected<void>{};
+  };
+  const std::uint32_t sms = session.info().gpu.sm_count;
+  const auto split = [&](const std::vector<std::uint32_t>& votes, std::uint32_t of) {
+    return std::any_of(votes.begin(), votes.end(), [&](std::uint32_t v) { return v != 0 && v != of; });
+  };
+  auto control = test.gone(0, false, few);
+  if (!control) return tl::unexpected<Error>(control.error());
+  const auto lost = std::count(control->begin(), control->end(), few);
+  if (lost != 0) return open("the constants of one SM don't stay in the cache while others walk theirs");
+  std::vector<bool> placed(sms, false);
+  SmSets groups;
+  for (std::uint32_t running = 0; running < sms; ++running) {
+    if (placed[running]) continue;
+    std::uint32_t asked = few;
+    auto votes = test.gone(running, true, asked);
+    if (votes && split(*votes, asked)) votes = test.gone(running, true, asked = many);
+    if (!votes) return tl::unexpected<Error>(votes.error());
+    std::vector<std::uint32_t> group;
+    for (std::uint32_t sm = 0; sm < sms; ++sm) {
+      // Between a third and two thirds neither a shared cache nor one of its own explains it.
+      if (3 * (*votes)[sm] > asked && 3 * (*votes)[sm] < 2 * asked)
+        return open(fmt::format("SM {} loses its constants to SM {} now and then", sm, running));
+      if (2 * (*votes)[sm] < asked) continue;
+      if (placed[sm]) return open(fmt::format("SM {} seems to share with two groups", sm));
+      group.push_back(sm);
+    }
+    if (std::find(group.begin(), group.end(), running) == group.end())
+      return open(fmt::format("code on SM {} doesn't push out its own constants", running));
+    for (const std::uint32_t sm : group) placed[sm] = true;
+    groups.push_back(std::move(group));
+  }
+  set_scope(memory, groups, method, 0.99, test.samples());
+  memory.attributes["instances"] = [&] {
+    Estimate e;
+    e.value = static_cast<double>(groups.size());
+    e.status = Status::measured;
+    e.method = method;
+    e.samples = test.samples();
+    return e;
+  }();
+  return {};
+}
+
+}  // namespace
+
+Expected<void> measure_constant_l1_5_groups(Session& session, Findings& findings) {
+  const CacheFacts* cache = findings.cache("constant_l1_5");
+  const CacheFacts* l1 = findings.cache("constant_l1");
+  if (cache == nullptr || !cache->present || l1 == nullptr) return {};
+  Memory& memory = findings.memory("constant_l1_5");
+  const std::uint64_t bank = session.info().constant_bytes_per_module;
+  Layout layout;
+  layout.line_bytes = cache->stride();
+  layout.sweep_bytes = std::max<std::uint64_t>(2 * l1->capacity_bytes, 4096);
+  const auto open = [&](std::string_view why) {
+    leave_scope_open(memory, method, why);
+    return Expected<void>{};
+  };
+  if (!session.info().has_execute) return open("needs code as the evictor, which this device can't run");
+  if (layout.sweep_bytes + 32 * layout.line_bytes > bank)
+    return open("the constant L1 leaves too little of a constant bank to tell SMs apart");
+  layout.sweep_first = bank - layout.sweep_bytes;
+  layout.slots = layout.sweep_first / layout.line_bytes;
+  return find(session, *cache, layout, memory);
+}
+
+// The same cache against code on one SM: half of what it holds, with and without code in between.
+Expected<void> measure_code_sharing(Session& session, Findings& findings) {
+  const CacheFacts* cache = findings.cache("constant_l1_5");
+  const device::DeviceInfo& info = session.info();
+  if (cache == nullptr || !cache->can_be_filled() || !info.has_execute) return {};
+  // Code that fits beside the constants would say nothing.
+  if (info.execute_limit_bytes < cache->capacity_bytes * 3 / 2) return {};
+  const std::uint64_t bytes = std::min(info.constant_bytes_per_module, cache->capacity_bytes) / 2;
+  program::Batch batch;
+  for (const bool with_code : {true, false}) {
+    program::Program p = make_program("constant_l1_5 against code", info, slot_constant);
+    p.isolation = Scope::gpu;
+    const Walk walk = make_walk(constant_l1_5_path, bytes, cache->stride(), cache->warm_laps);
+    p.phases = {walk};
+    if (with_code) p.phases.emplace_back(program::Execute{0, info.execute_limit_bytes, 2, false});
+    p.phases.emplace_back(recorded(walk, Record::histogram, 1));
+    batch.push_back(std::move(p));
+  }
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::array<Tally, 2> tallies;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto& timed = (*traces)[i].phases.back().histogram;
+    tallies[i] = {static_cast<double>(total(timed)),
+                  static_cast<double>(count_from(timed, cache->levels.threshold_cycles))};
+  }
+  // Half as much code again as the cache holds leaves nothing of it, whatever it replaces.
+  const Tally all{tallies[0].loads, tallies[0].loads * (1 - cache->levels.false_hit)};
+  const Sameness s = sameness(tallies[0], all, tallies[1]);
+  const std::string verdict = s.decided ? std::string(verdict_of(s)) : "inconclusive";
+  findings.topology.sharing.push_back(
+      {"constant_l1_5",
+       "instruction",
+       verdict,
+       {{"eviction", std::string(verdict_of(s)), tallies[0].share(), static_cast<std::uint64_t>(tallies[0].loads)}}});
+  Memory& memory = findings.memory("constant_l1_5");
+  memory.structure["code"] = s.decided
+                                 ? decided(verdict, "eviction", std::max(s.probability, 1 - s.probability),
+                                           static_cast<std::uint64_t>(tallies[0].loads))
+                                 : undecided("eviction", "code pushes out some constants, but not as one cache would");
+  return {};
+}
+
+}  // namespace gputopo::experiments

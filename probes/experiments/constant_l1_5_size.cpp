@@ -1,0 +1,135 @@
+// Size and line of the constant L1.5: in one module's bank, and past its end in the banks of several, each walked by a
+// kernel of its own when its turn comes.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+#include "evidence/footprint.hpp"
+#include "evidence/line.hpp"
+#include "experiments/experiments.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+
+// The kernels' own constants and code pass this cache as well, at most so much of them a lap.
+constexpr std::uint64_t own_bytes = 2048;
+
+SearchSpec spec_of(Session& session, const CacheFacts& cache, bool banks) {
+  const device::DeviceInfo& info = session.info();
+  const std::uint64_t bank = info.constant_bytes_per_module;
+  FootprintSpec rows;
+  rows.path = cache.path;
+  rows.stride_bytes = cache.stride();
+  rows.isolation = Scope::gpu;
+  rows.warm_laps = cache.warm_laps;
+  rows.front_line_bytes = cache.front_line_bytes;
+  SearchSpec spec;
+  spec.sweep = {static_cast<double>(cache.stride()), true, cache.contamination()};
+  spec.unit_bytes = cache.stride();
+  spec.first_bytes = cache.front_line_bytes * 32;
+  spec.limit_bytes = bank;
+  if (banks) {
+    // Programs that keep the GPU to themselves and hand turns from module to module take long: few rows, few laps.
+    rows.bank_bytes = bank;
+    rows.warm_laps = 4;
+    spec.first_bytes = bank;
+    spec.limit_bytes = bank * info.constant_modules;
+    spec.rows = 12;
+    spec.replicates = 2;
+  }
+  spec.count = count_footprints(session, rows, cache.levels.threshold_cycles);
+  return spec;
+}
+
+// Whether every line past `size` adds equally many misses, several, in every launch: the set that it falls into
+// thrashes and all others don't. Then own lines have no part in where this begins; else they may have begun it.
+bool sets_thrash_in_turn(const Counts& counts, double size, double line_bytes) {
+  std::map<double, std::pair<double, double>> least_most;  // misses a lap by footprint
+  for (const Count& c : counts) {
+    const double a_lap = c.share() * c.footprint_bytes / line_bytes;
+    auto [it, is_new] = least_most.try_emplace(c.footprint_bytes, a_lap, a_lap);
+    it->second = {std::min(it->second.first, a_lap), std::max(it->second.second, a_lap)};
+  }
+  const std::size_t rows = static_cast<std::size_t>(own_bytes / static_cast<std::uint64_t>(line_bytes)) + 1;
+  double before = -1, step = -1;
+  std::size_t seen = 0;
+  for (const auto& [footprint, range] : least_most) {
+    if (footprint < size) continue;
+    if (range.second - range.first > 0.5) return false;
+    if (footprint == size) {
+      before = range.first;
+      continue;
+    }
+    if (before < 0) return false;
+    const double more = range.first - before;
+    if (step < 0) step = more;
+    if (more < 1.5 || std::fabs(more - step) > 0.5) return false;
+    before = range.first;
+    if (++seen == rows) return true;
+  }
+  return false;
+}
+
+Estimate size_of(const SearchResult& found, const CacheFacts& cache, std::uint64_t limit_bytes,
+                 std::string_view method) {
+  Estimate size = estimate_of(found, method);
+  if (size.status != Status::measured) return size;
+  if (*size.value > static_cast<double>(limit_bytes - own_bytes)) {
+    size.status = Status::lower_bound;
+    size.value = size.interval->low;
+    size.interval.reset();
+    size.note = "the constants that there are end here, and the kernel's own lie beside them";
+  } else if (!sets_thrash_in_turn(found.counts, *size.value, static_cast<double>(cache.stride()))) {
+    size.interval->high += own_bytes;
+    size.note = "the kernel's own code and constants may take a part of it";
+  }
+  return size;
+}
+
+}  // namespace
+
+Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) {
+  CacheFacts* cache = findings.cache("constant_l1_5");
+  if (cache == nullptr || !cache->present) return {};
+  auto& attributes = findings.memory("constant_l1_5").attributes;
+  const device::DeviceInfo& info = session.info();
+  const std::uint64_t bank = info.constant_bytes_per_module;
+  auto found = search_capacity(spec_of(session, *cache, false));
+  if (!found) return tl::unexpected<Error>(found.error());
+  Estimate size = size_of(*found, *cache, bank, "misses");
+  if (size.status == Status::lower_bound && info.constant_modules > 1) {
+    auto beyond = search_capacity(spec_of(session, *cache, true));
+    // Where kernels don't run side by side (a debugger, CUDA_LAUNCH_BLOCKING), one bank is all there is.
+    if (!beyond && beyond.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(beyond.error());
+    if (!beyond) {
+      size.note += "; the banks of several modules can't be walked here: " + beyond.error().message;
+    } else {
+      const Estimate larger = size_of(*beyond, *cache, bank * info.constant_modules, "modules");
+      if (larger.has_value() && *larger.value >= *size.value && larger.status != Status::upper_bound) size = larger;
+    }
+  }
+  attributes["size"] = size;
+  if (size.status == Status::measured || size.status == Status::lower_bound)
+    cache->capacity_bytes = static_cast<std::uint64_t>(*size.value);
+  attributes["line_size"] =
+      attributes["sector_size"];  // what one miss brings in is a whole line, as far as can be seen
+  if (size.status != Status::measured || cache->capacity_bytes * 3 / 2 > bank) {
+    cache->line_bytes = cache->sector_bytes;
+    return {};
+  }
+  auto line = measure_line(session, *cache, cache->capacity_bytes, Scope::gpu);
+  if (!line) return tl::unexpected<Error>(line.error());
+  if (line->has_value() && cache->sector_bytes != 0 && *line->value != static_cast<double>(cache->sector_bytes))
+    *line = inconclusive("B", line->method,
+                         fmt::format("{:.0f} B, but a miss brings in {} B", *line->value, cache->sector_bytes));
+  attributes["line_size"] = *line;
+  if (line->has_value()) cache->line_bytes = static_cast<std::uint64_t>(*line->value);
+  return {};
+}
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,44 @@
+// The experiments: one file each. Each adds what it found to the Findings; the table that lists them is registry.cpp.
+#pragma once
+
+#include "evidence/findings.hpp"
+#include "evidence/session.hpp"
+#include "topology/error.hpp"
+
+namespace gputopo::experiments {
+
+using evidence::CachePath;
+using evidence::Findings;
+using evidence::Session;
+
+// Of one path: L1 data, texture, read-only, constant L1.
+Expected<void> measure_levels(Session& session, Findings& findings, const CachePath& path);
+Expected<void> measure_sector(Session& session, Findings& findings, const CachePath& path);
+Expected<void> measure_geometry(Session& session, Findings& findings, const CachePath& path);
+Expected<void> measure_penalty(Session& session, Findings& findings, const CachePath& path);
+Expected<void> measure_scope(Session& session, Findings& findings, const CachePath& path);
+Expected<void> measure_instances(Session& session, Findings& findings, const CachePath& path);
+
+/// The size of a cache that `cache` knows the capacity of, for `--method thesis`.
+Expected<Estimate> size_by_thesis(Session& session, const evidence::CacheFacts& cache);
+
+// Of several.
+Expected<void> measure_sharing(Session& session, Findings& findings);
+Expected<void> measure_carve_outs(Session& session, Findings& findings);
+
+Expected<void> measure_constant_l1_5(Session& session, Findings& findings);
+Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings);
+Expected<void> measure_constant_l1_5_groups(Session& session, Findings& findings);
+Expected<void> measure_code_sharing(Session& session, Findings& findings);
+
+Expected<void> measure_l2_levels(Session& session, Findings& findings);
+Expected<void> measure_l2_sides(Session& session, Findings& findings);
+Expected<void> measure_l2_geometry(Session& session, Findings& findings);
+Expected<void> measure_l2_penalty(Session& session, Findings& findings);
+Expected<void> measure_l2_scope(Session& session, Findings& findings);
+Expected<void> measure_chip_map(Session& session, Findings& findings);
+
+Expected<void> measure_shared(Session& session, Findings& findings);
+Expected<void> measure_device_memory(Session& session, Findings& findings);
+
+}  // namespace gputopo::experiments

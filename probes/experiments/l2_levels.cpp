@@ -1,0 +1,112 @@
+// The L2's hits, held against loads that no cache can serve; its sector, from cold loads of every word.
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+#include "evidence/flush.hpp"
+#include "evidence/latency.hpp"
+#include "evidence/modes.hpp"
+#include "evidence/period.hpp"
+#include "experiments/experiments.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+using program::Record;
+using program::Walk;
+
+constexpr std::uint64_t stride_bytes = 1152;  // nine lines of 128 B: over all slices
+constexpr std::uint64_t lines = 192;
+constexpr std::size_t laps = 5;
+constexpr double least_ratio = 1.05;  // levels less than this apart are beyond what is told here (docs/domain.md)
+
+struct Hits {
+  std::vector<double> by_line;  // the median of each line's loads
+  Histogram timed;
+};
+
+Expected<Hits> time_hits(Session& session) {
+  program::Program p = make_program("l2 hits", session.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  const Walk walk = make_walk(l2_path, lines * stride_bytes, stride_bytes, 2);
+  p.phases = {walk};
+  p.phases.insert(p.phases.end(), laps, recorded(walk, Record::latencies, 1));
+  auto traces = session.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  Hits hits;
+  for (std::uint64_t line = 0; line < lines; ++line) {
+    std::vector<double> of_line;
+    for (std::size_t lap = 1; lap <= laps; ++lap) {
+      const std::uint32_t cycles = traces->front().phases[lap].latencies.at(line);
+      of_line.push_back(cycles);
+      hits.timed = merged(hits.timed, Histogram{{cycles, 1}});
+    }
+    hits.by_line.push_back(median(of_line));
+  }
+  return hits;
+}
+
+// Words in ascending order that nobody has loaded since everything else was.
+Expected<Estimate> measure_l2_sector(Session& session, const CacheFacts& l2, std::uint64_t flush_bytes) {
+  constexpr std::uint64_t walk_bytes = 8192;
+  constexpr std::uint64_t word_bytes = 4;
+  program::Program p = make_program("l2 cold", session.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  const std::uint64_t buffer_bytes = flush_bytes + (1 << 20);
+  p.buffers[slot_flush].size_bytes = std::max(buffer_bytes, slot_bytes);
+  Walk cold = recorded(make_walk(l2_path, walk_bytes, word_bytes, 1), Record::latencies, 1);
+  cold.first_byte = flush_bytes + (512 << 10);
+  Walk page = make_walk(l2_path, word_bytes, word_bytes, 1);  // translated, but not the bytes that are looked at
+  page.first_byte = cold.first_byte - 1024;
+  p.phases = {page, cold};
+  auto traces = session.run_in_order([&] {
+    return std::vector<program::Batch>{flush_batch(session.info(), flush_bytes, buffer_bytes), {p}};
+  });
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  const auto& latencies = traces->back().phases.back().latencies;
+  const auto missed = std::make_unique<bool[]>(latencies.size());
+  for (std::size_t i = 0; i < latencies.size(); ++i) missed[i] = latencies[i] >= l2.levels.threshold_cycles;
+  return period_of(std::span(missed.get(), latencies.size()), word_bytes, l2.contamination(), "cold_misses");
+}
+
+}  // namespace
+
+Expected<void> measure_l2_levels(Session& session, Findings& findings) {
+  Memory& memory = findings.memory("l2");
+  CacheFacts& l2 = findings.caches["l2"];
+  l2.path = l2_path;
+  const CacheFacts* behind = findings.cache("device_memory");
+  if (behind == nullptr) {
+    set_open(memory, "levels", "the latency of device memory isn't known");
+    return {};
+  }
+  auto hits = time_hits(session);
+  if (!hits) return tl::unexpected<Error>(hits.error());
+  l2.overhead_cycles = behind->overhead_cycles;
+  l2.levels = levels_of(hits->timed, behind->levels.next);
+  const double ratio = whole_mode(behind->levels.next).centre / std::max(1.0, whole_mode(hits->timed).centre);
+  if (!l2.levels.usable()) {
+    if (ratio < least_ratio)
+      set_absent(memory,
+                 "loads that were never made before are as fast as repeated ones: nothing behind L1 keeps them");
+    else
+      set_open(memory, "levels", "hits and misses can't be told apart by their latency");
+    return {};
+  }
+  l2.present = true;
+  Estimate latency = mean_estimate(hits->by_line, "cycles", "line_medians");
+  for (double* x : {&*latency.value, &latency.interval->low, &latency.interval->high}) *x -= l2.overhead_cycles;
+  l2.latency_cycles = *latency.value;
+  memory.attributes["latency"] = latency;
+  auto sector = measure_l2_sector(session, l2, behind->capacity_bytes);
+  if (!sector) return tl::unexpected<Error>(sector.error());
+  memory.attributes["sector_size"] = *sector;
+  if (sector->has_value()) l2.sector_bytes = static_cast<std::uint64_t>(*sector->value);
+  return {};
+}
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,291 @@
+// Is the L2 in parts that some SMs are near to and others far from? Two ways to be so, each with positive evidence:
+//  - a line lives on one side only: the SMs fall into sets, and each line is near for one of them and far for the
+//  others;
+//  - each side keeps copies of what its own SMs read: what one SM brought in is far for an SM of another side at its
+//    first load, and near from then on.
+// Slices at different distances show neither: every SM's own mixture of latencies, the same at every load. First loads
+// are of pages that were loaded from before, so that no TLB makes them slow.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+#include "evidence/latency.hpp"
+#include "evidence/structure.hpp"
+#include "experiments/experiments.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+using program::Record;
+using program::Walk;
+
+constexpr std::uint64_t stride_bytes = 1152;
+constexpr std::uint64_t lines = 192;
+constexpr std::uint64_t beside_bytes = 512;  // another line of the same page, between two that are looked at
+constexpr std::size_t later_laps = 5;
+constexpr std::size_t most_sms = 16;
+
+// Of lines that have their home on k sides, an SM finds 1 - 1/k elsewhere: half at least. Strangers are 5 % at most.
+constexpr double elsewhere_from = 0.3;
+constexpr double at_home_below = 0.15;
+
+std::vector<std::uint32_t> some_sms(std::uint32_t count) {
+  std::vector<std::uint32_t> sms;
+  const std::size_t n = std::min<std::size_t>(most_sms, count);
+  // On every side of the chip, whether sides take turns or halves of the numbers.
+  for (std::size_t i = 0; i < n; ++i)
+    sms.push_back(static_cast<std::uint32_t>((i * count / n + (count > most_sms ? i % 4 : 0)) % count));
+  std::sort(sms.begin(), sms.end());
+  sms.erase(std::unique(sms.begin(), sms.end()), sms.end());
+  return sms;
+}
+
+Walk lines_walk(std::uint64_t first_byte, std::uint32_t agent, std::uint32_t laps) {
+  Walk walk = make_walk(l2_path, lines * stride_bytes, stride_bytes, laps);
+  walk.first_byte = first_byte;
+  walk.agent = agent;
+  return walk;
+}
+
+// The owner brings lines in, `sm` looks at them: once, and then several times more.
+program::Batch first_look(Session& session, std::uint32_t owner, std::uint32_t sm) {
+  program::Program p =
+      make_program(fmt::format("l2 lines of SM {} as SM {} first sees them", owner, sm), session.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  p.agents = {{owner, 0}, {sm, 0}};
+  const std::uint64_t at = session.fresh_region(slot_flush, lines * stride_bytes + beside_bytes);
+  p.phases = {lines_walk(at, 0, 2), lines_walk(at + beside_bytes, 1, 1)};
+  p.phases.insert(p.phases.end(), 1 + later_laps, recorded(lines_walk(at, 1, 1), Record::latencies, 1));
+  return {p};
+}
+
+struct FirstLook {
+  double elsewhere = 0;     // share of lines whose first load was slower than every later one
+  std::vector<double> far;  // what those took
+};
+
+Expected<FirstLook> look_first(Session& session, std::uint32_t owner, std::uint32_t sm) {
+  constexpr double slower = 1.05;  // levels less than this apart are beyond what is told here (docs/domain.md)
+  auto traces = session.run_in_order([&] { return std::vector<program::Batch>{first_look(session, owner, sm)}; });
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  const auto& phases = traces->front().phases;
+  FirstLook result;
+  for (std::uint64_t line = 0; line < lines; ++line) {
+    double latest = 0;
+    for (std::size_t lap = 1; lap <= later_laps; ++lap)
+      latest = std::max<double>(latest, phases[2 + lap].latencies.at(line));
+    const double first = phases[2].latencies.at(line);
+    if (first > slower * latest) result.far.push_back(first);
+  }
+  result.elsewhere = static_cast<double>(result.far.size()) / static_cast<double>(lines);
+  return result;
+}
+
+// By SM, each line's median over several laps; all SMs look at the same lines.
+Expected<std::vector<std::vector<double>>> look_later(Session& session, const std::vector<std::uint32_t>& sms) {
+  const std::uint64_t at = session.fresh_region(slot_flush, lines * stride_bytes + beside_bytes);
+  program::Batch batch;
+  for (const std::uint32_t sm : sms) {
+    program::Program p = make_program(fmt::format("l2 lines as SM {} sees them", sm), session.info(), slot_flush);
+    p.isolation = Scope::gpu;
+    p.agents = {{sm, 0}};
+    p.phases = {lines_walk(at, 0, 2)};
+    p.phases.insert(p.phases.end(), later_laps, recorded(lines_walk(at, 0, 1), Record::latencies, 1));
+    batch.push_back(std::move(p));
+  }
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::vector<std::vector<double>> medians;
+  for (const auto& trace : *traces) {
+    auto& of_sm = medians.emplace_back();
+    for (std::uint64_t line = 0; line < lines; ++line) {
+      std::vector<double> loads;
+      for (std::size_t lap = 1; lap <= later_laps; ++lap) loads.push_back(trace.phases[lap].latencies.at(line));
+      of_sm.push_back(median(loads));
+    }
+  }
+  return medians;
+}
+
+// A split of latencies into a near and a far kind with a gap between: near ones below `threshold`.
+struct TwoKinds {
+  double threshold = 0, near = 0, far = 0;
+  double share_between = 1;  // of the lines, in the middle half between both means
+};
+
+TwoKinds two_kinds(std::vector<double> latencies) {
+  std::sort(latencies.begin(), latencies.end());
+  const double all = std::accumulate(latencies.begin(), latencies.end(), 0.0);
+  const auto n = static_cast<double>(latencies.size());
+  TwoKinds best;
+  double most = -1, below = 0;
+  for (std::size_t i = 1; i < latencies.size(); ++i) {  // Otsu's criterion (IEEE Trans. SMC 9, 1979)
+    below += latencies[i - 1];
+    const auto k = static_cast<double>(i);
+    const double near = below / k, far = (all - below) / (n - k);
+    const double between = k * (n - k) * (far - near) * (far - near);
+    if (between <= most) continue;
+    most = between;
+    best = {(latencies[i - 1] + latencies[i]) / 2, near, far, 1};
+  }
+  const double quarter = (best.far - best.near) / 4;
+  best.share_between =
+      static_cast<double>(std::count_if(latencies.begin(), latencies.end(),
+                                        [&](double x) { return x > best.near + quarter && x < best.far - quarter; })) /
+      n;
+  return best;
+}
+
+struct Homes {
+  std::size_t sides = 1;
+  std::vector<double> near, far;  // what SMs see of lines on their own side and on others, as timed
+};
+
+// SMs with one pattern of near and far lines form a set; with lines on k sides there are k of them, and every line is
+// near for exactly one.
+Homes homes_of(const std::vector<std::vector<double>>& by_sm) {
+  constexpr double clear_cut = 0.1;     // share of lines that strangers and distance may leave between the kinds
+  constexpr double same_pattern = 0.9;  // share of lines that two SMs of one side see alike
+  constexpr double least_ratio = 1.05;  // docs/domain.md
+  Homes homes;
+  std::vector<std::vector<bool>> patterns;
+  std::vector<double> near, far;
+  for (const auto& latencies : by_sm) {
+    const TwoKinds kinds = two_kinds(latencies);
+    if (kinds.share_between > clear_cut || kinds.far < least_ratio * kinds.near) return homes;
+    std::vector<bool> pattern;
+    for (const double x : latencies) pattern.push_back(x < kinds.threshold);
+    const auto alike = [&](const std::vector<bool>& other) {
+      std::size_t same = 0;
+      for (std::size_t i = 0; i < pattern.size(); ++i) same += pattern[i] == other[i] ? 1 : 0;
+      return static_cast<double>(same) >= same_pattern * static_cast<double>(pattern.size());
+    };
+    if (std::none_of(patterns.begin(), patterns.end(), alike)) patterns.push_back(pattern);
+    for (std::size_t i = 0; i < pattern.size(); ++i) (pattern[i] ? near : far).push_back(latencies[i]);
+  }
+  std::size_t with_one_home = 0;
+  for (std::uint64_t line = 0; line < lines; ++line) {
+    std::size_t homes_of_line = 0;
+    for (const auto& pattern : patterns) homes_of_line += pattern[line] ? 1 : 0;
+    with_one_home += homes_of_line == 1 ? 1 : 0;
+  }
+  if (patterns.size() < 2 || static_cast<double>(with_one_home) < same_pattern * static_cast<double>(lines))
+    return homes;
+  homes.sides = patterns.size();
+  homes.near = std::move(near);
+  homes.far = std::move(far);
+  return homes;
+}
+
+struct Copies {
+  bool decided = false;
+  std::size_t sides = 1;
+  std::vector<double> far;  // what first loads of lines on another side took, as timed
+};
+
+// Where latencies already tell two sets of SMs with opposite patterns, first loads across and within them are compared,
+// by the medians of several SMs.
+Expected<Copies> copies_between(Session& session, const SmSets& sets) {
+  constexpr std::size_t looks = 5;
+  Copies copies;
+  std::vector<double> across, within;
+  for (const std::size_t side : {0U, 1U})
+    for (std::size_t i = 1; i <= std::min(looks, sets[side].size() - 1); ++i) {
+      auto look = look_first(session, sets[0].front(), sets[side][i * (sets[side].size() - 1) / looks]);
+      if (!look) return tl::unexpected<Error>(look.error());
+      (side == 0 ? within : across).push_back(look->elsewhere);
+      if (side == 1) copies.far.insert(copies.far.end(), look->far.begin(), look->far.end());
+    }
+  if (across.empty() || within.empty()) return copies;
+  const bool kept = median(across) > elsewhere_from && median(within) < median(across) / 2;
+  // Opposite patterns without slow first loads may be sides that keep no copies, or distance alone.
+  copies.decided = kept;
+  copies.sides = 2;
+  return copies;
+}
+
+// Else sets of SMs are those that find near at once what one of them brought in.
+Expected<Copies> copies_of(Session& session, const Findings& findings, const std::vector<std::uint32_t>& sms) {
+  SmSets sets(2);
+  for (const SmPlace& place : findings.topology.sm_places)
+    if (place.l2_partition) sets[std::min(1U, *place.l2_partition)].push_back(place.sm);
+  if (sets[0].size() > 1 && sets[1].size() > 1) return copies_between(session, sets);
+  Copies copies;
+  copies.sides = 0;
+  std::vector<std::uint32_t> open = sms;
+  while (!open.empty()) {
+    const std::uint32_t owner = open.front();
+    open.erase(open.begin());
+    ++copies.sides;
+    const std::vector<std::uint32_t> others = open;
+    for (const std::uint32_t sm : others) {
+      auto look = look_first(session, owner, sm);
+      if (!look) return tl::unexpected<Error>(look.error());
+      if (look->elsewhere >= at_home_below && look->elsewhere <= elsewhere_from) return copies;
+      if (look->elsewhere < at_home_below)
+        std::erase(open, sm);
+      else
+        copies.far.insert(copies.far.end(), look->far.begin(), look->far.end());
+    }
+  }
+  copies.decided = true;
+  return copies;
+}
+
+void state(Findings& findings, std::size_t sides, const Estimate& far_latency, std::string_view method,
+           std::uint64_t samples) {
+  Memory& l2 = findings.memory("l2");
+  l2.attributes["partitions"] = measured(static_cast<double>(sides), "", method, samples);
+  l2.attributes["far_latency"] = far_latency;
+  l2.structure["l2_sides"] = decided(fmt::format("{}", sides), method, 0.99, samples);
+}
+
+}  // namespace
+
+Expected<void> measure_l2_sides(Session& session, Findings& findings) {
+  CacheFacts* l2 = findings.cache("l2");
+  if (l2 == nullptr || !l2->present || session.info().gpu.sm_count < 2) return {};
+  const auto sms = some_sms(session.info().gpu.sm_count);
+  auto later = look_later(session, sms);
+  if (!later) return tl::unexpected<Error>(later.error());
+  const std::uint64_t samples = sms.size() * lines * (1 + later_laps);
+  const auto alone = [&](Estimate e) {
+    for (double* x : {&*e.value, &e.interval->low, &e.interval->high}) *x -= l2->overhead_cycles;
+    return e;
+  };
+  if (const Homes homes = homes_of(*later); homes.sides > 1) {
+    findings.lines_have_sides = true;
+    state(findings, homes.sides, alone(mean_estimate(homes.far, "cycles", "line_medians")), "lines_by_sm", samples);
+    findings.memory("l2").attributes["latency"] = alone(mean_estimate(homes.near, "cycles", "line_medians"));
+    l2->latency_cycles = *findings.memory("l2").attributes["latency"].value;
+    return {};
+  }
+  auto copies = copies_of(session, findings, sms);
+  if (!copies) return tl::unexpected<Error>(copies.error());
+  Statement& statement = findings.memory("l2").structure["l2_sides"];
+  if (!copies->decided) {
+    statement =
+        undecided("first_loads",
+                  "some SMs are nearer to some lines than others are, but first loads don't tell sides from distance");
+    return {};
+  }
+  if (copies->sides == 1) {
+    statement = decided("1", "first_loads", 0.99, samples);
+    return {};
+  }
+  const std::size_t sides = copies->sides;
+  const std::vector<double>& far = copies->far;
+  findings.sides_keep_copies = true;
+  // Far hits are hits: memory is what is slower than these, too.
+  Histogram hits = l2->levels.hit;
+  for (const double cycles : far) hits = merged(hits, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+  l2->levels = levels_of(std::move(hits), l2->levels.next);
+  state(findings, sides, alone(median_estimate(far, 1, "cycles", "first_loads")), "first_loads", samples);
+  return {};
+}
+
+}  // namespace gputopo::experiments

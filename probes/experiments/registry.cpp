@@ -1,0 +1,150 @@
+#include "experiments/registry.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace gputopo::experiments {
+namespace {
+
+template <Expected<void> (*measure)(Session&, Findings&, const CachePath&), const CachePath& path>
+Expected<void> of(Session& session, Findings& findings) {
+  return measure(session, findings, path);
+}
+
+using evidence::constant_path;
+using evidence::l1_path;
+using evidence::read_only_path;
+using evidence::texture_path;
+
+const std::vector<Experiment>& table() {
+  // Constants first: the very first walk finds them in no cache.
+  static const std::vector<Experiment> rows{
+      {"constant_l1.levels", {"constant_l1"}, {}, Cost::cheap, false, of<measure_levels, constant_path>},
+      {"constant_l1.sector",
+       {"constant_l1"},
+       {"constant_l1.levels"},
+       Cost::cheap,
+       false,
+       of<measure_sector, constant_path>},
+      {"constant_l1.geometry",
+       {"constant_l1"},
+       {"constant_l1.sector"},
+       Cost::cheap,
+       false,
+       of<measure_geometry, constant_path>},
+      {"l1.levels", {"l1"}, {}, Cost::cheap, false, of<measure_levels, l1_path>},
+      {"l1.sector", {"l1"}, {"l1.levels"}, Cost::cheap, false, of<measure_sector, l1_path>},
+      {"l1.geometry", {"l1"}, {"l1.sector"}, Cost::cheap, false, of<measure_geometry, l1_path>},
+      {"texture.levels", {"texture"}, {}, Cost::cheap, false, of<measure_levels, texture_path>},
+      {"texture.sector", {"texture"}, {"texture.levels"}, Cost::cheap, false, of<measure_sector, texture_path>},
+      {"texture.geometry", {"texture"}, {"texture.sector"}, Cost::cheap, false, of<measure_geometry, texture_path>},
+      {"read_only.levels", {"read_only"}, {}, Cost::cheap, false, of<measure_levels, read_only_path>},
+      {"read_only.sector", {"read_only"}, {"read_only.levels"}, Cost::cheap, false, of<measure_sector, read_only_path>},
+      {"read_only.geometry",
+       {"read_only"},
+       {"read_only.sector"},
+       Cost::cheap,
+       false,
+       of<measure_geometry, read_only_path>},
+      {"shared", {"shared"}, {}, Cost::cheap, false, measure_shared},
+      {"device_memory", {"device_memory"}, {}, Cost::cheap, false, measure_device_memory},
+      {"l2.levels", {"l2"}, {"device_memory"}, Cost::cheap, false, measure_l2_levels},
+      {"chip_map", {"l2"}, {"l2.levels"}, Cost::cheap, false, measure_chip_map},
+      {"l2.sides", {"l2"}, {"l2.levels", "chip_map"}, Cost::cheap, false, measure_l2_sides},
+      {"l2.geometry", {"l2"}, {"l2.sides"}, Cost::cheap, false, measure_l2_geometry},
+      {"l1.penalty", {"l1"}, {"l1.levels", "l2.sides"}, Cost::cheap, false, of<measure_penalty, l1_path>},
+      {"texture.penalty",
+       {"texture"},
+       {"texture.levels", "l2.sides"},
+       Cost::cheap,
+       false,
+       of<measure_penalty, texture_path>},
+      {"read_only.penalty",
+       {"read_only"},
+       {"read_only.levels", "l2.sides"},
+       Cost::cheap,
+       false,
+       of<measure_penalty, read_only_path>},
+      {"l2.penalty", {"l2"}, {"l2.sides"}, Cost::cheap, false, measure_l2_penalty},
+      {"constant_l1.penalty",
+       {"constant_l1"},
+       {"constant_l1.levels", "l2.sides"},
+       Cost::cheap,
+       false,
+       of<measure_penalty, constant_path>},
+      {"constant_l1_5.levels",
+       {"constant_l1_5", "constant_l1"},
+       {"constant_l1.geometry", "constant_l1.penalty", "l2.geometry"},
+       Cost::cheap,
+       false,
+       measure_constant_l1_5},
+      {"constant_l1_5.size",
+       {"constant_l1_5"},
+       {"constant_l1_5.levels"},
+       Cost::cheap,
+       false,
+       measure_constant_l1_5_size},
+      {"sharing", {"l1", "texture", "read_only", "constant_l1"}, {}, Cost::cheap, true, measure_sharing},
+      {"constant_l1_5.code", {"constant_l1_5"}, {"constant_l1_5.size"}, Cost::cheap, true, measure_code_sharing},
+      {"l1.scope", {"l1"}, {"l1.geometry"}, Cost::cheap, true, of<measure_scope, l1_path>},
+      {"texture.scope", {"texture"}, {"texture.geometry"}, Cost::cheap, true, of<measure_scope, texture_path>},
+      {"read_only.scope", {"read_only"}, {"read_only.geometry"}, Cost::cheap, true, of<measure_scope, read_only_path>},
+      {"constant_l1.scope",
+       {"constant_l1"},
+       {"constant_l1.geometry"},
+       Cost::cheap,
+       true,
+       of<measure_scope, constant_path>},
+      {"l1.instances", {"l1"}, {"l1.scope"}, Cost::cheap, true, of<measure_instances, l1_path>},
+      {"texture.instances", {"texture"}, {"texture.scope"}, Cost::cheap, true, of<measure_instances, texture_path>},
+      {"read_only.instances",
+       {"read_only"},
+       {"read_only.scope"},
+       Cost::cheap,
+       true,
+       of<measure_instances, read_only_path>},
+      {"constant_l1.instances",
+       {"constant_l1"},
+       {"constant_l1.scope"},
+       Cost::cheap,
+       true,
+       of<measure_instances, constant_path>},
+      {"l1.carve_outs", {"l1", "read_only"}, {"l1.geometry", "sharing"}, Cost::cheap, true, measure_carve_outs},
+      {"l2.scope", {"l2"}, {"l2.levels"}, Cost::cheap, true, measure_l2_scope},
+      {"constant_l1_5.groups",
+       {"constant_l1_5"},
+       {"constant_l1_5.size"},
+       Cost::cheap,
+       true,
+       measure_constant_l1_5_groups},
+  };
+  return rows;
+}
+
+}  // namespace
+
+std::span<const Experiment> all_experiments() {
+  return table();
+}
+
+std::vector<const Experiment*> plan(std::span<const std::string> memories, bool with_structure, bool deep) {
+  std::set<std::string_view> wanted;
+  const auto asked_for = [&](const Experiment& e) {
+    if ((e.structure && !with_structure) || (e.cost == Cost::deep && !deep)) return false;
+    return memories.empty() || std::any_of(memories.begin(), memories.end(), [&](const std::string& id) {
+             return std::find(e.memories.begin(), e.memories.end(), id) != e.memories.end();
+           });
+  };
+  // Backwards: every experiment stands behind what it needs.
+  for (auto e = table().rbegin(); e != table().rend(); ++e) {
+    if (!wanted.contains(e->name) && !asked_for(*e)) continue;
+    wanted.insert(e->name);
+    wanted.insert(e->needs.begin(), e->needs.end());
+  }
+  std::vector<const Experiment*> chosen;
+  for (const Experiment& e : table())
+    if (wanted.contains(e.name)) chosen.push_back(&e);
+  return chosen;
+}
+
+}  // namespace gputopo::experiments

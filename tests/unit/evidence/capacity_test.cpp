@@ -1,0 +1,111 @@
+#include "evidence/capacity.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gputopo::evidence {
+namespace {
+
+constexpr double line = 128;
+
+// Rows of whole laps over an LRU cache of `capacity` lines with sets of `ways`: each line too many thrashes a set.
+Counts lru_sweep(std::uint64_t first, std::uint64_t last, std::uint64_t capacity, std::uint64_t ways,
+                 std::uint64_t fixed = 0) {
+  Counts counts;
+  for (std::uint64_t lines = first; lines <= last; ++lines) {
+    const std::uint64_t over = lines > capacity ? lines - capacity : 0;
+    counts.push_back({static_cast<double>(lines) * line, lines, std::min(lines, over * (ways + 1) + fixed), 0});
+  }
+  return counts;
+}
+
+Sweep clean() {
+  return {line, true, {1e-4, 1e-4, 5000}};
+}
+
+TEST(Capacity, FindsTheLastRowThatFits) {
+  const Estimate e = capacity_estimate(capacity_posterior(lru_sweep(40, 80, 64, 4), clean()), "misses");
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_EQ(*e.value, 64 * line);
+  EXPECT_EQ(e.interval->low, 64 * line);
+  EXPECT_EQ(e.interval->high, 64 * line);
+  EXPECT_GT(*e.confidence, 0.95);
+}
+
+// One miss in each lap from some row on, which no further footprint adds to: somebody else's line. It costs the row
+// before the onset its certainty, not the answer its truth.
+TEST(Capacity, TellsFixedMissesFromOverflow) {
+  Counts counts = lru_sweep(40, 80, 64, 4);
+  for (Count& c : counts)
+    if (c.footprint_bytes > 55 * line) c.misses += 1;
+  const Estimate e = capacity_estimate(capacity_posterior(counts, clean()), "misses");
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_EQ(*e.value, 64 * line);
+  EXPECT_EQ(e.interval->high, 64 * line);
+}
+
+TEST(Capacity, IsALowerBoundWhereEverythingFits) {
+  const Estimate e = capacity_estimate(capacity_posterior(lru_sweep(8, 32, 64, 4), clean()), "misses");
+  EXPECT_EQ(e.status, Status::lower_bound);
+  EXPECT_EQ(*e.value, 32 * line);
+}
+
+TEST(Capacity, IsAnUpperBoundWhereNothingFits) {
+  const Estimate e = capacity_estimate(capacity_posterior(lru_sweep(70, 100, 64, 4), clean()), "misses");
+  EXPECT_EQ(e.status, Status::upper_bound);
+  EXPECT_EQ(*e.value, 70 * line);
+}
+
+// The first three rows miss alike, and then ever more: no row of the sweep was seen to fit.
+TEST(Capacity, NeverTakesRowsThatMissForRowsThatFit) {
+  Counts counts{{251 * line, 251, 19, 0}, {255 * line, 255, 21, 0}, {259 * line, 255, 21, 0}};
+  for (std::uint64_t i = 0; i < 12; ++i) counts.push_back({(263.0 + 4.0 * i) * line, 255, 40 + 15 * i, 0});
+  const Estimate e = capacity_estimate(capacity_posterior(counts, clean()), "misses");
+  EXPECT_NE(e.status, Status::measured);
+}
+
+TEST(Capacity, WidensWhereStrangersHideTheOnset) {
+  Sweep strangers = clean();
+  strangers.contamination = {0.05, 0.01, 5000};
+  Counts counts = lru_sweep(1000, 1060, 1024, 1);
+  std::uint64_t state = 1;
+  for (Count& c : counts) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    c.misses = std::min(c.loads, c.misses + 44 + (state >> 60U));  // about 5 % of a thousand loads
+  }
+  const Estimate e = capacity_estimate(capacity_posterior(counts, strangers), "misses");
+  ASSERT_TRUE(e.has_value());
+  if (e.status == Status::measured) {
+    EXPECT_LE(e.interval->low, 1024 * line);
+    EXPECT_GE(e.interval->high, 1024 * line);
+    EXPECT_LT(*e.confidence, 0.9);
+  }
+}
+
+// A footprint far beyond that misses too little for so small a cache rules it out.
+TEST(Capacity, HoldsAtLeastWhatALargeFootprintDoesNotMiss) {
+  Counts counts = lru_sweep(40, 48, 44, 4);
+  counts.push_back({400 * line, 400, 100, 0});  // 300 of 400 lines are held
+  const CapacityPosterior p = capacity_posterior(counts, clean());
+  EXPECT_GE(p.lowest_held_bytes, 299 * line);
+  EXPECT_NE(capacity_estimate(p, "misses").status, Status::measured);
+}
+
+TEST(Capacity, IntervalsOfLessBeliefAreNarrower) {
+  Sweep sweep = clean();
+  sweep.whole_laps = false;
+  Counts counts;
+  for (std::uint64_t i = 1; i <= 30; ++i) {
+    const double s = 32.0 * static_cast<double>(i) * line;
+    const double missing = s > 512 * line ? 1 - 512 * line / s : 0;
+    counts.push_back({s, 64, static_cast<std::uint64_t>(64 * missing), 0});
+  }
+  const CapacityPosterior p = capacity_posterior(counts, sweep);
+  const Interval wide = p.credible(0.95), narrow = p.credible(0.5);
+  EXPECT_LE(wide.low, narrow.low);
+  EXPECT_GE(wide.high, narrow.high);
+  EXPECT_LE(wide.low, 512 * line);
+  EXPECT_GE(wide.high, 512 * line);
+}
+
+}  // namespace
+}  // namespace gputopo::evidence

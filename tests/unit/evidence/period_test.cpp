@@ -1,0 +1,79 @@
+#include "evidence/period.hpp"
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+namespace gputopo::evidence {
+namespace {
+
+constexpr Contamination clean{0.001, 0.001, 5000};
+
+template <std::size_t n>
+std::array<bool, n> every(std::size_t period) {
+  std::array<bool, n> missed{};
+  for (std::size_t i = 0; i < n; i += period) missed.at(i) = true;
+  return missed;
+}
+
+TEST(Period, IsTheSpacingOfColdMisses) {
+  const Estimate e = period_of(every<512>(8), 4, clean, "cold_misses");
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_EQ(*e.value, 32);
+  EXPECT_GT(*e.confidence, 0.99);
+}
+
+TEST(Period, OfOneWordWhereAllMiss) {
+  EXPECT_EQ(*period_of(every<512>(1), 4, clean, "").value, 4);
+}
+
+TEST(Period, SurvivesStrangers) {
+  auto missed = every<2048>(16);
+  for (std::size_t i = 7; i < missed.size(); i += 23) missed.at(i) = true;
+  const Estimate e = period_of(missed, 4, {0.05, 0.01, 5000}, "");
+  ASSERT_TRUE(e.has_value());
+  EXPECT_EQ(*e.value, 64);
+}
+
+TEST(Period, OfMissesWithoutPatternIsOpen) {
+  std::array<bool, 512> missed{};
+  std::uint64_t state = 7;
+  for (bool& m : missed) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    m = (state >> 62U) == 0;
+  }
+  EXPECT_EQ(period_of(missed, 4, clean, "").status, Status::inconclusive);
+}
+
+std::vector<ShiftedWalk> walks(std::uint64_t line) {
+  std::vector<ShiftedWalk> all;
+  for (std::uint64_t stride = 64; stride <= 1024; stride *= 2)
+    for (int place = 0; place < 8; ++place) all.push_back({stride, {200, stride <= line ? 180.0 : 0.0}});
+  return all;
+}
+
+constexpr Tally overflows{200, 180};
+constexpr Tally fits{200, 0};
+
+TEST(Line, IsTheLastStrideWhosePatternOverflows) {
+  EXPECT_EQ(*line_of(walks(128), overflows, fits, 32, "").value, 128);
+  EXPECT_EQ(*line_of(walks(32), overflows, fits, 32, "").value, 32);
+}
+
+TEST(Line, UnluckyPlacesDontMakeItLonger) {
+  auto all = walks(128);
+  for (std::size_t i = 0; i < all.size(); i += 3)
+    if (all[i].stride_bytes > 128) all[i].seen.misses = 180;
+  EXPECT_EQ(*line_of(all, overflows, fits, 32, "").value, 128);
+}
+
+TEST(Line, IsOpenWhereEveryPatternOverflows) {
+  EXPECT_EQ(line_of(walks(1 << 20), overflows, fits, 32, "").status, Status::inconclusive);
+}
+
+TEST(Line, IsOpenWhereTheControlsDontDiffer) {
+  EXPECT_EQ(line_of(walks(128), fits, fits, 32, "").status, Status::inconclusive);
+}
+
+}  // namespace
+}  // namespace gputopo::evidence

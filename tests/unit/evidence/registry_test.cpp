@@ -1,0 +1,40 @@
+#include "experiments/registry.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "catalog/catalog.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+TEST(Registry, EveryExperimentStandsBehindWhatItNeeds) {
+  std::set<std::string_view> seen;
+  for (const Experiment& e : all_experiments()) {
+    for (const std::string_view need : e.needs) EXPECT_TRUE(seen.contains(need)) << e.name << " needs " << need;
+    EXPECT_TRUE(seen.insert(e.name).second) << e.name << " twice";
+    EXPECT_NE(e.run, nullptr) << e.name;
+  }
+}
+
+TEST(Registry, EveryExperimentTellsAboutMemoriesOfTheCatalog) {
+  for (const Experiment& e : all_experiments()) {
+    EXPECT_FALSE(e.memories.empty()) << e.name;
+    for (const std::string_view id : e.memories) EXPECT_NE(catalog::find_memory(id), nullptr) << e.name << ": " << id;
+  }
+}
+
+TEST(Registry, PlansWhatWasAskedForAndWhatThatNeeds) {
+  const std::vector<std::string> only{"l2"};
+  std::set<std::string_view> names;
+  for (const Experiment* e : plan(only, true, false)) names.insert(e->name);
+  EXPECT_TRUE(names.contains("l2.geometry"));
+  EXPECT_TRUE(names.contains("device_memory"));
+  EXPECT_FALSE(names.contains("texture.geometry"));
+  for (const Experiment* e : plan(only, false, false)) EXPECT_NE(e->name, "l2.scope");
+}
+
+}  // namespace
+}  // namespace gputopo::experiments

@@ -1,0 +1,83 @@
+#include "evidence/search.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace gputopo::evidence {
+namespace {
+
+// Counts an LRU cache of `capacity` bytes, `ways` of a set, lines of 128 B.
+CountRows lru(double capacity, double ways) {
+  return [=](const std::vector<RowRequest>& rows, std::size_t replicates) -> Expected<Counts> {
+    Counts counts;
+    for (const RowRequest& row : rows)
+      for (std::uint32_t i = 0; i < replicates; ++i) {
+        const double lines = static_cast<double>(row.footprint_bytes) / 128;
+        const double misses = std::min(lines, std::max(0.0, lines - capacity / 128) * (ways + 1));
+        counts.push_back({static_cast<double>(row.footprint_bytes), static_cast<std::uint64_t>(lines),
+                          static_cast<std::uint64_t>(misses), i});
+      }
+    return counts;
+  };
+}
+
+SearchSpec spec_of(CountRows count) {
+  SearchSpec spec;
+  spec.count = std::move(count);
+  spec.sweep = {128, true, {1e-4, 1e-4, 5000}};
+  return spec;
+}
+
+TEST(Search, FindsCapacitiesToTheLine) {
+  for (const double capacity : {2048.0, 3968.0, 24576.0, 117760.0, 246784.0}) {
+    auto found = search_capacity(spec_of(lru(capacity, 4)));
+    ASSERT_TRUE(found.has_value());
+    const Estimate e = estimate_of(*found, "misses");
+    ASSERT_EQ(e.status, Status::measured) << capacity;
+    EXPECT_EQ(*e.value, capacity);
+  }
+}
+
+TEST(Search, EndsAtTheLimitWhereEverythingFits) {
+  auto found = search_capacity(spec_of(lru(1e9, 4)));
+  ASSERT_TRUE(found.has_value());
+  const Estimate e = estimate_of(*found, "misses");
+  EXPECT_EQ(e.status, Status::lower_bound);
+  EXPECT_EQ(*e.value, 1 << 20);
+}
+
+// n lines of random replacement leave n / t of them after t laps of what fits.
+TEST(Search, WaitsForACacheToSettle) {
+  const double capacity = 512 * 128;
+  const CountRows settling = [=](const std::vector<RowRequest>& rows, std::size_t replicates) -> Expected<Counts> {
+    Counts counts;
+    for (const RowRequest& row : rows)
+      for (std::uint32_t i = 0; i < replicates; ++i) {
+        const double lines = static_cast<double>(row.footprint_bytes) / 128;
+        const double full = lines / 512;
+        double misses = std::max(0.0, 2 * (lines - 512));
+        if (full > 0.8 && full <= 1 && row.patience < 4) misses = lines / (10.0 * row.patience);
+        counts.push_back({static_cast<double>(row.footprint_bytes), static_cast<std::uint64_t>(lines),
+                          static_cast<std::uint64_t>(std::min(lines, misses)), i});
+      }
+    return counts;
+  };
+  auto found = search_capacity(spec_of(settling));
+  ASSERT_TRUE(found.has_value());
+  const Estimate e = estimate_of(*found, "misses");
+  if (e.status == Status::measured) {
+    EXPECT_EQ(*e.value, capacity);
+    EXPECT_GE(found->patience, 4U);
+  }
+}
+
+TEST(Search, PassesErrorsOn) {
+  const CountRows failing = [](const std::vector<RowRequest>&, std::size_t) -> Expected<Counts> {
+    return fail(Error::Kind::unavailable, "busy");
+  };
+  EXPECT_FALSE(search_capacity(spec_of(failing)).has_value());
+}
+
+}  // namespace
+}  // namespace gputopo::evidence

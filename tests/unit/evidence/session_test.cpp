@@ -1,0 +1,101 @@
+#include "evidence/session.hpp"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace gputopo::evidence {
+namespace {
+
+// Interrupts a program as often as its label says, then lets it through.
+class BusyDevice : public device::Device {
+ public:
+  const device::DeviceInfo& info() const override { return info_; }
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override {
+    ++calls;
+    std::vector<program::ProgramTrace> traces;
+    for (const program::Program& p : batch) {
+      traces.emplace_back();
+      traces.back().agent_sms = {static_cast<std::uint32_t>(calls)};
+      std::uint32_t& left = left_.try_emplace(p.label, std::stoul(p.label)).first->second;
+      if (left == 0) continue;
+      --left;
+      traces.back().interruptions = {1, 2'000'000, 0};
+    }
+    return traces;
+  }
+  int calls = 0;
+
+ private:
+  device::DeviceInfo info_;
+  std::map<std::string, std::uint32_t> left_;
+};
+
+program::Batch labelled(std::initializer_list<const char*> labels) {
+  program::Batch batch;
+  for (const char* label : labels) {
+    batch.emplace_back();
+    batch.back().label = label;
+  }
+  return batch;
+}
+
+TEST(Session, RepeatsWhatWasInterruptedAlone) {
+  BusyDevice device;
+  Session session(device, {});
+  auto traces = session.run(labelled({"0", "2"}));
+  ASSERT_TRUE(traces.has_value());
+  EXPECT_EQ((*traces)[0].agent_sms[0], 1U);
+  EXPECT_EQ((*traces)[1].agent_sms[0], 3U);
+  EXPECT_EQ(session.disturbance().programs, 2U);
+  EXPECT_EQ(session.disturbance().repeated, 2U);
+  EXPECT_EQ(session.disturbance().switches, 2U);
+  EXPECT_EQ(session.disturbance().away_ns, 4'000'000U);
+}
+
+TEST(Session, GivesUpWhatNeverGetsThrough) {
+  BusyDevice device;
+  Session session(device, {});
+  auto traces = session.run(labelled({"1000"}));
+  ASSERT_FALSE(traces.has_value());
+  EXPECT_EQ(traces.error().kind, Error::Kind::unavailable);
+  EXPECT_LT(device.calls, 50);
+  EXPECT_EQ(session.disturbance().given_up, 1U);
+}
+
+TEST(Session, RepeatsStagesTogetherAndMakesThemAnew) {
+  BusyDevice device;
+  Session session(device, {});
+  int made = 0;
+  auto traces = session.run_in_order([&] {
+    ++made;
+    return std::vector<program::Batch>{labelled({"0"}), labelled({"2"})};
+  });
+  ASSERT_TRUE(traces.has_value());
+  EXPECT_EQ(made, 3);
+  EXPECT_EQ(device.calls, 6);
+}
+
+TEST(Session, StopsWhenAsked) {
+  BusyDevice device;
+  std::atomic<bool> stop{true};
+  Settings settings;
+  settings.stop = &stop;
+  Session session(device, settings);
+  auto traces = session.run(labelled({"0"}));
+  ASSERT_FALSE(traces.has_value());
+  EXPECT_EQ(traces.error().kind, Error::Kind::interrupted);
+  EXPECT_EQ(device.calls, 0);
+}
+
+TEST(Session, FreshRegionsDontOverlap) {
+  BusyDevice device;
+  Session session(device, {});
+  const std::uint64_t first = session.fresh_region(slot_global, 100'000);
+  EXPECT_GE(session.fresh_region(slot_global, 1), first + 100'000);
+  EXPECT_EQ(session.fresh_region(slot_texture, 1), sweep_limit_bytes);
+}
+
+}  // namespace
+}  // namespace gputopo::evidence
