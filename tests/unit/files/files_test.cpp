@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 namespace gputopo::files {
 namespace {
@@ -54,6 +55,92 @@ TEST_F(Files, FollowsASymbolicLink) {
   ASSERT_TRUE(write_atomically(path("link"), "new"));
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_EQ(contents(path("target")), "new");
+}
+
+TEST_F(Files, FollowsASymbolicLinkToWhatIsNotThereYet) {
+  fs::create_symlink("target", path("link"));
+  ASSERT_TRUE(write_atomically(path("link"), "new"));
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(contents(path("target")), "new");
+}
+
+TEST_F(Files, ACircleOfSymbolicLinksIsRefused) {
+  fs::create_symlink("b", path("a"));
+  fs::create_symlink("a", path("b"));
+  EXPECT_THAT(write_atomically(path("a"), "x").error().message, HasSubstr("Too many levels of symbolic links"));
+  EXPECT_FALSE(check_writable(path("a")));
+}
+
+TEST_F(Files, TheLongestNameIsWritten) {
+  const std::string longest(255, 'n');
+  ASSERT_TRUE(write_atomically(path(longest), "x"));
+  EXPECT_EQ(contents(path(longest)), "x");
+  EXPECT_THAT(check_writable(path(longest + "n")).error().message, HasSubstr("File name too long"));
+  EXPECT_FALSE(write_atomically(path(longest + "n"), "x"));
+  EXPECT_EQ(file_count(), 1U);
+}
+
+// What an attacker could have put under the temporary file's name, had it been this one.
+TEST_F(Files, WhatLiesUnderTheProcessNumberIsNotTouched) {
+  const std::string guess = path(".a." + std::to_string(::getpid()) + ".tmp");
+  std::ofstream(guess) << "prepared";
+  ASSERT_TRUE(write_atomically(path("a"), "secret"));
+  EXPECT_EQ(contents(guess), "prepared");
+  EXPECT_EQ(contents(path("a")), "secret");
+}
+
+TEST_F(Files, TheOldFileStaysWhatItWasForWhoeverHasItOpen) {
+  std::ofstream(path("a")) << "old";
+  std::ifstream reader(path("a"));
+  ASSERT_TRUE(write_atomically(path("a"), "new"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(reader), {}), "old");
+}
+
+// A folder as /tmp is, and in it what the user of number 12345 put there.
+class SharedFolder : public Files {
+ public:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "root alone can make another user's files";
+    ASSERT_EQ(::chmod(folder_.c_str(), 01777), 0);
+  }
+
+ protected:
+  static void give_away(const std::string& path) { ASSERT_EQ(::lchown(path.c_str(), 12345, 12345), 0); }
+};
+
+TEST_F(SharedFolder, AStrangersLinkIsNotFollowed) {
+  std::ofstream(path("mine")) << "old";
+  fs::create_symlink("mine", path("link"));
+  give_away(path("link"));
+  for (const auto& result : {write_atomically(path("link"), "x"), check_writable(path("link"))}) {
+    ASSERT_FALSE(result);
+    EXPECT_THAT(result.error().message, HasSubstr("it is a symbolic link that user 12345 put into a shared folder"));
+  }
+  EXPECT_EQ(contents(path("mine")), "old");
+}
+
+TEST_F(SharedFolder, AStrangersPipeIsNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0666), 0);
+  give_away(path("pipe"));
+  EXPECT_THAT(write_atomically(path("pipe"), "x").error().message, HasSubstr("pipe or device that user 12345 put"));
+}
+
+TEST_F(SharedFolder, AStrangersFileIsReplacedAndItsModeForgotten) {
+  std::ofstream(path("a")) << "old";
+  ASSERT_EQ(::chmod(path("a").c_str(), 04777), 0);
+  give_away(path("a"));
+  ASSERT_TRUE(write_atomically(path("a"), "new"));
+  struct stat status {};
+  ASSERT_EQ(::stat(path("a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 0U);
+  EXPECT_EQ(status.st_mode & 07022U, 0U);
+}
+
+TEST_F(Files, NamesOfOneFileAreRecognised) {
+  fs::create_symlink("a", path("link"));
+  EXPECT_TRUE(lead_to_one_file(path("a"), path("./a")));
+  EXPECT_TRUE(lead_to_one_file(path("a"), path("link"))) << "also before there is such a file";
+  EXPECT_FALSE(lead_to_one_file(path("a"), path("b")));
 }
 
 TEST_F(Files, AMissingFolderIsNamedAndNothingIsLeft) {

@@ -1,0 +1,214 @@
+// What reads or computes on other people's files takes time in proportion to them: twice the input, at most 2.3 times
+// the time.
+#include <algorithm>
+#include <ctime>
+#include <functional>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "change_point/fetch_granularity.hpp"
+#include "change_point/finding.hpp"
+#include "change_point/latency.hpp"
+#include "change_point/line_size.hpp"
+#include "change_point/random.hpp"
+#include "change_point/trace_parser.hpp"
+#include "device/replay/recording.hpp"
+#include "device/sim/model.hpp"
+#include "evidence/sm_clusters.hpp"
+#include "hwloc_export/tree.hpp"
+#include "report/report.hpp"
+#include "topology/check.hpp"
+#include "topology/json.hpp"
+
+namespace gputopo {
+namespace {
+
+// Of this thread alone, whatever else the machine does.
+double cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// The least of a few runs, and of enough of them that the clock can tell.
+double seconds_of(const std::function<void()>& work) {
+  double least = 1e9;
+  double all = 0;
+  for (int run = 0; run < 3 || (all < 0.05 && run < 50); ++run) {
+    const double begin = cpu_seconds();
+    work();
+    const double taken = cpu_seconds() - begin;
+    least = std::min(least, taken);
+    all += taken;
+  }
+  return least;
+}
+
+/// `make(n)` prepares work on an input of size n. Disturbances only ever add time, so the least of all attempts counts.
+void expect_growth_in_proportion(std::size_t size, const std::function<std::function<void()>(std::size_t)>& make) {
+  constexpr double most = 2.3;
+  constexpr int attempts = 40;
+  const auto small = make(size);
+  const auto large = make(2 * size);
+  double seconds_of_small = 1e9, seconds_of_large = 1e9;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    seconds_of_small = std::min(seconds_of_small, seconds_of(small));
+    seconds_of_large = std::min(seconds_of_large, seconds_of(large));
+    if (seconds_of_large <= most * seconds_of_small) return;
+  }
+  ADD_FAILURE() << "twice of " << size << " takes " << seconds_of_large / seconds_of_small << " times the time";
+}
+
+change_point::Trace trace_of(std::size_t rows, std::size_t loads, const std::function<double(double)>& share) {
+  change_point::Random random(3);
+  change_point::Trace trace;
+  for (std::size_t i = 1; i <= rows; ++i) {
+    change_point::Row& row = trace.rows.emplace_back();
+    row.control = static_cast<double>(32 * i);
+    const double misses = share(static_cast<double>(i) / static_cast<double>(rows));
+    for (std::size_t k = 0; k < loads; ++k) row.values.push_back(random.uniform() < misses ? 240 : 40);
+  }
+  return trace;
+}
+
+TEST(Growth, OfTracesByTheirRows) {
+  expect_growth_in_proportion(20000, [](std::size_t rows) {
+    std::string text;
+    for (std::size_t i = 1; i <= rows; ++i) text += fmt::format("{},40,41,240,40.5\n", 32 * i);
+    return [text] {
+      change_point::TraceParser parser(change_point::Columns::control);
+      EXPECT_FALSE(parser.feed(text));
+      EXPECT_FALSE(parser.finish());
+    };
+  });
+}
+
+TEST(Growth, OfASizeByTheRows) {
+  const auto step = [](double at) { return at < 0.5 ? 0.0 : 0.9; };
+  const auto noise = [](double) { return 0.3; };
+  for (const auto& share : std::vector<std::function<double(double)>>{step, noise})
+    expect_growth_in_proportion(8000, [&](std::size_t rows) {
+      return [trace = trace_of(rows, 8, share)] { change_point::find_size(trace, {}); };
+    });
+}
+
+TEST(Growth, OfAFetchGranularityByTheStrides) {
+  expect_growth_in_proportion(2000, [](std::size_t strides) {
+    const auto trace = trace_of(strides, 8, [](double at) { return std::min(1.0, 4 * at); });
+    return [trace] { change_point::find_fetch_granularity(trace, {}); };
+  });
+}
+
+TEST(Growth, OfALatencyByTheLoads) {
+  expect_growth_in_proportion(400000, [](std::size_t loads) {
+    return [trace = trace_of(loads / 100, 100, [](double) { return 0.1; })] { change_point::find_latency(trace, {}); };
+  });
+}
+
+TEST(Growth, OfALineSizeByTheRows) {
+  expect_growth_in_proportion(500, [](std::size_t rows) {  // twice of which stays in a processor's cache
+    std::vector<change_point::StrideSweep> sweeps;
+    for (double stride = 32; stride <= 256; stride *= 2)
+      sweeps.push_back({stride, trace_of(rows, 8, [](double at) { return at < 0.5 ? 0.0 : 0.9; })});
+    return [sweeps] { change_point::find_line_size(sweeps, {}); };
+  });
+}
+
+TEST(Growth, OfSidesByThePairsOfSms) {
+  change_point::Random random(5);
+  const auto rows_of = [&](double pairs) {
+    std::vector<std::vector<double>> rows(static_cast<std::size_t>(std::sqrt(pairs)), std::vector<double>(16));
+    for (auto& row : rows)
+      for (double& value : row) value = random.normal();
+    return rows;
+  };
+  expect_growth_in_proportion(400 * 400, [&](std::size_t pairs) {
+    return [rows = rows_of(static_cast<double>(pairs))] { evidence::opposite_sides(evidence::Correlations(rows)); };
+  });
+}
+
+TEST(Growth, OfARecordingByItsRuns) {
+  expect_growth_in_proportion(2000, [](std::size_t runs) {
+    replay::Recording recording;
+    for (std::size_t i = 0; i < runs; ++i) {
+      program::PhaseTrace phase;
+      phase.loads = 64;
+      for (std::uint32_t k = 0; k < 64; ++k) phase.latencies.push_back(40 + k * k % 7);
+      recording.runs.push_back({i, "chase", {{phase}, {1}, {}}});
+    }
+    return [text = to_text(recording)] { EXPECT_TRUE(replay::parse_recording(text)); };
+  });
+}
+
+TEST(Growth, OfAModelByItsSms) {
+  const auto text =
+      std::string(R"({"schema": "gputopo-model/1", "gpu": {"name": "X", "sm_count": {}, "memory": "4 GiB"},
+    "groups": {"tpc": 2, "gpc": 16},
+    "caches": {"l1": {"size": "16 KiB", "line": 128}, "l2": {"size": "1 MiB", "line": 128, "scope": "gpu"}},
+    "paths": {"global_cached": [{"level": "l1", "latency": 30}, {"level": "l2", "latency": 200}, {"level": "device_memory", "latency": 500}],
+              "global_l2_only": [{"level": "l2", "latency": 200}, {"level": "device_memory", "latency": 500}]}})");
+  expect_growth_in_proportion(2000, [&](std::size_t sms) {
+    std::string model = text;
+    model.replace(model.find("{}"), 2, std::to_string(sms));
+    return [model] {
+      const auto parsed = sim::parse_model(model, "x");
+      ASSERT_TRUE(parsed) << parsed.error().message;
+      EXPECT_FALSE(sim::truth(*parsed).memories.empty());
+    };
+  });
+}
+
+/// Caches of caches, each in the one before; `joined`: all one physical cache as well.
+Topology nested(std::size_t memories, bool joined) {
+  Topology t;
+  t.gpu.name = "X";
+  t.gpu.sm_count = 4;
+  for (std::size_t i = 0; i < memories; ++i) {
+    Memory& m = t.memories.emplace_back();
+    m.id = fmt::format("m{}", i);
+    m.label = m.id;
+    m.scope = Scope::sm;
+    m.instances_per_scope = 1;
+    if (i > 0) m.parent = fmt::format("m{}", i - 1);
+    if (joined) m.physical_cache = "m0";
+    Estimate& size = m.attributes["size"];
+    size.value = 1024;
+    size.unit = "B";
+    size.status = Status::measured;
+    for (std::uint64_t percent = 0; percent <= 100; percent += 10) m.carve_outs.push_back({percent, size, size, size});
+  }
+  return t;
+}
+
+TEST(Growth, OfATopologyByItsMemories) {
+  for (const bool joined : {false, true}) {
+    const std::vector<std::pair<const char*, std::function<void(const Topology&)>>> uses{
+        {"read", [](const Topology& t) { EXPECT_TRUE(parse_topology(to_json_text(t))); }},
+        {"check", [](const Topology& t) { EXPECT_TRUE(check(t)) << check(t).error().message; }},
+        {"hwloc", [](const Topology& t) {
+           EXPECT_FALSE(hwloc_export::build_tree(t, {"cuda0", "", ""}).empty());
+         }}};
+    for (const auto& [what, use] : uses) {
+      SCOPED_TRACE(fmt::format("{}, {}", what, joined ? "joined" : "nested"));
+      expect_growth_in_proportion(128, [&use = use, joined](std::size_t memories) {
+        return [&use, topology = nested(memories, joined)] { use(topology); };
+      });
+    }
+  }
+}
+
+TEST(Growth, OfAReportByItsMemories) {
+  for (const report::Format& format : report::formats()) {
+    SCOPED_TRACE(format.name);
+    expect_growth_in_proportion(300, [&](std::size_t memories) {
+      report::Options options;
+      options.all = true;
+      return [&format, options, topology = nested(memories, false)] { format.render({&topology, 1}, options); };
+    });
+  }
+}
+
+}  // namespace
+}  // namespace gputopo
