@@ -32,10 +32,11 @@ __device__ __forceinline__ void run_walk(const Task& task, std::uint64_t texture
 // Shared memory can't be filled from the host: each walk that chases pointers there lays them out itself. `task` has
 // the address of the buffer in the shared window, `words` points there.
 __device__ void fill_shared(const Task& task, std::uint32_t* words, Seen& seen) {
-  for (std::uint32_t k = 0; k < task.loads; ++k) {
+  const std::uint32_t laid = min(task.loads, task.positions);
+  for (std::uint32_t k = 0; k < laid; ++k) {
     const std::uint64_t here = (task.first_position + std::uint64_t{k} * task.step) % task.positions;
     const std::uint64_t next =
-        (task.first_position + std::uint64_t{k + 1 == task.loads ? 0 : k + 1} * task.step) % task.positions;
+        (task.first_position + std::uint64_t{k + 1 == laid ? 0 : k + 1} * task.step) % task.positions;
     words[(task.first_byte / 4) + here * task.stride_words] =
         static_cast<std::uint32_t>(task.buffer + task.first_byte + next * task.stride_words * 4);
     if (k % stretch_loads == stretch_loads - 1) glance(seen);
@@ -59,6 +60,31 @@ __device__ __forceinline__ void run_task(Task task, std::uint64_t texture, std::
   if (task.path == path_read_only) run_walk<path_read_only>(task, texture, zero, leads, recorder, seen);
   if (task.path == path_texture) run_walk<path_texture>(task, texture, zero, leads, recorder, seen);
   if (task.path == path_constant) run_walk<path_constant>(task, texture, zero, leads, recorder, seen);
+}
+
+template <std::uint32_t path>
+__device__ __forceinline__ void walk_lead(const Task* task, std::uint64_t texture, Seen& seen) {
+  std::uint32_t position = task->lead_first;
+  for (std::uint32_t left = task->lead; left != 0;) {
+    const std::uint32_t stretch = min(left, stretch_loads);
+    left -= stretch;
+#pragma unroll 1
+    for (std::uint32_t k = 0; k < stretch; ++k) {
+      consume(load<path>(place_at<path>(*task, texture, position)));
+      position = next_position(position, task->lead_step, task->positions);
+    }
+    glance(seen);
+  }
+}
+
+// What comes before the recorded loads of a lap and isn't recorded itself. A call: the loops that record have no register
+// to spare, and what is spilled passes L1. The task stays in shared memory.
+__device__ __noinline__ void run_lead(const Task* task, std::uint64_t texture, Seen* seen) {
+  if (task->lead == 0 || threadIdx.x != task->warp * warp_threads) return;
+  if (task->path == path_constant) walk_lead<path_constant>(task, texture, *seen);
+  if (task->path == path_texture) walk_lead<path_texture>(task, texture, *seen);
+  if (task->path == path_read_only) walk_lead<path_read_only>(task, texture, *seen);
+  if (task->path == path_global_cached) walk_lead<path_global_cached>(task, texture, *seen);
 }
 
 // The threads of a block that take part in copying and clearing: all, or each warp's first.
@@ -140,7 +166,8 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
     auto* bins = reinterpret_cast<uint4*>(shared_memory);
     for (std::uint32_t k = crew.index; k < histogram_bins / 4; k += crew.size) bins[k] = uint4{0, 0, 0, 0};
     __syncthreads();
-    const Task task = *reinterpret_cast<const Task*>(task_memory + slot * task_words);
+    const auto* const here = reinterpret_cast<const Task*>(task_memory + slot * task_words);
+    const Task task = *here;
     // The wait for a turn is watched like the walks, and so is what was done since the last look.
     if (threadIdx.x == 0) {
       look(seen);
@@ -154,6 +181,7 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
     if (seen.go == 0) return;
     Recorder recorder{shared_memory, shared_memory + histogram_bins, 0};
     if (task.kind == task_walk) {
+      run_lead(here, arguments.texture, &seen);
       run_task(task, arguments.texture, shared_buffers, zero, recorder, seen);
     } else if (threadIdx.x == task.warp * warp_threads) {
       run_straight_line(task, sm, shared_memory, seen);

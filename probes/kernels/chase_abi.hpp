@@ -63,6 +63,10 @@ struct Task {
   std::uint32_t warp;
   std::uint32_t laps;
   std::uint32_t loads;
+  std::uint32_t lead;  ///< loads before these, which aren't recorded
+  std::uint32_t lead_first;
+  std::uint32_t lead_step;
+  std::uint32_t pad;
   std::uint32_t positions;
   std::uint32_t stride_words;
   std::uint32_t first_position;

@@ -19,6 +19,7 @@ Stepping stepping(Order order, std::uint64_t seed, std::uint64_t position_count)
   const std::uint64_t n = position_count;
   if (n <= 1 || order == Order::forward) return {0, n <= 1 ? 0U : 1U};
   if (order == Order::reverse) return {n - 1, n - 1};
+  if (order == Order::skipping) return {0, seed % n};
   // Between 0.55 and 0.70 of n: near the golden section, where prefixes spread most evenly.
   const std::uint64_t low = n * 55 / 100;
   const std::uint64_t span = n * 15 / 100 + 1;

@@ -1,6 +1,7 @@
 #include "program/program.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -28,7 +29,15 @@ Expected<void> check(const Program& program, std::size_t index, const Walk& w) {
     return bad(program, index, "walks outside its buffer");
   if (w.laps == 0 || w.lanes == 0) return bad(program, index, "has no laps or no lanes");
   if (w.lanes > 1 && w.record != Record::nothing) return bad(program, index, "records with several lanes");
-  if (w.loads_per_lap > positions(w)) return bad(program, index, "asks for more loads than it has positions");
+  if (w.order == Order::skipping && std::gcd(w.order_seed, positions(w)) != 1)
+    return bad(program, index, "skips by a step that shares a factor with its positions");
+  if (w.tail_step != 0 && (w.lead_loads == 0 || w.tail_first >= positions(w) || w.tail_step >= positions(w)))
+    return bad(program, index, "ends in loads outside its positions, or in nothing else");
+  if (w.lead_loads != 0 && (w.record != Record::histogram || w.laps != 1 || w.lead_loads >= lap_loads(w)))
+    return bad(program, index, "leaves out loads that it can't leave out");
+  const bool has_leads = w.path == Path::global_cached || w.path == Path::read_only || w.path == Path::texture ||
+                         w.path == Path::constant;
+  if (w.lead_loads != 0 && !has_leads) return bad(program, index, "leaves out loads of a path that has no leads");
   return {};
 }
 
@@ -80,6 +89,8 @@ std::string_view to_string(Order order) {
       return "reverse";
     case Order::shuffled:
       return "shuffled";
+    case Order::skipping:
+      return "skipping";
   }
   return "?";
 }

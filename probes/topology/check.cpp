@@ -1,7 +1,9 @@
 #include "topology/check.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -90,10 +92,20 @@ Expected<void> check_memory(const Memory& m) {
 }
 
 Expected<void> check_parents(const Topology& t) {
+  std::map<std::string_view, std::size_t> index;
+  for (const Memory& m : t.memories) index.emplace(m.id, index.size());
+  const std::size_t none = t.memories.size();
+  std::vector<std::size_t> parents;
   for (const Memory& m : t.memories) {
+    const auto parent = index.find(m.parent);
+    parents.push_back(parent == index.end() ? none : parent->second);
+  }
+  std::vector<bool> ends(t.memories.size(), false);  // whose ancestors are known to come to an end
+  for (std::size_t i = 0; i < t.memories.size(); ++i) {
     std::size_t steps = 0;
-    for (const Memory* at = t.find(m.parent); at != nullptr; at = t.find(at->parent))
-      if (++steps > t.memories.size()) return wrong(fmt::format("memory {} is its own ancestor", m.id));
+    for (std::size_t at = i; at != none && !ends[at]; at = parents[at])
+      if (++steps > t.memories.size()) return wrong(fmt::format("memory {} is its own ancestor", t.memories[i].id));
+    for (std::size_t at = i; at != none && !ends[at]; at = parents[at]) ends[at] = true;
   }
   return {};
 }

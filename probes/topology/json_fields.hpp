@@ -9,11 +9,12 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "json/value.hpp"
 
 namespace gputopo::json {
 
-using Json = nlohmann::json;
+using Json = Value;
 
 /// Thrown by the readers below; parse_topology turns it into an Error.
 struct BadField {
@@ -26,44 +27,49 @@ struct BadField {
 
 inline const Json& member(const Json& j, const std::string& path, const char* key) {
   if (!j.is_object()) bad(path, "must be an object");
-  const auto it = j.find(key);
-  if (it == j.end()) bad(path, fmt::format("lacks '{}'", key));
-  return *it;
+  const Json* found = j.find(key);
+  if (found == nullptr) bad(path, fmt::format("lacks '{}'", key));
+  return *found;
 }
 
 inline const Json* optional_member(const Json& j, const char* key) {
-  const auto it = j.find(key);
-  return it == j.end() || it->is_null() ? nullptr : &*it;
+  const Json* found = j.find(key);
+  return found == nullptr || found->is_null() ? nullptr : found;
 }
 
 inline double as_double(const Json& j, const std::string& path) {
   if (!j.is_number()) bad(path, "must be a number");
-  const double value = j.get<double>();
+  const double value = j.number();
   if (!std::isfinite(value)) bad(path, "must be finite");
   return value;
 }
 
 template <class T>
 T as_unsigned(const Json& j, const std::string& path) {
-  if (!j.is_number_unsigned()) bad(path, "must be a whole number, not negative");
-  const auto value = j.get<std::uint64_t>();
+  if (!j.is_whole()) bad(path, "must be a whole number, not negative");
+  const auto value = j.whole();
   if (value > std::numeric_limits<T>::max()) bad(path, "is too large");
   return static_cast<T>(value);
 }
 
 inline std::string as_string(const Json& j, const std::string& path) {
   if (!j.is_string()) bad(path, "must be a string");
-  return j.get<std::string>();
+  return j.string();
 }
 
 inline bool as_bool(const Json& j, const std::string& path) {
   if (!j.is_boolean()) bad(path, "must be true or false");
-  return j.get<bool>();
+  return j.boolean();
 }
 
-inline const Json& as_array(const Json& j, const std::string& path) {
+inline const Json::Array& as_array(const Json& j, const std::string& path) {
   if (!j.is_array()) bad(path, "must be an array");
-  return j;
+  return j.array();
+}
+
+inline const Json::Members& as_object(const Json& j, const std::string& path) {
+  if (!j.is_object()) bad(path, "must be an object");
+  return j.members();
 }
 
 inline std::string string_or_empty(const Json& j, const std::string& path, const char* key) {

@@ -8,22 +8,14 @@ using namespace json;
 
 constexpr int depth_limit = 12;  // the schema itself nests 6 deep
 
-// Whether brackets outside strings nest deeper than the limit; of text that isn't JSON any answer will do.
-bool nests_too_deeply(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"')
-      in_string = !in_string;
-    else if (in_string)
-      i += c == '\\' ? 1 : 0;
-    else if (c == '{' || c == '[') {
-      if (++depth > depth_limit) return true;
-    } else if (c == '}' || c == ']')
-      --depth;
-  }
-  return false;
+// Appends what `read` makes of each item of a member that may be missing.
+template <class T>
+void read_list(std::vector<T>& list, const Json& j, const std::string& path, const char* key,
+               T (*read)(const Json&, const std::string&)) {
+  const Json* items = optional_member(j, key);
+  if (items == nullptr) return;
+  const std::string at = fmt::format("{}/{}", path, key);
+  for (const Json& item : as_array(*items, at)) list.push_back(read(item, fmt::format("{}/{}", at, list.size())));
 }
 
 std::optional<double> read_confidence(const Json& j, const std::string& path) {
@@ -55,8 +47,9 @@ Estimate read_estimate(const Json& j, const std::string& path) {
   e.method = string_or_empty(j, path, "method");
   if (const Json* interval = optional_member(j, "interval")) {
     const std::string at = path + "/interval";
-    if (as_array(*interval, at).size() != 2) bad(at, "must have two numbers");
-    e.interval = Interval{as_double((*interval)[0], at + "/0"), as_double((*interval)[1], at + "/1")};
+    const auto& ends = as_array(*interval, at);
+    if (ends.size() != 2) bad(at, "must have two numbers");
+    e.interval = Interval{as_double(ends[0], at + "/0"), as_double(ends[1], at + "/1")};
     if (e.interval->low > e.interval->high) bad(at, "its ends are the wrong way round");
   }
   if (const Json* kind = optional_member(j, "interval_kind")) {
@@ -88,8 +81,7 @@ void read_structure(Memory& m, const Json& j, const std::string& path) {
   m.physical_cache = string_or_empty(j, path, "physical_cache");
   const Json* structure = optional_member(j, "structure");
   if (structure == nullptr) return;
-  if (!structure->is_object()) bad(path + "/structure", "must be an object");
-  for (const auto& [about, statement] : structure->items())
+  for (const auto& [about, statement] : as_object(*structure, path + "/structure"))
     m.structure.emplace(about, read_statement(statement, fmt::format("{}/structure/{}", path, about)));
 }
 
@@ -116,14 +108,10 @@ Memory read_memory(const Json& j, const std::string& path) {
   m.label = string_or_empty(j, path, "label");
   m.parent = string_or_empty(j, path, "parent");
   read_structure(m, j, path);
-  const Json& attributes = member(j, path, "attributes");
-  if (!attributes.is_object()) bad(path + "/attributes", "must be an object");
-  for (const auto& [name, value] : attributes.items())
+  for (const auto& [name, value] : as_object(member(j, path, "attributes"), path + "/attributes"))
     m.attributes.emplace(name, read_estimate(value, fmt::format("{}/attributes/{}", path, name)));
   read_lists(m, j, path);
-  if (const Json* table = optional_member(j, "carve_outs"))
-    for (std::size_t i = 0; i < as_array(*table, path + "/carve_outs").size(); ++i)
-      m.carve_outs.push_back(read_carve_out((*table)[i], fmt::format("{}/carve_outs/{}", path, i)));
+  read_list(m.carve_outs, j, path, "carve_outs", read_carve_out);
   return m;
 }
 
@@ -154,11 +142,9 @@ Provenance read_provenance(const Json& j, const std::string& path) {
   p.method = string_or_empty(j, path, "method");
   if (const Json* duration = optional_member(j, "duration_s"))
     p.duration_s = as_double(*duration, path + "/duration_s");
-  if (const Json* parts = optional_member(j, "breakdown_s")) {
-    if (!parts->is_object()) bad(path + "/breakdown_s", "must be an object");
-    for (const auto& [what, seconds] : parts->items())
+  if (const Json* parts = optional_member(j, "breakdown_s"))
+    for (const auto& [what, seconds] : as_object(*parts, path + "/breakdown_s"))
       p.breakdown_s.emplace_back(what, as_double(seconds, fmt::format("{}/breakdown_s/{}", path, what)));
-  }
   if (const Json* notes = optional_member(j, "notes"))
     for (const Json& note : as_array(*notes, path + "/notes")) p.notes.push_back(as_string(note, path + "/notes"));
   if (const Json* seen = optional_member(j, "interruptions"))
@@ -177,6 +163,13 @@ Gpu read_gpu(const Json& j, const std::string& path) {
   g.clock_khz = unsigned_or_zero<std::uint64_t>(j, path, "clock_khz");
   g.memory_clock_khz = unsigned_or_zero<std::uint64_t>(j, path, "memory_clock_khz");
   g.memory_bus_bits = unsigned_or_zero<std::uint32_t>(j, path, "memory_bus_bits");
+  if (const Json* limits = optional_member(j, "limits")) {
+    const std::string at = path + "/limits";
+    if (!limits->is_object()) bad(at, "must be an object");
+    visit_limits(g.limits, [&](const char* name, std::uint64_t& value) {
+      value = unsigned_or_zero<std::uint64_t>(*limits, at, name);
+    });
+  }
   return g;
 }
 
@@ -199,21 +192,19 @@ CrossCheck read_crosscheck(const Json& j, const std::string& path) {
   return c;
 }
 
+SharingTest read_sharing_test(const Json& j, const std::string& path) {
+  return {as_string(member(j, path, "method"), path + "/method"),
+          as_string(member(j, path, "verdict"), path + "/verdict"),
+          as_double(member(j, path, "lost_share"), path + "/lost_share"),
+          unsigned_or_zero<std::uint64_t>(j, path, "samples")};
+}
+
 SharingCheck read_sharing(const Json& j, const std::string& path) {
   SharingCheck c;
   c.first = as_string(member(j, path, "first"), path + "/first");
   c.second = as_string(member(j, path, "second"), path + "/second");
   c.verdict = as_string(member(j, path, "verdict"), path + "/verdict");
-  const Json* tests = optional_member(j, "tests");
-  if (tests == nullptr) return c;
-  for (std::size_t i = 0; i < as_array(*tests, path + "/tests").size(); ++i) {
-    const std::string at = fmt::format("{}/tests/{}", path, i);
-    const Json& test = (*tests)[i];
-    c.tests.push_back({as_string(member(test, at, "method"), at + "/method"),
-                       as_string(member(test, at, "verdict"), at + "/verdict"),
-                       as_double(member(test, at, "lost_share"), at + "/lost_share"),
-                       unsigned_or_zero<std::uint64_t>(test, at, "samples")});
-  }
+  read_list(c.tests, j, path, "tests", read_sharing_test);
   return c;
 }
 
@@ -227,40 +218,68 @@ SmPlace read_place(const Json& j, const std::string& path) {
   return p;
 }
 
-Topology read_topology(const Json& j) {
+Topology topology_of(const Json& j) {
   Topology t;
   if (as_string(member(j, "", "schema"), "/schema") != topology_schema)
     bad("/schema", fmt::format("must be '{}'", topology_schema));
+  if (const Json* sum = optional_member(j, "checksum");
+      sum != nullptr && as_string(*sum, "/checksum") != checksum_without(j, "checksum"))
+    bad("/checksum", "doesn't fit, so the file was altered or damaged");
   t.provenance = read_provenance(member(j, "", "provenance"), "/provenance");
   t.gpu = read_gpu(member(j, "", "gpu"), "/gpu");
-  const Json& memories = as_array(member(j, "", "memories"), "/memories");
-  for (std::size_t i = 0; i < memories.size(); ++i)
-    t.memories.push_back(read_memory(memories[i], fmt::format("/memories/{}", i)));
-  if (const Json* checks = optional_member(j, "crosscheck"))
-    for (std::size_t i = 0; i < as_array(*checks, "/crosscheck").size(); ++i)
-      t.crosscheck.push_back(read_crosscheck((*checks)[i], fmt::format("/crosscheck/{}", i)));
-  if (const Json* sharing = optional_member(j, "sharing"))
-    for (std::size_t i = 0; i < as_array(*sharing, "/sharing").size(); ++i)
-      t.sharing.push_back(read_sharing((*sharing)[i], fmt::format("/sharing/{}", i)));
-  if (const Json* places = optional_member(j, "sm_places"))
-    for (std::size_t i = 0; i < as_array(*places, "/sm_places").size(); ++i)
-      t.sm_places.push_back(read_place((*places)[i], fmt::format("/sm_places/{}", i)));
+  as_array(member(j, "", "memories"), "/memories");
+  read_list(t.memories, j, "", "memories", read_memory);
+  read_list(t.crosscheck, j, "", "crosscheck", read_crosscheck);
+  read_list(t.sharing, j, "", "sharing", read_sharing);
+  read_list(t.sm_places, j, "", "sm_places", read_place);
   return t;
+}
+
+ReadTopology read_element(const Json& j) {
+  return {topology_of(j), optional_member(j, "checksum") != nullptr};
+}
+
+tl::unexpected<Error> refused(const std::string& why) {
+  return fail(Error::Kind::bad_input, "not a gputopo topology: " + why);
 }
 
 }  // namespace
 
-Expected<Topology> parse_topology(std::string_view text) {
+Expected<ReadTopology> read_topology(std::string_view text) {
+  const auto j = json::parse(text, {.depth = depth_limit});
+  if (!j) return refused("it " + j.error().message);
   try {
-    // Asked before parsing: a hostile file must not exhaust the stack, and a parser callback would double the time.
-    if (nests_too_deeply(text)) throw BadField{"/: nested too deeply"};
-    const Json j = Json::parse(text);
-    return read_topology(j);
+    return read_element(*j);
   } catch (const BadField& e) {
-    return fail(Error::Kind::bad_input, "not a gputopo topology: " + e.message);
-  } catch (const Json::exception& e) {
-    return fail(Error::Kind::bad_input, fmt::format("not valid JSON: {}", e.what()));
+    return refused(e.message);
   }
+}
+
+Expected<Topology> parse_topology(std::string_view text) {
+  auto read = read_topology(text);
+  if (!read) return tl::unexpected<Error>(read.error());
+  return std::move(read->topology);
+}
+
+Expected<std::vector<ReadTopology>> read_topologies(std::string_view text) {
+  const auto j = json::parse(text, {.depth = depth_limit + 1});
+  if (!j) return refused("it " + j.error().message);
+  std::vector<ReadTopology> list;
+  std::string place;
+  try {
+    if (!j->is_array()) {
+      list.push_back(read_element(*j));
+      return list;
+    }
+    for (const json::Value& one : j->array()) {
+      place = fmt::format("/{}", list.size());
+      list.push_back(read_element(one));
+    }
+  } catch (const BadField& e) {
+    return refused(place + e.message);
+  }
+  if (list.empty()) return refused("it is an empty array");
+  return list;
 }
 
 }  // namespace gputopo

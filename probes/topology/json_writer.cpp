@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "json/value.hpp"
 #include "topology/json.hpp"
 
 namespace gputopo {
@@ -93,14 +94,18 @@ Json provenance_json(const Provenance& p) {
 }
 
 Json gpu_json(const Gpu& g) {
-  return {{"name", g.name},
-          {"uuid", g.uuid},
-          {"pci_bus_id", g.pci_bus_id},
-          {"compute_capability", g.compute_capability},
-          {"sm_count", g.sm_count},
-          {"clock_khz", g.clock_khz},
-          {"memory_clock_khz", g.memory_clock_khz},
-          {"memory_bus_bits", g.memory_bus_bits}};
+  Json j{{"name", g.name},
+         {"uuid", g.uuid},
+         {"pci_bus_id", g.pci_bus_id},
+         {"compute_capability", g.compute_capability},
+         {"sm_count", g.sm_count},
+         {"clock_khz", g.clock_khz},
+         {"memory_clock_khz", g.memory_clock_khz},
+         {"memory_bus_bits", g.memory_bus_bits}};
+  visit_limits(g.limits, [&](const char* name, std::uint64_t value) {
+    if (value > 0) j["limits"][name] = value;
+  });
+  return j;
 }
 
 Json place_json(const SmPlace& p) {
@@ -118,6 +123,12 @@ Json sharing_json(const SharingCheck& c) {
     j["tests"].push_back(
         {{"method", t.method}, {"verdict", t.verdict}, {"lost_share", number(t.lost_share)}, {"samples", t.samples}});
   return j;
+}
+
+// Of what a reader will find, whatever the text looks like.
+void add_checksum(Json& j) {
+  if (const auto read = json::parse(j.dump(-1, ' ', false, Json::error_handler_t::replace), {}))
+    j["checksum"] = json::checksum_without(*read, {});
 }
 
 }  // namespace
@@ -152,11 +163,16 @@ Json to_json(const Topology& topology) {
     j["sm_places"] = Json::array();
     for (const SmPlace& p : topology.sm_places) j["sm_places"].push_back(place_json(p));
   }
+  add_checksum(j);
   return j;
 }
 
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
 std::string to_json_text(const Topology& topology) {
-  return to_json(topology).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(to_json(topology));
 }
 
 }  // namespace gputopo

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "topology/estimate.hpp"
+#include "topology/limits.hpp"
 #include "topology/provenance.hpp"
 #include "topology/statement.hpp"
 
@@ -102,6 +103,7 @@ struct Gpu {
   std::uint64_t clock_khz = 0;         ///< SM clock used to turn cycles into nanoseconds
   std::uint64_t memory_clock_khz = 0;  ///< 0 where unknown
   std::uint32_t memory_bus_bits = 0;   ///< 0 where unknown
+  Limits limits;
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 

@@ -19,6 +19,11 @@ std::uint64_t words_hold(program::Path path) {
   return path == program::Path::constant ? 2 : 0;
 }
 
+// A walk that goes round and round lies there once.
+std::uint64_t laid_loads(const Walk& walk) {
+  return std::min(program::lap_loads(walk), program::positions(walk));
+}
+
 Geometry geometry_of(const Walk& walk, std::uint32_t place) {
   return {place,
           walk.first_byte,
@@ -26,13 +31,13 @@ Geometry geometry_of(const Walk& walk, std::uint32_t place) {
           walk.stride_bytes,
           static_cast<std::uint64_t>(walk.order),
           walk.order_seed,
-          walk.loads_per_lap,
+          laid_loads(walk),
           words_hold(walk.path)};
 }
 
 void lay(const Walk& walk, std::vector<std::uint32_t>& bank) {
   const std::uint64_t n = program::positions(walk);
-  const std::uint64_t loads = program::lap_loads(walk);
+  const std::uint64_t loads = laid_loads(walk);
   const auto [first, step] = program::stepping(walk.order, walk.order_seed, n);
   std::uint64_t here = first;
   for (std::uint64_t k = 0; k < loads; ++k) {
@@ -73,7 +78,7 @@ Expected<void> Launcher::lay_in_memory(const Walk& walk, CUdeviceptr address) {
   const auto stepping = program::stepping(walk.order, walk.order_seed, positions);
   auto first = static_cast<std::uint32_t>(stepping.first);
   auto step = static_cast<std::uint32_t>(stepping.step);
-  auto loads = static_cast<std::uint32_t>(program::lap_loads(walk));
+  auto loads = static_cast<std::uint32_t>(laid_loads(walk));
   std::array<void*, 10> arguments{&words,     &base,         &unit,  &wide, &first_word,
                                   &positions, &stride_words, &first, &step, &loads};
   const unsigned blocks = std::clamp(loads / 256U, 1U, 1024U);

@@ -55,6 +55,22 @@ endforeach()
 list(APPEND image_definitions GPUTOPO_FATBIN_FOLDER="${CMAKE_CURRENT_BINARY_DIR}")
 add_custom_target(gputopo_kernels DEPENDS ${images})
 
+# What a kernel spills lies in local memory and passes L1: a few registers too many look like a smaller cache.
+list(GET architectures -1 newest)
+foreach(variant chase chase_execute)
+  set(defines "")
+  if(variant STREQUAL "chase_execute")
+    set(defines -DGPUTOPO_KERNEL_EXECUTE)
+  endif()
+  foreach(architecture 90 ${newest})
+    if(architecture IN_LIST known)
+      add_test(NAME ${variant}_${architecture}_spills_nothing
+        COMMAND ${GPUTOPO_NVCC} -std=c++17 -O3 -I${PROJECT_SOURCE_DIR}/probes ${defines} -arch=sm_${architecture} -cubin
+                -Xptxas -warn-spills,-Werror ${kernels}/chase.cu -o /dev/null)
+    endif()
+  endforeach()
+endforeach()
+
 # Writes the PTX into the source tree, for builds without a toolkit.
 add_custom_target(kernels-ptx
   COMMAND ${CMAKE_COMMAND} -DPTX=${ptx_folder} -DNVCC_RELEASE=${nvcc_release} -DKERNELS=${kernels} -DARCHIVE=${kept_ptx}

@@ -12,6 +12,9 @@ string(REGEX REPLACE "\n\\.version [0-9.]+" "\n.version ${version}" text "${text
 string(REGEX REPLACE "\n\\.target sm_[0-9]+" "\n.target ${target}" text "${text}")
 # Says which bytes of a wide load are used: a hint that only newer assemblers know.
 string(REGEX REPLACE "\n[ \t]*\\.pragma \"used_bytes_mask[^\n]*" "" text "${text}")
+# nvcc names what is local to a file by a hash of the folder it lies in, and every checkout has a folder of its own.
+string(REPEAT "[0-9a-f]" 8 hash)
+string(REGEX REPLACE "_${hash}_([0-9]+_[a-z_]+_cu)_${hash}" "_00000000_\\1_00000000" text "${text}")
 string(STRIP "${text}" text)
 file(WRITE ${OUTPUT}.checked.ptx "${text}\n")
 execute_process(COMMAND ${NVCC} -cubin -arch=sm_${ARCHITECTURE} ${OUTPUT}.checked.ptx -o ${OUTPUT}.cubin

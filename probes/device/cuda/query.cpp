@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "catalog/limits.hpp"
 #include "kernels/chase_abi.hpp"
 
 namespace gputopo::device::cuda {
@@ -69,6 +70,13 @@ Expected<DeviceInfo> query(const Driver& driver, int ordinal) {
   info.gpu.clock_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
   info.gpu.memory_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
   info.gpu.memory_bus_bits = attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  info.gpu.limits.cores_per_sm = catalog::published_limits(info.gpu.compute_capability).cores_per_sm;
+  info.gpu.limits.threads_per_warp = attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  info.gpu.limits.threads_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  info.gpu.limits.threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  info.gpu.limits.blocks_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  info.gpu.limits.shared_bytes_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  info.gpu.limits.constant_bytes = attribute(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
   std::size_t bytes = 0;
   if (driver.cuDeviceTotalMem(&bytes, device) == CUDA_SUCCESS) info.memory_bytes = bytes;
   info.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);

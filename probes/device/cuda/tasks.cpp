@@ -70,11 +70,23 @@ void set_walk(Task& task, const Program& program, const Walk& walk, const ReadyB
   task.lanes = std::min(walk.lanes, kernels::block_threads);
   task.warp = program.agents[walk.agent].warp;
   task.laps = walk.laps;
-  task.loads = static_cast<std::uint32_t>(program::lap_loads(walk));
+  task.loads = static_cast<std::uint32_t>(program::lap_loads(walk) - walk.lead_loads);
   task.positions = static_cast<std::uint32_t>(program::positions(walk));
   task.stride_words = static_cast<std::uint32_t>(walk.stride_bytes / 4);
   task.first_position = static_cast<std::uint32_t>(stepping.first);
   task.step = static_cast<std::uint32_t>(stepping.step);
+  if (walk.lead_loads != 0) {
+    const std::uint64_t n = program::positions(walk);
+    task.lead = static_cast<std::uint32_t>(walk.lead_loads);
+    task.lead_first = task.first_position;
+    task.lead_step = task.step;
+    if (walk.tail_step != 0) {
+      task.first_position = static_cast<std::uint32_t>(walk.tail_first);
+      task.step = static_cast<std::uint32_t>(walk.tail_step);
+    } else {
+      task.first_position = static_cast<std::uint32_t>((stepping.first + walk.lead_loads % n * stepping.step) % n);
+    }
+  }
   task.first_byte = walk.first_byte;
   if (has_wide_words(walk)) task.flags |= kernels::task_wide;
 }

@@ -198,6 +198,7 @@ TEST_F(Driver, ListsGpusWithoutAContext) {
   EXPECT_EQ(list->front().gpu.uuid, "GPU-11111111-1111-1111-1111-111111111111");
   EXPECT_EQ(list->front().gpu.pci_bus_id, "0000:3b:00.0");
   EXPECT_EQ(list->front().gpu.compute_capability, "9.0");
+  EXPECT_EQ(list->front().gpu.limits, (Limits{128, 32, 1024, 2048, 32, 49152, 65536}));
 }
 
 }  // namespace

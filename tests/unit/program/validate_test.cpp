@@ -59,7 +59,25 @@ TEST(Validate, RefusesWhatIsOutOfRange) {
   refused([](Walk& w) { w.laps = 0; }, "no laps");
   refused([](Walk& w) { w.lanes = 0; }, "no lanes");
   refused([](Walk& w) { w.lanes = 32; }, "several lanes");
-  refused([](Walk& w) { w.loads_per_lap = 33; }, "more loads than it has positions");
+  refused([](Walk& w) { w.order = Order::skipping, w.order_seed = 4; }, "shares a factor");
+  refused([](Walk& w) { w.lead_loads = 8; }, "leaves out loads");
+  refused([](Walk& w) { w.record = Record::histogram, w.lead_loads = 8, w.laps = 2; }, "leaves out loads");
+  refused([](Walk& w) { w.record = Record::histogram, w.lead_loads = 32; }, "leaves out loads");
+  refused([](Walk& w) { w.record = Record::histogram, w.tail_step = 1; }, "ends in loads");
+  refused([](Walk& w) { w.record = Record::histogram, w.lead_loads = 8, w.tail_step = 1, w.tail_first = 32; },
+          "ends in loads");
+  refused([](Walk& w) { w.record = Record::histogram, w.lead_loads = 8, w.path = Path::global_l2_only; }, "no leads");
+}
+
+TEST(Validate, AWalkMayGoRoundAndRoundInOneLap) {
+  Walk w = good();
+  w.laps = 1;
+  w.loads_per_lap = 100;
+  w.record = Record::histogram;
+  w.lead_loads = 96;
+  w.tail_first = 31;
+  w.tail_step = 31;
+  EXPECT_EQ(refusal(one_walk(w)), "accepted");
 }
 
 TEST(Validate, RefusesEmptyCodeMissingAgentsAndImpossibleCarveOuts) {

@@ -26,7 +26,9 @@ Topology example() {
                   Interruptions{12, 34.5, 210, 5, 1},
                   "another process computed on the GPU",
                   "machine_code"};
-  t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 3201000, 6144};
+  t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0",
+           "9.0",         132,     1980000,
+           3201000,       6144,    {128, 32, 1024, 2048, 32, 49152, 65536}};
   Memory l1;
   l1.id = "l1";
   l1.label = "L1 data cache";
@@ -57,9 +59,10 @@ Topology example() {
   return t;
 }
 
-// The example's text with one member replaced (or removed, by a discarded value).
+// The example's text with one member replaced (or removed, by a discarded value), as if written by hand.
 std::string with(const std::string& pointer, const Json& value) {
   Json j = to_json(example());
+  j.erase("checksum");
   const Json::json_pointer at(pointer);
   if (value.is_discarded())
     j.at(at.parent_pointer()).erase(at.back());
@@ -162,6 +165,40 @@ TEST(TopologyJson, WhatIsWrongIsNamedWithItsPath) {
   EXPECT_THAT(refusal(with("/memories/0/attributes/size/samples", -1)), HasSubstr("not negative"));
   EXPECT_THAT(refusal(with("/gpu/sm_count", 4294967296ULL)), HasSubstr("/gpu/sm_count: is too large"));
   EXPECT_THAT(refusal(with("/memories/1/sm_groups", Json::array({Json::array({0, -1})}))), HasSubstr("sm_groups"));
+}
+
+TEST(TopologyJson, AChecksumThatDoesNotFitIsRefused) {
+  Json j = to_json(example());
+  ASSERT_TRUE(j.contains("checksum"));
+  j["memories"][0]["attributes"]["size"]["value"] = 246657;
+  EXPECT_THAT(refusal(j.dump()), HasSubstr("/checksum: doesn't fit"));
+  j = to_json(example());
+  j["gpu"]["colour"] = "green";
+  EXPECT_THAT(refusal(j.dump()), HasSubstr("/checksum: doesn't fit"));
+  j["checksum"] = 7;
+  EXPECT_THAT(refusal(j.dump()), HasSubstr("/checksum: must be a string"));
+}
+
+TEST(TopologyJson, AChecksumIsOfTheValuesAloneNotOfTheirText) {
+  Topology t = example();
+  t.memories[0].attributes["size"].note = "f\xc3\xbcr \"alle\"";
+  t.provenance.seed = 18446744073709551615U;
+  const Json j = to_json(t);
+  for (const std::string& text : {j.dump(), j.dump(7, '\t', true)}) {
+    const auto read = read_topology(text);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_TRUE(read->has_checksum);
+    EXPECT_EQ(read->topology, t);
+  }
+  std::string text = j.dump();
+  text.replace(text.find("246656"), 6, "2.46656e5");
+  EXPECT_EQ(refusal(text), "accepted");
+}
+
+TEST(TopologyJson, WithoutAChecksumItSaysSo) {
+  const auto read = read_topology(with("/gpu/name", "by hand"));
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(read->has_checksum);
 }
 
 TEST(TopologyJson, HostileTextsAreRefused) {

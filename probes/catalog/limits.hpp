@@ -1,0 +1,14 @@
+// What NVIDIA publishes of a compute capability: CUDA C++ Programming Guide, 'Compute Capabilities', table 'Technical
+// Specifications per Compute Capability', and each architecture's section for the cores.
+#pragma once
+
+#include <string_view>
+
+#include "topology/limits.hpp"
+
+namespace gputopo::catalog {
+
+/// The limits of a compute capability ("9.0"); all 0 for one that isn't listed.
+Limits published_limits(std::string_view compute_capability);
+
+}  // namespace gputopo::catalog

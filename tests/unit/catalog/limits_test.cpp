@@ -1,0 +1,21 @@
+#include "catalog/limits.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gputopo::catalog {
+namespace {
+
+TEST(PublishedLimits, ByComputeCapability) {
+  EXPECT_EQ(published_limits("9.0"), (Limits{128, 32, 1024, 2048, 32, 49152, 65536}));
+  EXPECT_EQ(published_limits("7.5"), (Limits{64, 32, 1024, 1024, 16, 49152, 65536}));
+  EXPECT_EQ(published_limits("1.3"), (Limits{8, 32, 512, 1024, 8, 16384, 65536}));
+  EXPECT_EQ(published_limits("3.5").cores_per_sm, 192U);
+}
+
+TEST(PublishedLimits, UnknownOnesAreNotGuessed) {
+  EXPECT_EQ(published_limits("99.9"), Limits{});
+  EXPECT_EQ(published_limits(""), Limits{});
+}
+
+}  // namespace
+}  // namespace gputopo::catalog
