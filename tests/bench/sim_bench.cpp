@@ -1,4 +1,6 @@
 // Accesses per second of the simulator: what a discovery on a modelled GPU has to wait for.
+#include <algorithm>
+
 #include <benchmark/benchmark.h>
 
 #include "device/sim/sim_device.hpp"
@@ -33,6 +35,35 @@ void walk_model(benchmark::State& state, const char* model, Path path, std::uint
   state.SetItemsProcessed(static_cast<std::int64_t>(loads));
 }
 
+// Laps by a whole block and then a sample of the loads, timed: what most programs of a discovery are.
+void sample_model(benchmark::State& state, const char* model, Path path, std::uint64_t bytes,
+                  std::uint64_t stride_bytes) {
+  const auto device = gputopo::sim::make_device(*gputopo::sim::builtin_model(model));
+  gputopo::program::Walk warm;
+  warm.path = path;
+  warm.footprint_bytes = bytes;
+  warm.stride_bytes = stride_bytes;
+  warm.laps = 2;
+  warm.lanes = 1024;
+  gputopo::program::Walk sample = warm;
+  sample.order = gputopo::program::Order::shuffled;
+  sample.loads_per_lap = std::min<std::uint64_t>(1024, bytes / stride_bytes);
+  sample.laps = sample.lanes = 1;
+  sample.record = Record::histogram;
+  gputopo::program::Program p;
+  p.buffers = {{gputopo::program::Space::global, bytes, 0}};
+  p.phases = {warm, sample};
+  for (auto _ : state) {
+    const auto traces = device->run({p});
+    if (!traces) {
+      state.SkipWithError(traces.error().message.c_str());
+      break;
+    }
+    benchmark::DoNotOptimize(traces->front().phases.back().histogram);
+  }
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * bytes));
+}
+
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = 1024 * kib;
 
@@ -45,6 +76,10 @@ BENCHMARK_CAPTURE(walk_model, l2_hit_p6000, "p6000", Path::global_l2_only, 3 * m
 BENCHMARK_CAPTURE(walk_model, l2_thrash_p6000, "p6000", Path::global_l2_only, 5 * mib, 128, Record::nothing);
 BENCHMARK_CAPTURE(walk_model, l2_hit_h200, "h200", Path::global_l2_only, 50 * mib, 128, Record::lap_time);
 BENCHMARK_CAPTURE(walk_model, l2_thrash_h200, "h200", Path::global_l2_only, 80 * mib, 128, Record::lap_time);
+BENCHMARK_CAPTURE(sample_model, l1_h200, "h200", Path::global_cached, 240 * kib, 32);
+BENCHMARK_CAPTURE(sample_model, l2_p6000, "p6000", Path::global_l2_only, 4 * mib, 32);
+BENCHMARK_CAPTURE(sample_model, l2_h200, "h200", Path::global_l2_only, 50 * mib, 32);
+BENCHMARK_CAPTURE(sample_model, l2_every_fourth_line_h200, "h200", Path::global_l2_only, 50 * mib, 512);
 
 }  // namespace
 

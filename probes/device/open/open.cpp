@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "device/open/installed.hpp"
 #include "device/replay/replay_device.hpp"
 #include "device/sim/sim_device.hpp"
 #ifdef GPUTOPO_HAS_CUDA
@@ -27,8 +28,9 @@ Expected<std::vector<DeviceInfo>> list_real() {
 }
 #else
 tl::unexpected<Error> built_without_cuda() {
-  return fail(Error::Kind::unavailable,
-              "this gputopo was built without its cuda device; build it again without GPUTOPO_WITH_CUDA=OFF to measure a GPU");
+  return fail(
+      Error::Kind::unavailable,
+      "this gputopo was built without its cuda device; build it again without GPUTOPO_WITH_CUDA=OFF to measure a GPU");
 }
 OpenedDevice open_real(int /*ordinal*/, const OpenOptions& /*options*/) {
   return built_without_cuda();
@@ -57,7 +59,11 @@ Expected<Opened> with_headline(OpenedDevice device, std::string_view what) {
 Expected<Opened> open_automatic(const OpenOptions& options) {
   const auto real = list_real();
   if (!real || real->empty()) {
-    const std::string why = real ? "no NVIDIA GPU is installed" : real.error().message;
+    const std::string why = real ? "CUDA finds no GPU" : real.error().message;
+    if (const std::string gpu = installed_gpu(options.root); !gpu.empty())
+      return fail(Error::Kind::unavailable,
+                  fmt::format("can't measure the NVIDIA GPU {}: {}; or choose a model, as in --device sim:{}", gpu, why,
+                              fallback_model));
     return with_headline(open_simulated(fallback_model),
                          fmt::format("simulated, since there is no GPU to measure: {}", why));
   }

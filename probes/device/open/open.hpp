@@ -22,14 +22,16 @@ struct Opened {
 /// The model that `auto` falls back to.
 inline constexpr const char* fallback_model = "h200";
 
-/// What a device that has to wait for its GPU does meanwhile.
+/// Where GPUs are looked for, and what a device that has to wait for its own does meanwhile.
 struct OpenOptions {
   std::function<void(std::string_view)> notice;  ///< gets one line for the user
   const std::atomic<bool>* stop = nullptr;       ///< ends the wait
+  std::string root;                              ///< where the kernel's files are looked for, "" but in tests
 };
 
-/// Opens what `spec` names. `automatic` is the first real GPU that opens; on a machine without any (no driver, no GPU)
-/// it is the simulated fallback, and the headline says why. GPUs that exist but can't be used are an error.
+/// Opens what `spec` names. `automatic` is the first real GPU that opens; on a machine without any it is the simulated
+/// fallback, and the headline says why. A GPU that exists but can't be used (no driver, no driver library, hidden from
+/// CUDA) is an error: nobody who has one is shown another.
 Expected<Opened> open(const Spec& spec, const OpenOptions& options = {});
 
 struct Listed {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "topology/error.hpp"
 
@@ -18,6 +19,13 @@ struct Spec {
 
 /// `bad_input` for anything else. A sim name with a '/' or ending in ".json" is a file.
 Expected<Spec> parse_spec(std::string_view text);
+
+/// What parse_spec reads.
+std::string to_string(const Spec& spec);
+
+/// Several devices between commas, as in "cuda:0,cuda:1" (a comma that no kind of device follows belongs to a name).
+/// Errors: those of parse_spec; `auto` among others, or one GPU twice, since it can't be measured beside itself.
+Expected<std::vector<Spec>> parse_specs(std::string_view text);
 
 /// Whether a sim name means a file rather than a built-in model.
 bool names_file(std::string_view model);

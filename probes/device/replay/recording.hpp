@@ -14,7 +14,7 @@
 namespace gputopo::replay {
 
 inline constexpr std::string_view recording_schema = "gputopo-recording/1";
-inline constexpr std::size_t recording_limit_bytes = std::size_t{64} << 20;
+inline constexpr std::size_t recording_limit_bytes = std::size_t{16} << 20;
 
 /// One run of one program.
 struct Run {
@@ -33,7 +33,7 @@ struct Recording {
 std::string to_text(const Recording& recording);
 
 /// The reverse of to_text, bit for bit. `bad_input` where the text is cut short, altered, of another schema or larger
-/// than any discovery.
+/// than any discovery. Takes time and memory in proportion to the text, at most 64 MiB beyond it.
 Expected<Recording> parse_recording(std::string_view text);
 
 /// Reads a recording; errors name the file. `io` or `bad_input`.

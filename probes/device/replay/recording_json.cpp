@@ -10,14 +10,21 @@
 #include "device/replay/recording.hpp"
 #include "device/replay/trace_check.hpp"
 #include "device/replay/trace_text.hpp"
+#include "json/value.hpp"
 
 namespace gputopo::replay {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // to write; json::Value to read
+using json::Checksum;
+using json::Value;
 
-constexpr std::size_t number_limit = std::size_t{1} << 24;  // a full discovery holds under a million
+// A full discovery holds under a million numbers and a hundred thousand JSON values. A few bytes can ask for any number
+// of numbers, so what is read is paid for from one budget, before it is made.
+constexpr std::size_t number_limit = std::size_t{1} << 23;  // of 8 bytes
+constexpr std::size_t value_limit = std::size_t{1} << 20;
 constexpr int depth_limit = 6;
+constexpr std::uint32_t most_sms = 4096;  // as in models: programs and results grow with them
 
 // Thrown inside this file only; parse_recording turns it into an Error.
 struct Bad {
@@ -35,23 +42,6 @@ std::uint64_t from_hex(const std::string& text) {
     throw Bad{fmt::format("'{}' is no hash of 16 hexadecimal digits", text.substr(0, 32))};
   return value;
 }
-
-// FNV-1a over texts with a mark after each: finds accidents, not forgers.
-class Checksum {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) add_byte(static_cast<unsigned char>(c));
-    add_byte(0x100);  // no byte has this value, so moving a border between texts shows
-  }
-  std::string text() const { return hex(state_); }
-
- private:
-  void add_byte(std::uint64_t byte) {
-    state_ ^= byte;
-    state_ *= 0x100000001b3ULL;
-  }
-  std::uint64_t state_ = 0xcbf29ce484222325ULL;
-};
 
 std::string dump(const Json& j) {
   return j.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -90,49 +80,71 @@ void visit_fields(Info& i, const Visitor& visit) {
   visit("execute_limit_bytes", i.execute_limit_bytes);
 }
 
+// Unknown limits are left out, so that recordings made before there were any still open.
+template <class Info, class Visitor>
+void visit_limit_fields(Info& i, const Visitor& visit) {
+  visit_limits(i.gpu.limits, [&](const char* name, auto& value) { visit(fmt::format("limit_{}", name), value); });
+}
+
 template <class T>
-void read_field(const Json& j, const char* key, T& field) {
-  const auto it = j.find(key);
-  if (it == j.end()) throw Bad{fmt::format("its device lacks '{}'", key)};
-  const bool fits = [&] {
-    if constexpr (std::is_same_v<T, std::string>)
-      return it->is_string();
-    else if constexpr (std::is_same_v<T, bool>)
-      return it->is_boolean();
-    else
-      return it->is_number_unsigned() && it->template get<std::uint64_t>() <= std::numeric_limits<T>::max();
-  }();
-  if (!fits) throw Bad{fmt::format("its device's '{}' has the wrong type or size", key)};
-  field = it->template get<T>();
+void read_field(const Value& j, const char* key, T& field) {
+  const Value* found = j.find(key);
+  if (found == nullptr) throw Bad{fmt::format("its device lacks '{}'", key)};
+  const auto need = [&](bool fits) {
+    if (!fits) throw Bad{fmt::format("its device's '{}' has the wrong type or size", key)};
+  };
+  if constexpr (std::is_same_v<T, std::string>) {
+    need(found->is_string());
+    field = found->string();
+  } else if constexpr (std::is_same_v<T, bool>) {
+    need(found->is_boolean());
+    field = found->boolean();
+  } else {
+    need(found->is_whole() && found->whole() <= std::numeric_limits<T>::max());
+    field = static_cast<T>(found->whole());
+  }
 }
 
 Json device_json(const device::DeviceInfo& info) {
   Json j;
   visit_fields(info, [&](const char* key, const auto& field) { j[key] = field; });
+  visit_limit_fields(info, [&](const std::string& key, std::uint64_t value) {
+    if (value > 0) j[key] = value;
+  });
   return j;
 }
 
-const Json& member(const Json& j, const char* key) {
-  const auto it = j.is_object() ? j.find(key) : j.end();
-  if (!j.is_object() || it == j.end()) throw Bad{fmt::format("it lacks '{}'", key)};
-  return *it;
+const Value& member(const Value& j, const char* key) {
+  const Value* found = j.find(key);
+  if (found == nullptr) throw Bad{fmt::format("it lacks '{}'", key)};
+  return *found;
+}
+
+bool is_text(const Value& value, std::string_view text) {
+  return value.is_string() && value.string() == text;
 }
 
 // What nothing is known of is left out at the end of a run: so recordings made before it was recorded still open.
-Run read_run(const Json& j, std::size_t index, Checksum& sum, std::size_t& budget) {
-  const bool is_list = j.is_array() && j.size() >= 4 && j.size() <= 5;
-  if (!is_list || !std::all_of(j.begin(), j.end(), [](const Json& field) { return field.is_string(); }))
+void add_run(const Value& j, std::size_t index, Checksum& sum) {
+  const std::size_t size = j.is_array() ? j.array().size() : 0;
+  const auto is_string = [](const Value& field) { return field.is_string(); };
+  if (size < 4 || size > 5 || !std::all_of(j.array().begin(), j.array().end(), is_string))
     throw Bad{fmt::format("run {} is no list of four or five texts", index)};
-  for (const Json& field : j) sum.add(dump(field));
-  Run run{from_hex(j[0].get<std::string>()), j[1].get<std::string>(), {}};
-  auto sms = decode_list<std::uint32_t>(j[2].get_ref<const std::string&>(), budget);
+  for (const Value& field : j.array()) sum.add(dump(field.string()));
+}
+
+Run read_run(const Value::Array& fields, std::size_t index, std::size_t& budget) {
+  const auto text = [&](std::size_t i) -> const std::string& { return fields[i].string(); };
+  Run run{from_hex(text(0)), text(1), {}};
+  auto sms = decode_list<std::uint32_t>(text(2), std::min<std::size_t>(budget, most_sms));
   if (!sms) throw Bad{fmt::format("the SMs of run {} can't be decoded", index)};
+  budget -= sms->size();
   run.trace.agent_sms = std::move(*sms);
-  auto phases = decode_phases(j[3].get_ref<const std::string&>(), budget);
+  auto phases = decode_phases(text(3), budget);
   if (!phases) throw Bad{fmt::format("the phases of run {} can't be decoded", index)};
   run.trace.phases = std::move(*phases);
-  if (j.size() == 5) {
-    const auto seen = decode_interruptions(j[4].get_ref<const std::string&>());
+  if (fields.size() == 5) {
+    const auto seen = decode_interruptions(text(4));
     if (!seen) throw Bad{fmt::format("the interruptions of run {} can't be decoded", index)};
     run.trace.interruptions = *seen;
   }
@@ -141,23 +153,26 @@ Run read_run(const Json& j, std::size_t index, Checksum& sum, std::size_t& budge
   return run;
 }
 
-Recording read(std::string_view text) {
-  const auto not_too_deep = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > depth_limit) throw Bad{"it is nested too deeply"};
-    return true;
-  };
-  const Json j = Json::parse(text, not_too_deep);
-  if (member(j, "schema") != recording_schema) throw Bad{fmt::format("its schema isn't '{}'", recording_schema)};
-  const Json& info = member(j, "device");
-  const Json& runs = member(j, "runs");
-  if (!info.is_object() || !runs.is_array()) throw Bad{"its 'device' is no object or its 'runs' are no list"};
+Recording read(const Value& j) {
+  if (!is_text(member(j, "schema"), recording_schema))
+    throw Bad{fmt::format("its schema isn't '{}'", recording_schema)};
+  const Value& info = member(j, "device");
+  if (!info.is_object() || !member(j, "runs").is_array())
+    throw Bad{"its 'device' is no object or its 'runs' are no list"};
+  const Value::Array& runs = member(j, "runs").array();
   Recording recording;
   visit_fields(recording.info, [&](const char* key, auto& field) { read_field(info, key, field); });
+  visit_limit_fields(recording.info, [&](const std::string& key, std::uint64_t& value) {
+    if (info.find(key) != nullptr) read_field(info, key.c_str(), value);
+  });
   Checksum sum;
   sum.add(dump(device_json(recording.info)));
+  for (std::size_t i = 0; i < runs.size(); ++i) add_run(runs[i], i, sum);
+  if (!is_text(member(j, "checksum"), sum.text())) throw Bad{"its checksum doesn't fit, so it was altered"};
+  if (recording.info.gpu.sm_count > most_sms)
+    throw Bad{fmt::format("its device has {} SMs, and no GPU has over {}", recording.info.gpu.sm_count, most_sms)};
   std::size_t budget = number_limit;
-  for (std::size_t i = 0; i < runs.size(); ++i) recording.runs.push_back(read_run(runs[i], i, sum, budget));
-  if (member(j, "checksum") != sum.text()) throw Bad{"its checksum doesn't fit, so it was altered"};
+  for (std::size_t i = 0; i < runs.size(); ++i) recording.runs.push_back(read_run(runs[i].array(), i, budget));
   return recording;
 }
 
@@ -182,12 +197,12 @@ std::string to_text(const Recording& recording) {
 }
 
 Expected<Recording> parse_recording(std::string_view text) {
+  const auto j = json::parse(text, {.depth = depth_limit, .values = value_limit});
+  if (!j) return fail(Error::Kind::bad_input, "not a recording that can be used: it " + j.error().message);
   try {
-    return read(text);
+    return read(*j);
   } catch (const Bad& e) {
     return fail(Error::Kind::bad_input, "not a recording that can be used: " + e.message);
-  } catch (const Json::exception&) {
-    return fail(Error::Kind::bad_input, "it is cut short or damaged: not valid JSON");
   }
 }
 

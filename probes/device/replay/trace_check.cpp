@@ -1,5 +1,7 @@
 #include "device/replay/trace_check.hpp"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 namespace gputopo::replay {
@@ -17,19 +19,20 @@ tl::unexpected<Error> bad(std::size_t phase, const std::string& what) {
   return fail(Error::Kind::bad_input, fmt::format("has a phase {} with {}", phase, what));
 }
 
-// False also where the counts add up to more than 64 bits hold.
-bool counts_add_up_to(const PhaseTrace& trace, std::uint64_t loads) {
+// Of `loads`, those that a histogram doesn't count; nothing where it has empty bins or counts more.
+std::optional<std::uint64_t> uncounted(const PhaseTrace& trace, std::uint64_t loads) {
   for (const auto& bin : trace.histogram) {
-    if (bin.count == 0 || bin.count > loads) return false;
+    if (bin.count == 0 || bin.count > loads) return std::nullopt;
     loads -= bin.count;
   }
-  return loads == 0;
+  return loads;
 }
 
 // How much of each kind a phase must hold.
 struct Expectation {
   std::uint64_t loads = 0;
   bool histogram = false;
+  std::uint64_t lead = 0;  // loads that the histogram leaves out
   std::size_t latencies = 0;
   std::size_t laps = 0;
 };
@@ -38,7 +41,8 @@ Expectation expectation_of(const Phase& phase) {
   const auto* walk = std::get_if<Walk>(&phase);
   if (walk == nullptr) return {};
   const std::uint64_t lap = program::lap_loads(*walk);
-  return {lap * walk->laps, walk->record == Record::histogram, walk->record == Record::latencies ? lap : 0,
+  return {lap * walk->laps, walk->record == Record::histogram, walk->lead_loads * walk->laps,
+          walk->record == Record::latencies ? lap : 0,
           walk->record == Record::lap_times ? walk->laps : 0};
 }
 
@@ -50,8 +54,8 @@ Expected<void> check_consistent(const ProgramTrace& trace) {
     const int kinds =
         (phase.histogram.empty() ? 0 : 1) + (phase.latencies.empty() ? 0 : 1) + (phase.lap_cycles.empty() ? 0 : 1);
     if (kinds > 1) return bad(i, "several kinds of record");
-    if (!phase.histogram.empty() && !counts_add_up_to(phase, phase.loads))
-      return bad(i, fmt::format("a histogram of other than its {} loads", phase.loads));
+    if (!phase.histogram.empty() && uncounted(phase, phase.loads).value_or(phase.loads) == phase.loads)
+      return bad(i, fmt::format("a histogram of more than its {} loads", phase.loads));
     if (!phase.latencies.empty() && phase.loads % phase.latencies.size() != 0)
       return bad(i, fmt::format("{} latencies, which are no lap of its {} loads", phase.latencies.size(), phase.loads));
     if (!phase.lap_cycles.empty() && phase.loads % phase.lap_cycles.size() != 0)
@@ -70,9 +74,10 @@ Expected<void> check_against(const ProgramTrace& trace, const Program& program) 
     const Expectation expected = expectation_of(program.phases[i]);
     if (std::holds_alternative<Walk>(program.phases[i]) && phase.loads != expected.loads)
       return bad(i, fmt::format("{} loads, the program makes {}", phase.loads, expected.loads));
-    if (expected.histogram ? !counts_add_up_to(phase, expected.loads) : !phase.histogram.empty())
-      return bad(i, expected.histogram ? fmt::format("a histogram of other than its {} loads", expected.loads)
-                                       : "a histogram that the program doesn't record");
+    if (expected.histogram ? uncounted(phase, expected.loads) != expected.lead : !phase.histogram.empty())
+      return bad(i, expected.histogram
+                        ? fmt::format("a histogram of other than its {} loads", expected.loads - expected.lead)
+                        : "a histogram that the program doesn't record");
     if (phase.latencies.size() != expected.latencies)
       return bad(i, fmt::format("{} latencies, the program records {}", phase.latencies.size(), expected.latencies));
     if (phase.lap_cycles.size() != expected.laps)

@@ -16,6 +16,10 @@ using program::Interruptions;
 using program::LatencyCount;
 using program::PhaseTrace;
 
+// What takes the memory of so many numbers of 8 bytes.
+template <class T>
+constexpr std::size_t numbers_of = (sizeof(T) + 7) / 8;
+
 std::string encode_histogram(const std::vector<LatencyCount>& histogram) {
   std::string text;
   std::uint32_t before = 0;
@@ -31,7 +35,7 @@ std::optional<std::vector<LatencyCount>> decode_histogram(std::string_view text,
   std::vector<LatencyCount> histogram;
   std::uint64_t latency = 0;
   while (!text.empty()) {
-    if (histogram.size() == limit) return std::nullopt;
+    if (histogram.size() >= limit / numbers_of<LatencyCount>) return std::nullopt;
     const auto step = take_number(text);
     if (!step || (*step == 0 && !histogram.empty())) return std::nullopt;
     const auto count = take_number(text);
@@ -81,7 +85,7 @@ std::optional<PhaseTrace> decode_phase(std::string_view text, std::size_t& budge
   budget -= latencies->size();
   auto histogram = decode_histogram(cut(text, ','), budget);
   if (!histogram) return std::nullopt;
-  budget -= histogram->size();
+  budget -= histogram->size() * numbers_of<LatencyCount>;
   auto laps = decode_list<std::uint64_t>(cut(text, ','), budget);
   if (!laps || !text.empty()) return std::nullopt;
   budget -= laps->size();
@@ -102,8 +106,8 @@ std::string encode_phases(const program::ProgramTrace& trace) {
 std::optional<std::vector<PhaseTrace>> decode_phases(std::string_view text, std::size_t& budget) {
   std::vector<PhaseTrace> phases;
   while (!text.empty()) {
-    if (budget == 0) return std::nullopt;
-    --budget;
+    if (budget < numbers_of<PhaseTrace>) return std::nullopt;
+    budget -= numbers_of<PhaseTrace>;
     auto phase = decode_phase(cut(text, ';'), budget);
     if (!phase) return std::nullopt;
     phases.push_back(std::move(*phase));

@@ -15,8 +15,9 @@ namespace gputopo::replay {
 /// less the one before, count).
 std::string encode_phases(const program::ProgramTrace& trace);
 
-/// The reverse, into ProgramTrace::phases. `budget` is how many numbers may still be decoded in all; it is lowered by
-/// those read. Nothing where the text isn't a trace or the budget is spent.
+/// The reverse, into ProgramTrace::phases. `budget` is how many numbers of 8 bytes, or what takes as much memory,
+/// may still be decoded in all; it is lowered by what was read, and asked before anything is made. Nothing where the
+/// text isn't a trace or the budget is spent.
 std::optional<std::vector<program::PhaseTrace>> decode_phases(std::string_view text, std::size_t& budget);
 
 /// `switches,away_ns,cycles_per_ns` as decimal numbers; the empty text for a program that nothing is known of.

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "device/sim/model.hpp"
 #include "device/sim/packed_sets.hpp"
 #include "device/sim/random.hpp"
 #include "device/sim/set_index.hpp"
+#include "device/sim/sweep_log.hpp"
 #include "device/sim/wide_sets.hpp"
 
 namespace gputopo::sim {
@@ -18,49 +20,62 @@ namespace gputopo::sim {
 /// capacity and never hit each other. Sectors of a line are bits of a mask.
 class CacheArray {
  public:
-  CacheArray(const Organisation& organisation, std::uint64_t lines)
-      : index_(organisation, lines), is_lru_(organisation.replacement == Replacement::lru) {
-    if (index_.most_ways() <= PackedSets::way_limit)
-      packed_.emplace(index_, organisation.replacement);
-    else
-      wide_.emplace(index_, organisation.replacement);
-  }
+  CacheArray(const Organisation& organisation, std::uint64_t lines);
+  CacheArray(const CacheArray&) = delete;
+  CacheArray& operator=(const CacheArray&) = delete;
 
-  /// Looks the sectors up; brings line and sectors in where they are missing. True where all were there.
-  bool access(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
+  /// Looks the sectors up; brings line and sectors in where they are missing. Gives those that were missing.
+  std::uint32_t fetch(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
     const std::uint64_t key = key_of(line, tag_class);
     const std::uint32_t set = index_.set_of(line);
-    return packed_ ? packed_->access(set, key, sectors, random) : wide_->access(set, key, sectors, random);
+    if (log_ && !log_->empty())
+      if (const auto missing = look_into_log(set, {key, sectors})) return *missing;
+    return packed_ ? packed_->fetch(set, key, sectors, random) : wide_->fetch(set, key, sectors, random);
+  }
+  /// fetch where nobody needs to know what was missing. False only where all were there.
+  bool ask_for(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
+    if (log_ && !log_->empty() && leave_waiting(index_.set_of(line), {key_of(line, tag_class), sectors})) return true;
+    return fetch(line, tag_class, sectors, random) != 0;
+  }
+  /// fetch. True where all were there.
+  bool access(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
+    return fetch(line, tag_class, sectors, random) == 0;
   }
   /// Whether sweep() can be used.
-  bool can_sweep() const { return packed_ && is_lru_ && index_.is_rotation(); }
-  /// access for the same sectors of all lines from `first` to below `end`, in order. 0 where all were there.
-  std::uint64_t sweep(std::uint64_t first, std::uint64_t end, std::uint32_t tag_class, std::uint32_t sectors,
-                      Random& random);
+  bool can_sweep() const { return log_.has_value(); }
+  /// fetch for each line of a sweep. False only where all were there, and true at most once more than it should be.
+  bool sweep(const Sweep& sweep);
   /// access for a load that isn't worth keeping: a line that it brings in is the next to go (under LRU), and one that
   /// is there grows no younger. True where all were there.
   bool pass(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
     const std::uint64_t key = key_of(line, tag_class);
     const std::uint32_t set = index_.set_of(line);
+    if (log_ && !log_->empty()) bring_up_to_date(set);
     return packed_ ? packed_->pass(set, key, sectors, random) : wide_->pass(set, key, sectors, random);
   }
   /// Looks the sectors up and changes nothing.
-  bool contains(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors) const {
+  bool contains(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors) {
     const std::uint64_t key = key_of(line, tag_class);
     const std::uint32_t set = index_.set_of(line);
+    if (log_ && !log_->empty()) bring_up_to_date(set);
     return packed_ ? packed_->contains(set, key, sectors) : wide_->contains(set, key, sectors);
   }
-  void clear() { packed_ ? packed_->clear() : wide_->clear(); }
+  void clear();
   const SetIndex& index() const { return index_; }
 
- private:
   static std::uint64_t key_of(std::uint64_t line, std::uint32_t tag_class) { return (line << 3 | tag_class) + 1; }
 
+ private:
+  std::optional<std::uint32_t> look_into_log(std::uint32_t set, const Access& access);
+  bool leave_waiting(std::uint32_t set, const Access& access);
+  void bring_up_to_date(std::uint32_t set);
+
   SetIndex index_;
-  bool is_lru_;
   // One of the two.
   std::optional<PackedSets> packed_;
   std::optional<WideSets> wide_;
+  std::optional<SweepLog> log_;  // LRU with few ways: what the sets have yet to hear of
+  std::vector<Access> waiting_;  // for one set; kept for its memory
 };
 
 }  // namespace gputopo::sim

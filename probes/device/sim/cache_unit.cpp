@@ -28,12 +28,12 @@ CacheUnit::CacheUnit(const CacheModel& model, std::uint64_t carve_out)
   }
 }
 
-bool CacheUnit::can_sweep(std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes) const {
+bool CacheUnit::can_sweep(std::uint64_t stride_bytes) const {
   const std::uint64_t line = model_->line_bytes;
-  const bool alike =
-      stride_bytes == line || (line % stride_bytes == 0 && address % line == 0 && footprint_bytes % line == 0);
+  const bool regular = std::has_single_bit(stride_bytes) &&
+                       (homes_.size() == 1 || model_->partitions.interleave_bytes % std::max(line, stride_bytes) == 0);
   const bool copies_can = copies_.empty() || copies_.front()->can_sweep();
-  return alike && model_->prefetch_lines == 0 && homes_.front()->can_sweep() && copies_can;
+  return regular && model_->prefetch_lines == 0 && homes_.front()->can_sweep() && copies_can;
 }
 
 // A home's lines keep the order of their addresses and have no gaps, so those of a range are a range as well: up to the
@@ -50,21 +50,49 @@ std::uint64_t CacheUnit::first_line_from(std::uint64_t address, std::uint32_t ho
   }
 }
 
-void CacheUnit::sweep(std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
-                      std::uint32_t tag_class, std::uint32_t partition, Random& random) {
+void CacheUnit::sweep(std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes, std::uint32_t tag_class,
+                      std::uint32_t partition, Random& random) {
+  const std::uint64_t line_bytes = model_->line_bytes;
+  const std::uint64_t of_a_line = std::max<std::uint64_t>(1, line_bytes / stride_bytes);
+  // Up to the next line's first load, then lines that are all alike, then what is left.
+  const std::uint64_t skipped = (address & (line_bytes - 1)) / stride_bytes % of_a_line;
+  const std::uint64_t head = std::min(loads, (of_a_line - skipped) % of_a_line);
+  sweep_line(address, head, stride_bytes, tag_class, partition, random);
+  const std::uint64_t begin = address + head * stride_bytes;
+  const std::uint64_t lines = (loads - head) / of_a_line;
+  const std::uint64_t end = begin + lines * of_a_line * stride_bytes;
+  Sweep s;
+  s.tag_class = tag_class;
+  s.step = std::max<std::uint64_t>(1, stride_bytes / line_bytes);
+  for (std::uint64_t i = 0; i < of_a_line; ++i) s.sectors |= sector_bit(begin + i * stride_bytes);
+  s.whole_lines = s.sectors == all_sectors_;
+  sweep_lines(begin >> line_shift_, end >> line_shift_, partition, s);
+  sweep_line(end, loads - head - lines * of_a_line, stride_bytes, tag_class, partition, random);
+}
+
+void CacheUnit::sweep_line(std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes,
+                           std::uint32_t tag_class, std::uint32_t partition, Random& random) {
   std::uint32_t sectors = 0;
-  for (std::uint64_t at = address; at < address + model_->line_bytes; at += stride_bytes)
-    sectors |= 1U << (at >> sector_shift_ & sector_mask_);
-  const std::uint64_t first = address >> line_shift_;
-  const std::uint64_t end = first + std::max<std::uint64_t>(1, footprint_bytes >> line_shift_);
-  for (std::uint32_t home = 0; home < homes_.size(); ++home)
-    changes_ += homes_[home]->sweep(first_line_from(first << line_shift_, home),
-                                    first_line_from(end << line_shift_, home), tag_class, sectors, random);
-  if (!copies_.empty()) changes_ += copies_[partition]->sweep(first, end, tag_class, sectors, random);
+  for (std::uint64_t i = 0; i < loads; ++i) sectors |= sector_bit(address + i * stride_bytes);
+  if (loads != 0) fetch(address, sectors, tag_class, partition, random);
+}
+
+void CacheUnit::sweep_lines(std::uint64_t first, std::uint64_t end, std::uint32_t partition, Sweep s) {
+  for (std::uint32_t home = 0; home < homes_.size(); ++home) {
+    s.first = first_line_from(first << line_shift_, home);
+    // A granule has as many lines as a multiple of the step, so that the lines keep their distance there.
+    s.first += (first - s.first) & (s.step - 1);
+    s.end = first_line_from(end << line_shift_, home);
+    changes_ += homes_[home]->sweep(s) ? 1 : 0;
+  }
+  if (copies_.empty()) return;
+  s.first = first;
+  s.end = end;
+  changes_ += copies_[partition]->sweep(s) ? 1 : 0;
 }
 
 bool CacheUnit::pass(std::uint64_t address, std::uint32_t tag_class, Random& random) {
-  const std::uint32_t sector = 1U << (address >> sector_shift_ & sector_mask_);
+  const std::uint32_t sector = sector_bit(address);
   const Place place = place_of(address);
   if (homes_[place.home]->pass(place.line, tag_class, sector, random)) return true;
   ++changes_;

@@ -18,15 +18,37 @@ class CacheUnit {
 
   /// Looks up the sector at `address` for an SM of `partition`; unless `probe`, brings it in on a miss.
   Outcome access(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition, bool probe, Random& random) {
-    const std::uint32_t sector = 1U << (address >> sector_shift_ & sector_mask_);
+    const std::uint32_t sector = sector_bit(address);
     if (homes_.size() > 1) return access_partitioned(address, tag_class, partition, probe, sector, random);
     return access_array(*homes_.front(), address >> line_shift_, tag_class, sector, probe, random) ? Outcome::hit
                                                                                                    : Outcome::miss;
   }
-  /// Whether sweep() can be used: walks that visit every line of their range, and of each the same sectors.
-  bool can_sweep(std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes) const;
-  /// access at every multiple of the stride from `address` on, below the end of the footprint.
-  void sweep(std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes, std::uint32_t tag_class,
+  /// access for the sectors of one line, all at once. Gives those that were missing.
+  std::uint32_t fetch(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class, std::uint32_t partition,
+                      Random& random) {
+    const Place place = place_of(address);
+    const std::uint32_t missing = homes_[place.home]->fetch(place.line, tag_class, sectors, random);
+    changes_ += missing == 0 ? 0 : 1;
+    if (!copies_.empty())
+      changes_ += copies_[partition]->access(address >> line_shift_, tag_class, sectors, random) ? 0 : 1;
+    return missing;
+  }
+  /// fetch for a load that nobody follows beyond this cache.
+  void ask_for(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class, std::uint32_t partition,
+               Random& random) {
+    const Place place = place_of(address);
+    changes_ += homes_[place.home]->ask_for(place.line, tag_class, sectors, random) ? 1 : 0;
+    if (!copies_.empty())
+      changes_ += copies_[partition]->ask_for(address >> line_shift_, tag_class, sectors, random) ? 1 : 0;
+  }
+  /// Whether fetch() does what access() does.
+  bool can_fetch() const { return model_->prefetch_lines == 0; }
+  std::uint32_t sector_bit(std::uint64_t address) const { return 1U << (address >> sector_shift_ & sector_mask_); }
+  std::uint32_t line_shift() const { return line_shift_; }
+  /// Whether sweep() can be used.
+  bool can_sweep(std::uint64_t stride_bytes) const;
+  /// access at `loads` addresses, a stride apart.
+  void sweep(std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes, std::uint32_t tag_class,
              std::uint32_t partition, Random& random);
   /// CacheArray::pass for the sector at `address`.
   bool pass(std::uint64_t address, std::uint32_t tag_class, Random& random);
@@ -34,7 +56,7 @@ class CacheUnit {
   std::uint32_t home_of(std::uint64_t address) const { return place_of(address).home; }
   bool is_partitioned() const { return homes_.size() > 1; }
   void clear();
-  /// How often access and pass brought something in.
+  /// How often something was brought in, or may have been.
   std::uint64_t changes() const { return changes_; }
 
  private:
@@ -70,6 +92,9 @@ class CacheUnit {
     return near ? Outcome::hit : Outcome::far_hit;
   }
   std::uint64_t first_line_from(std::uint64_t address, std::uint32_t home) const;
+  void sweep_line(std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes, std::uint32_t tag_class,
+                  std::uint32_t partition, Random& random);
+  void sweep_lines(std::uint64_t first, std::uint64_t end, std::uint32_t partition, Sweep sweep);
   void prefetch(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, Random& random) const;
 
   const CacheModel* model_;

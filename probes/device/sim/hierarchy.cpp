@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "stop/stop.hpp"
+
 namespace gputopo::sim {
 namespace {
 
@@ -74,6 +76,7 @@ void Hierarchy::launch(std::uint32_t sm) {
 
 Route Hierarchy::route(const PathModel& path, std::uint32_t sm, std::uint32_t warp, bool probe_private) {
   Route route;
+  route.by_lines = true;
   std::array<std::uint32_t, 6> group{};
   for (std::size_t scope = 0; scope < group.size(); ++scope) group[scope] = group_[scope][sm];
   route.partition = group[static_cast<std::size_t>(Scope::partition)];
@@ -89,26 +92,77 @@ Route Hierarchy::route(const PathModel& path, std::uint32_t sm, std::uint32_t wa
     for (const std::size_t t : level.tlbs)
       s.tlbs.push_back({&tlb(t, sm), static_cast<std::uint32_t>(std::countr_zero(model_->tlbs[t].page_bytes)),
                         model_->tlbs[t].miss_cycles, ~std::uint64_t{0}});
+    s.piece_shift = s.unit == nullptr ? 63 : s.unit->line_shift();
+    for (const Route::Tlb& t : s.tlbs) s.piece_shift = std::min(s.piece_shift, t.page_shift);
+    route.by_lines = route.by_lines && !s.probe && (s.unit == nullptr || s.unit->can_fetch());
     route.stations.push_back(std::move(s));
   }
+  if (route.by_lines && path.size() > 1 && path.back().tlbs.empty()) route.stations[path.size() - 2].is_last = true;
   return route;
+}
+
+// Loads of one line that follow each other at once: a cache sees them as one that asks for all of their sectors, and
+// the next level sees the first load of each sector that was missing. Lines are brought in in the same order as by
+// single loads, level by level, so that random replacement draws the same numbers for them.
+void Hierarchy::touch_line(Route& route, std::size_t station, std::span<const std::uint64_t> addresses,
+                           Random& random) {
+  Route::Station& s = route.stations[station];
+  for (std::size_t begin = 0, end = 0; begin < addresses.size(); begin = end) {
+    const std::uint64_t piece = addresses[begin] >> s.piece_shift;
+    ask_tlbs(route, s, addresses[begin], random);
+    std::uint32_t sectors = 0;
+    for (; end < addresses.size() && addresses[end] >> s.piece_shift == piece; ++end)
+      sectors |= s.unit == nullptr ? 0 : s.unit->sector_bit(addresses[end]);
+    if (s.is_last) {
+      s.unit->ask_for(addresses[begin], sectors, s.tag_class, route.partition, random);
+      continue;
+    }
+    std::uint32_t missing =
+        s.unit == nullptr ? 0 : s.unit->fetch(addresses[begin], sectors, s.tag_class, route.partition, random);
+    if (missing == 0) continue;
+    std::array<std::uint64_t, 32> onward;  // a line has no more sectors
+    std::size_t count = 0;
+    for (std::size_t i = begin; missing != 0; ++i) {
+      const std::uint32_t sector = s.unit->sector_bit(addresses[i]);
+      if ((missing & sector) == 0) continue;
+      missing &= ~sector;
+      onward[count++] = addresses[i];
+    }
+    touch_line(route, station + 1, {onward.data(), count}, random);
+  }
 }
 
 bool Hierarchy::sweep(Route& route, std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
                       Random& random) {
-  Route::Station& s = route.stations.front();
-  if (route.stations.size() != 2 || !route.stations[1].tlbs.empty() || s.unit == nullptr || s.probe ||
-      !s.unit->can_sweep(address, footprint_bytes, stride_bytes))
-    return false;
-  // TLBs are asked at each step to another page of the first, whatever the cache has.
+  if (!route.by_lines) return false;
   const std::uint64_t loads = std::max<std::uint64_t>(1, footprint_bytes / stride_bytes);
+  if (sweep_sets(route, address, loads, stride_bytes, random)) return true;
+  const std::uint64_t end = address + loads * stride_bytes;
+  const std::uint64_t line_mask = (std::uint64_t{1} << route.stations.front().piece_shift) - 1;
+  std::vector<std::uint64_t> line;
+  for (std::uint64_t at = address; at < end;) {
+    stop::look();
+    line.clear();
+    for (const std::uint64_t last = std::min(at | line_mask, end - 1); at <= last; at += stride_bytes)
+      line.push_back(at);
+    touch_line(route, 0, line, random);
+  }
+  return true;
+}
+
+bool Hierarchy::sweep_sets(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes,
+                           Random& random) {
+  Route::Station& s = route.stations.front();
+  if (!s.is_last || !s.unit->can_sweep(stride_bytes)) return false;
+  // TLBs are asked at each step to another page of the first, whatever the cache has.
   for (std::uint64_t i = 0; i < loads && !s.tlbs.empty();) {
+    stop::look();
     const std::uint64_t at = address + i * stride_bytes;
     ask_tlbs(route, s, at, random);
     const std::uint64_t next_page = ((at >> s.tlbs.front().page_shift) + 1) << s.tlbs.front().page_shift;
     i += (next_page - at + stride_bytes - 1) / stride_bytes;
   }
-  s.unit->sweep(address, footprint_bytes, stride_bytes, s.tag_class, route.partition, random);
+  s.unit->sweep(address, loads, stride_bytes, s.tag_class, route.partition, random);
   return true;
 }
 
@@ -122,6 +176,7 @@ void Hierarchy::switch_away(double memory_share, Random& random) {
     const CacheModel& c = model_->caches[i];
     const auto lines = static_cast<std::uint64_t>(static_cast<double>(c.size_bytes / c.line_bytes) * memory_share);
     for (auto& unit : units_[i]) {
+      stop::look();
       if (!unit) continue;
       if (!is_beyond_[i]) {
         unit->clear();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "device/sim/route.hpp"
@@ -56,6 +57,9 @@ class Hierarchy {
   }
   template <bool timed>
   double send(Route& route, std::uint64_t address, Random& random);
+  static bool sweep_sets(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes,
+                         Random& random);
+  static void touch_line(Route& route, std::size_t station, std::span<const std::uint64_t> addresses, Random& random);
   std::size_t first_unit(std::size_t cache, std::uint32_t sm) const {
     return std::size_t{cache_set_[cache][sm]} * model_->caches[cache].instances;
   }

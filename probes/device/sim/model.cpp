@@ -1,13 +1,17 @@
 #include "device/sim/model.hpp"
 
+#include <algorithm>
 #include <fstream>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "catalog/limits.hpp"
 #include "device/sim/builtin.hpp"
 #include "device/sim/random.hpp"
 #include "device/sim/reader.hpp"
+#include "json/value.hpp"
+#include "text/printable.hpp"
 
 namespace gputopo::sim {
 namespace {
@@ -15,15 +19,6 @@ namespace {
 constexpr std::string_view schema = "gputopo-model/1";
 constexpr std::size_t file_limit_bytes = std::size_t{1} << 20;
 constexpr int depth_limit = 12;
-constexpr std::size_t message_limit = 600;
-
-// Errors are one printable line, whatever the file holds.
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-  if (text.size() > message_limit) text = text.substr(0, message_limit) + "...";
-  return text;
-}
 
 // A GPU-like UUID that depends on the model's name alone.
 std::string uuid_of(std::string_view name) {
@@ -40,6 +35,7 @@ void read_gpu(Fields& root, Model& model) {
   g.name = read_text(fields.require("name", "write the GPU's name"), fields.at("name"));
   g.uuid = uuid_of(model.name);
   g.compute_capability = fields.text("compute_capability", "");
+  g.limits = catalog::published_limits(g.compute_capability);
   g.sm_count = static_cast<std::uint32_t>(
       read_count(fields.require("sm_count", "write the number of SMs"), fields.at("sm_count"), {1, most_sms}));
   g.clock_khz = fields.count("clock_khz", {0, 1e8}, 0);
@@ -59,6 +55,8 @@ void read_limits(Fields& root, Model& model) {
   const Json* j = root.find("limits");
   Fields fields(j == nullptr ? empty : *j, root.at("limits"));
   model.constant_bytes_per_module = fields.bytes("constant_bank", {4, 0x1p24}, 65536);
+  model.gpu.limits.constant_bytes = model.constant_bytes_per_module;
+  if (!model.shared) model.gpu.limits.shared_bytes_per_block = 0;
   model.constant_modules = static_cast<std::uint32_t>(fields.count("constant_modules", {1, 1024}, 8));
   model.texture_elements = fields.count("texture_elements", {0, 0x1p40}, model.texture_elements);
   model.largest_buffer_bytes = fields.bytes(
@@ -102,25 +100,21 @@ Model read_model(const Json& j, std::string_view name) {
 
 Expected<Model> parse_model(std::string_view text, std::string_view name) {
   const auto refused = [&](std::string_view why) {
-    return fail(Error::Kind::bad_input, one_line(fmt::format("model '{}': {}", name, why)));
+    return fail(Error::Kind::bad_input, text::message(fmt::format("model '{}': {}", name, why)));
   };
   if (text.size() > file_limit_bytes) return refused("is over 1 MiB; a model is a short description, shorten it");
+  if (const auto valid = json::parse(text, {.depth = depth_limit}); !valid)
+    return refused(valid.error().message + "; correct the file (docs/models.md)");
   try {
-    const auto not_too_deep = [](int depth, Json::parse_event_t, Json&) {
-      if (depth > depth_limit) throw BadField{"/: is nested too deeply; see docs/models.md for the format"};
-      return true;
-    };
-    return read_model(Json::parse(text, not_too_deep), name);
+    return read_model(Json::parse(text), name);
   } catch (const BadField& e) {
     return refused(e.message);
-  } catch (const Json::exception& e) {
-    return refused(fmt::format("is not valid JSON ({}); correct the file", e.what()));
   }
 }
 
 Expected<Model> load_model(const std::string& path) {
   const auto unreadable = [&](std::string_view why) {
-    return fail(Error::Kind::io, one_line(fmt::format("model '{}': {}; check the path", path, why)));
+    return fail(Error::Kind::io, text::message(fmt::format("model '{}': {}; check the path", path, why)));
   };
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return unreadable("there is no such file, or it can't be reached");
@@ -140,7 +134,7 @@ Expected<Model> builtin_model(std::string_view name) {
     if (names[i] == name) return parse_model(builtin_model_texts()[i], name);
   std::string list;
   for (const std::string_view n : names) list += (list.empty() ? "" : ", ") + std::string(n);
-  return fail(Error::Kind::bad_input, one_line(fmt::format("there is no model '{}'; use one of {}", name, list)));
+  return fail(Error::Kind::bad_input, text::message(fmt::format("there is no model '{}'; use one of {}", name, list)));
 }
 
 std::uint64_t carve_out_bytes(const SharedModel& shared, std::uint32_t percent, std::uint64_t needed_bytes) {

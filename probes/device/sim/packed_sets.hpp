@@ -11,6 +11,12 @@
 
 namespace gputopo::sim {
 
+/// One request to a set.
+struct Access {
+  std::uint64_t key;
+  std::uint32_t sectors;
+};
+
 /// Tags, sectors and replacement state of sets of at most 16 ways. Keys are never 0.
 class PackedSets {
  public:
@@ -18,13 +24,13 @@ class PackedSets {
 
   PackedSets(const SetIndex& index, Replacement replacement);
 
-  /// CacheArray::access and pass, in the set that the key belongs to.
-  bool access(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
+  /// CacheArray::fetch and pass, in the set that the key belongs to.
+  std::uint32_t fetch(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
     std::uint64_t* s = words_.data() + set * stride_;
     std::uint32_t way = find(s, key);
     if (way == none) {
       touch(s, bring_in(s, key, sectors, random));
-      return false;
+      return sectors;
     }
     touch(s, way);
     return add_sectors(s, way, sectors);
@@ -32,7 +38,7 @@ class PackedSets {
   bool pass(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
     std::uint64_t* s = words_.data() + set * stride_;
     const std::uint32_t way = find(s, key);
-    if (way != none) return add_sectors(s, way, sectors);
+    if (way != none) return add_sectors(s, way, sectors) == 0;
     bring_in(s, key, sectors, random);
     return false;
   }
@@ -41,20 +47,16 @@ class PackedSets {
     const std::uint32_t way = find(s, key);
     return way != none && (sectors_of(s, way) & sectors) == sectors;
   }
-  /// access for `count` different keys in order, under LRU: key_of(i) is the i-th. How many of them weren't all there,
-  /// or some number above 0 where that is more than none.
-  template <class KeyOf>
-  std::uint64_t access_all(std::uint32_t set, std::uint32_t count, const KeyOf& key_of, std::uint32_t sectors,
-                           Random& random) {
-    std::uint64_t* s = words_.data() + set * stride_;
-    if (count > ways(s) && knows_no_other_sectors(s, sectors)) {
-      keep_last(s, count, key_of, sectors);
-      return 1;
-    }
-    std::uint64_t misses = 0;
-    for (std::uint32_t i = 0; i < count; ++i) misses += access(set, key_of(i), sectors, random) ? 0 : 1;
-    return misses;
+  /// Under LRU: the lines of a set from the most to the least recent one.
+  std::uint32_t filled(std::uint32_t set) const { return filled(words_.data() + set * stride_); }
+  Access by_age(std::uint32_t set, std::uint32_t age) const {
+    const std::uint64_t* s = words_.data() + set * stride_;
+    const auto way = static_cast<std::uint32_t>(s[order] >> (4 * age) & 0xf);
+    return {s[keys + way], sectors_of(s, way)};
   }
+  /// Under LRU: a number below 2^48 that the caller keeps with a set; 0 after clear().
+  std::uint64_t seen(std::uint32_t set) const { return words_[set * stride_ + state] >> 16; }
+  void set_seen(std::uint32_t set, std::uint64_t seen) { set_hand(words_.data() + set * stride_, seen); }
   void clear();
 
  private:
@@ -66,13 +68,11 @@ class PackedSets {
   // tree pseudo-LRU bit n says that the right half below node n was used less recently.
   static constexpr std::size_t order = 0, state = 1, keys = 2;
 
-  // state: ways in use (they fill in order), ways, and FIFO's next or not-most-recent's last way plus 1.
+  // state: ways in use (they fill in order), ways, and FIFO's next, not-most-recent's last way plus 1 or LRU's seen().
   static std::uint32_t filled(const std::uint64_t* s) { return static_cast<std::uint32_t>(s[state] & 0xff); }
   static std::uint32_t ways(const std::uint64_t* s) { return static_cast<std::uint32_t>(s[state] >> 8 & 0xff); }
   static std::uint32_t hand(const std::uint64_t* s) { return static_cast<std::uint32_t>(s[state] >> 16); }
-  static void set_hand(std::uint64_t* s, std::uint32_t hand) {
-    s[state] = (s[state] & 0xffff) | std::uint64_t{hand} << 16;
-  }
+  static void set_hand(std::uint64_t* s, std::uint64_t hand) { s[state] = (s[state] & 0xffff) | hand << 16; }
 
   // Compares every key, without a branch that would be mispredicted half of the time.
   std::uint32_t find(const std::uint64_t* s, std::uint64_t key) const {
@@ -83,10 +83,11 @@ class PackedSets {
   std::uint32_t sectors_of(const std::uint64_t* s, std::uint32_t way) const {
     return static_cast<std::uint32_t>(s[keys + most_ways_ + way / 2] >> (way % 2 * 32));
   }
-  bool add_sectors(std::uint64_t* s, std::uint32_t way, std::uint32_t sectors) const {
-    const bool hit = (sectors_of(s, way) & sectors) == sectors;
+  // Gives those that are new.
+  std::uint32_t add_sectors(std::uint64_t* s, std::uint32_t way, std::uint32_t sectors) const {
+    const std::uint32_t added = sectors & ~sectors_of(s, way);
     s[keys + most_ways_ + way / 2] |= std::uint64_t{sectors} << (way % 2 * 32);
-    return hit;
+    return added;
   }
   std::uint32_t bring_in(std::uint64_t* s, std::uint64_t key, std::uint32_t sectors, Random& random) {
     std::uint32_t way = filled(s);
@@ -124,23 +125,6 @@ class PackedSets {
       const std::uint64_t flag = std::uint64_t{1} << (node / 2);
       s[order] = node % 2 == 0 ? s[order] | flag : s[order] & ~flag;
     }
-  }
-  bool knows_no_other_sectors(const std::uint64_t* s, std::uint32_t sectors) const {
-    const std::uint64_t others = ~(std::uint64_t{sectors} << 32 | sectors);
-    std::uint64_t known = 0;
-    for (std::size_t w = keys + most_ways_; w < stride_; ++w) known |= s[w];
-    return (known & others) == 0;
-  }
-  // More lines than ways leave the last of them behind, whatever was there: a line that is hit on the way only ends up
-  // where it would have been brought in, and has no more sectors than that.
-  template <class KeyOf>
-  void keep_last(std::uint64_t* s, std::uint32_t count, const KeyOf& key_of, std::uint32_t sectors) {
-    const std::uint32_t kept = ways(s);
-    s[order] = in_way_order;
-    for (std::uint32_t way = 0; way < kept; ++way) s[keys + way] = key_of(count - 1 - way);
-    for (std::uint32_t way = 0; way < kept; way += 2)
-      s[keys + most_ways_ + way / 2] = std::uint64_t{sectors} << 32 | sectors;
-    s[state] = (s[state] & ~std::uint64_t{0xff}) | kept;
   }
   std::uint32_t victim(std::uint64_t* s, Random& random) const;
   std::uint32_t tree_victim(const std::uint64_t* s) const;

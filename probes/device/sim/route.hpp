@@ -23,12 +23,15 @@ struct Route {
     bool probe;   ///< looked into, never changed
     bool beyond;  ///< beyond the SMs: its latency depends on the place on the chip and on the SM clock
     std::vector<Tlb> tlbs;
+    bool is_last;               ///< a cache behind which lies the memory, without a TLB
+    std::uint32_t piece_shift;  ///< loads of addresses that are equal above it ask for one line here, and for one page
   };
   std::vector<Station> stations;
   std::uint32_t partition = 0;
   Distances distances;
   std::uint64_t tlb_misses = 0;
-  bool left_sm = false;  ///< the last timed load was served beyond the SMs
+  bool by_lines = false;  ///< touching lines rather than sectors has the same outcome
+  bool left_sm = false;   ///< the last timed load was served beyond the SMs
 
   /// How often loads along this route (and others through its caches) brought something in.
   std::uint64_t changes() const {

@@ -7,6 +7,7 @@
 
 #include "device/sim/noise.hpp"
 #include "program/order.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::sim {
 namespace {
@@ -23,6 +24,8 @@ using program::Walk;
 constexpr std::uint32_t buffer_shift = 40;
 constexpr std::uint64_t constant_base = std::uint64_t{1} << 57;
 constexpr std::uint64_t code_base = std::uint64_t{1} << 58;
+
+constexpr std::uint64_t loads_between_looks = 1024;  // at the user's wish to stop
 
 // Counts latencies: small ones by index, rare large ones in a map.
 class Histogram {
@@ -207,18 +210,33 @@ class Runner {
   void walk(const Walk& w, Loads& loads, std::uint32_t laps, const See& see) {
     constexpr bool timed = !std::is_same_v<See, std::nullptr_t>;
     for (std::uint32_t lap = 0; lap < laps; ++lap) {
+      stop::look();
       const std::uint64_t before = changes(loads);
       begin_lap();
       if constexpr (timed) {
-        each_load(w, [&](std::uint64_t offset) { see(loads.latency(offset)); });
+        std::uint64_t left_out = w.lead_loads;
+        each_load(w, [&](std::uint64_t offset) {
+          if (left_out == 0) return see(loads.latency(offset));
+          --left_out;
+          spend(loads, offset, w.lanes);
+        });
       } else if (timeline_.is_eventful()) {
-        each_load(w, [&](std::uint64_t offset) { timeline_.spend(loads.latency(offset) / w.lanes, loads.route()); });
+        each_load(w, [&](std::uint64_t offset) { spend(loads, offset, w.lanes); });
       } else {
         if (!loads.sweep(w)) each_load(w, [&](std::uint64_t offset) { loads.touch(offset); });
         // Where nothing came or went, only the order of use can have changed, which the same loads leave the same.
         if (changes(loads) == before) return;
       }
     }
+  }
+
+  // A load that nobody times.
+  template <class Loads>
+  void spend(Loads& loads, std::uint64_t offset, std::uint32_t lanes) {
+    if (timeline_.is_eventful())
+      timeline_.spend(loads.latency(offset) / lanes, loads.route());
+    else
+      loads.touch(offset);
   }
 
   template <class Loads>
@@ -233,9 +251,13 @@ class Runner {
   static void each_load(const Walk& w, const Visit& visit) {
     const std::uint64_t count = program::positions(w);
     const std::uint64_t loads = program::lap_loads(w);
-    const program::Stepping s = program::stepping(w.order, w.order_seed, count);
+    program::Stepping s = program::stepping(w.order, w.order_seed, count);
     std::uint64_t position = s.first;
     for (std::uint64_t k = 0; k < loads; ++k) {
+      if (k == w.lead_loads && w.tail_step != 0) {
+        s.step = w.tail_step;
+        position = w.tail_first;
+      }
       visit(position * w.stride_bytes);
       position = program::advance(position, s.step, count);
     }
@@ -253,6 +275,7 @@ class Runner {
     for (std::uint32_t lap = 0; lap < e.laps; ++lap) {
       begin_lap();
       for (std::uint64_t at = 0; at < code_bytes; at += step) {
+        stop::look();
         const double cycles = fetches.latency(at) + issue_cycles;
         if (e.timed)
           trace.cycles += cycles_of(fetches, cycles);

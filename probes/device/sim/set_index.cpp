@@ -39,7 +39,8 @@ SetIndex::SetIndex(const Organisation& organisation, std::uint64_t lines)
   by_sets_ = Divisor(sets_);
   by_group_ = Divisor(group_);
   by_lines_ = Divisor(lines_);
-  const bool powers = std::has_single_bit(sets_) && std::has_single_bit(group_);
+  power_ = std::has_single_bit(sets_);
+  const bool powers = power_ && std::has_single_bit(group_);
   even_ = table_.empty() && lines_ % (std::uint64_t{sets_} * group_) == 0;
   plain_ = even_ && powers && (kind_ == IndexKind::modulo || sets_ == 1);
   full_rows_ = lines_ / (std::uint64_t{sets_} * group_);
@@ -65,24 +66,28 @@ std::uint32_t SetIndex::general_set_of(std::uint64_t line) const {
 // Each row of `sets_` units is permuted on its own, so every row still gives every set one unit.
 std::uint32_t SetIndex::permuted(std::uint64_t unit) const {
   const auto [row, digit] = by_sets_.divide(unit);
-  switch (kind_) {
-    case IndexKind::modulo:
-      return static_cast<std::uint32_t>(digit);
-    case IndexKind::hash:
-      return static_cast<std::uint32_t>(by_sets_.divide(digit + (mix(row) >> 1)).remainder);
-    case IndexKind::xor_fold:
-      break;
+  const auto d = static_cast<std::uint32_t>(digit);
+  if (row != latest_row_) {
+    latest_row_ = row;
+    latest_turn_ = turn(row);
   }
-  const bool power = std::has_single_bit(sets_);
-  std::uint64_t index = digit;
-  std::uint64_t rest = sets_ == 1 ? 0 : row;
+  const std::uint32_t t = latest_turn_;
+  if (is_xor()) return d ^ t;
+  return d + t >= sets_ ? d + t - sets_ : d + t;
+}
+
+std::uint32_t SetIndex::turn(std::uint64_t row) const {
+  if (kind_ == IndexKind::modulo || sets_ == 1) return 0;
+  if (kind_ == IndexKind::hash) return static_cast<std::uint32_t>(by_sets_.divide(mix(row) >> 1).remainder);
+  std::uint64_t turn = 0;
+  std::uint64_t rest = row;
   for (std::uint32_t fold = 0; rest != 0 && (folds_ == 0 || fold < folds_); ++fold) {
     const auto [above, field] = by_sets_.divide(rest);
     // Set counts that are no power of two: digits of base `sets_` added, the counterpart of XOR.
-    index = power ? index ^ field : by_sets_.divide(index + field).remainder;
+    turn = power_ ? turn ^ field : by_sets_.divide(turn + field).remainder;
     rest = above;
   }
-  return static_cast<std::uint32_t>(index);
+  return static_cast<std::uint32_t>(turn);
 }
 
 std::uint32_t SetIndex::remainder_set_of(std::uint64_t line) const {

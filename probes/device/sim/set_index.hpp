@@ -50,13 +50,16 @@ class SetIndex {
     if (plain_) return static_cast<std::uint32_t>((line >> group_shift_) & set_mask_);
     return general_set_of(line);
   }
-  /// Whether set_of(row * sets() + digit) is (digit + rotation(row)) modulo sets().
-  bool is_rotation() const {
-    return even_ && group_ == 1 && (kind_ == IndexKind::modulo || kind_ == IndexKind::hash || sets_ == 1);
-  }
-  std::uint32_t rotation(std::uint64_t row) const {
-    if (kind_ != IndexKind::hash) return 0;
-    return static_cast<std::uint32_t>(by_sets_.divide(mix(row) >> 1).remainder);
+  /// Whether a set's lines can be listed: each row of row_lines() lines gives every set together() neighbours.
+  bool lists_lines() const { return even_; }
+  std::uint64_t row_lines() const { return std::uint64_t{sets_} * group_; }
+  std::uint32_t together() const { return group_; }
+  /// By how much a row is turned against the sets.
+  std::uint32_t turn(std::uint64_t row) const;
+  /// The first line of a set in a row that is turned by `turn`.
+  std::uint64_t first_line(std::uint64_t row, std::uint32_t turn, std::uint32_t set) const {
+    const std::uint32_t digit = is_xor() ? set ^ turn : set >= turn ? set - turn : set + sets_ - turn;
+    return (row * sets_ + digit) * group_;
   }
   std::uint32_t sets() const { return sets_; }
   std::uint64_t lines() const { return lines_; }
@@ -68,6 +71,7 @@ class SetIndex {
  private:
   std::uint32_t general_set_of(std::uint64_t line) const;
   std::uint32_t permuted(std::uint64_t unit) const;
+  bool is_xor() const { return kind_ == IndexKind::xor_fold && power_; }
   std::uint32_t remainder_set_of(std::uint64_t line) const;
   void count_ways();
 
@@ -80,8 +84,11 @@ class SetIndex {
   std::uint64_t full_rows_ = 0;  // of `sets_` units, in each `lines_` lines
   bool even_ = true;             // every set has the same number of ways, a multiple of group_
   bool plain_ = false;           // modulo with powers of two: a shift and a mask
+  bool power_ = false;           // of two: the number of sets
   std::uint32_t group_shift_ = 0;
   std::uint64_t set_mask_ = 0;
+  mutable std::uint64_t latest_row_ = ~std::uint64_t{0};  // neighbours share a row
+  mutable std::uint32_t latest_turn_ = 0;
   std::uint32_t most_ways_ = 0;
   std::vector<std::uint32_t> begin_;
   std::vector<std::uint32_t> table_;  // unequal sets: set of each of `lines` consecutive lines

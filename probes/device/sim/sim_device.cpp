@@ -6,6 +6,7 @@
 
 #include "device/sim/check.hpp"
 #include "device/sim/runner.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::sim {
 namespace {
@@ -56,6 +57,7 @@ class SimDevice : public device::Device {
     std::uint32_t next_sm = 0;
     timeline_.begin_batch();
     for (const program::Program& p : batch) {
+      stop::look();
       const bool placed = std::all_of(p.agents.begin(), p.agents.end(), [](const auto& a) { return a.sm.has_value(); });
       const std::uint32_t sm = next_sm;
       if (!placed) next_sm = (next_sm + 1) % model_.gpu.sm_count;

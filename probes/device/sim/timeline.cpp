@@ -109,9 +109,11 @@ double Timeline::disturb(double cycles, Route& route) {
   const TenantModel& t = *model_->tenant;
   const double us = cycles / cycles_per_ns_ / ns_per_us;
   lines_due_ = std::min(lines_due_ + us * t.lines_per_us, lines_at_once);
-  for (; lines_due_ >= 1; --lines_due_) hierarchy_->intrude(route, true, random_);
-  if (has_tenant_[sms_.front()]) {
+  if (has_tenant_[sms_.front()])
     private_lines_due_ = std::min(private_lines_due_ + us * t.private_lines_per_us, lines_at_once);
+  // While the program is in shared memory they come all the same: its next load finds them.
+  if (!route.stations.empty()) {
+    for (; lines_due_ >= 1; --lines_due_) hierarchy_->intrude(route, true, random_);
     for (; private_lines_due_ >= 1; --private_lines_due_) hierarchy_->intrude(route, false, random_);
   }
   const bool waits = route.left_sm && t.slow_share > 0 && random_.unit() < t.slow_share;

@@ -60,16 +60,16 @@ bool WideSets::contains(std::uint32_t set, std::uint64_t key, std::uint32_t sect
   return slot != none && (sectors_[slot] & sectors) == sectors;
 }
 
-bool WideSets::access(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
+std::uint32_t WideSets::fetch(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
   const std::uint32_t slot = find(key, set);
   if (slot != none) {
     touch(slot, set);
-    const bool hit = (sectors_[slot] & sectors) == sectors;
+    const std::uint32_t added = sectors & ~sectors_[slot];
     sectors_[slot] |= sectors;
-    return hit;
+    return added;
   }
   touch(bring_in(key, set, sectors, random), set);
-  return false;
+  return sectors;
 }
 
 bool WideSets::pass(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {

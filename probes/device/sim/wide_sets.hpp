@@ -15,8 +15,8 @@ class WideSets {
  public:
   WideSets(const SetIndex& index, Replacement replacement);
 
-  /// CacheArray::access, pass and contains, in the set that the key belongs to.
-  bool access(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random);
+  /// CacheArray::fetch, pass and contains, in the set that the key belongs to.
+  std::uint32_t fetch(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random);
   bool pass(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random);
   bool contains(std::uint32_t set, std::uint64_t key, std::uint32_t sectors) const;
   void clear();

@@ -1,13 +1,18 @@
 #include "device/open/open.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "device/open/installed.hpp"
+
 namespace gputopo::device {
 namespace {
 
+namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 TEST(Open, ASimulatedGpuSaysSo) {
@@ -31,8 +36,39 @@ TEST(Open, WhatIsNotThereIsAnErrorThatNamesIt) {
   EXPECT_EQ(open(*parse_spec("cuda:4000")).error().kind, Error::Kind::unavailable);
 }
 
+TEST(Open, AutomaticNeverShowsAModelInPlaceOfAGpu) {
+  if (!list_devices().real.empty()) GTEST_SKIP() << "the GPU here can be measured";
+  std::string pattern = testing::TempDir() + "gputopo-root-XXXXXX";
+  const fs::path root = mkdtemp(pattern.data());
+  OpenOptions options;
+  options.root = root;
+  const auto expect_refusal = [&] {
+    const auto opened = open(Spec{}, options);
+    ASSERT_FALSE(opened) << opened->headline;
+    EXPECT_EQ(opened.error().kind, Error::Kind::unavailable);
+    EXPECT_THAT(opened.error().message, HasSubstr("can't measure the NVIDIA GPU 0000:3b:00.0: "));
+  };
+  const auto write = [](const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text << "\n";
+  };
+  const fs::path pci = root / "sys/bus/pci/devices/0000:3b:00.0";
+  EXPECT_TRUE(open(Spec{}, options)) << "no GPU at all";
+  write(pci / "vendor", "0x10de");
+  write(pci / "class", "0x068000");
+  EXPECT_TRUE(open(Spec{}, options)) << "a bridge of NVIDIA's";
+  write(pci / "class", "0x030200");
+  expect_refusal();
+  write(pci / "vendor", "0x8086");
+  EXPECT_TRUE(open(Spec{}, options)) << "somebody else's GPU";
+  write(root / "proc/driver/nvidia/gpus/0000:3b:00.0/information", "Model: NVIDIA H200");
+  expect_refusal();
+  fs::remove_all(root);
+}
+
 TEST(Open, AutomaticIsARealGpuOrSaysThatItIsSimulated) {
   const auto opened = open(Spec{});
+  if (!installed_gpu("").empty() && list_devices().real.empty()) GTEST_SKIP() << "the GPU here can't be measured";
   ASSERT_TRUE(opened) << opened.error().message;
   if (opened->device->info().simulated)
     EXPECT_THAT(opened->headline, HasSubstr("(simulated, since there is no GPU to measure: "));

@@ -24,7 +24,7 @@ class Sequence {
     for (const std::uint64_t line : lines) result += array_.access(line, 0, 1, random_) ? 'h' : 'm';
     return result;
   }
-  bool has(std::uint64_t line) const { return array_.contains(line, 0, 1); }
+  bool has(std::uint64_t line) { return array_.contains(line, 0, 1); }
   CacheArray& array() { return array_; }
   Random& random() { return random_; }
 
