@@ -8,6 +8,7 @@
 #include <span>
 
 #include "evidence/estimates.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::evidence {
 namespace {
@@ -47,6 +48,7 @@ std::vector<Row> rows_of(const Counts& counts) {
 double dispersion_of(const Counts& counts, const std::vector<Row>& rows) {
   double chi_squared = 0, degrees = 0;
   for (const Row& row : rows) {
+    stop::look();
     const double p = row.misses / row.loads;
     if (p <= 0 || p >= 1) continue;
     double launches = 0;
@@ -77,7 +79,7 @@ class Fitting {
   // Of the first `count` rows.
   double operator()(std::size_t count) const {
     double best = free_level(sums_[count].loads, sums_[count].misses) - reference_;
-    for (std::size_t step = 0; step < count; ++step) {
+    for (std::size_t step = 0; step < count && sweep_.own_lines; ++step) {
       const double before = free_level(sums_[step].loads, sums_[step].misses) - reference_;
       best = std::max(best, before + fixed_misses(step, count) - cost_of_fixed_misses);
     }
@@ -147,6 +149,7 @@ CapacityPosterior capacity_posterior(const Counts& counts, const Sweep& sweep) {
   const Fitting fitting(rows, sweep);
   std::vector<double> log_weight;
   for (std::size_t fit = 0; fit <= rows.size(); ++fit) {
+    stop::look();
     const auto beyond = std::span(rows).subspan(fit);
     const double capacity = fit == rows.size() ? 0 : rows[fit].bytes - sweep.line_bytes;
     log_weight.push_back((fitting(fit) + (beyond.empty() ? 0 : overflowing(beyond, capacity, base, sweep))) / scale);

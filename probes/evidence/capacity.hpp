@@ -23,6 +23,7 @@ struct Sweep {
   double line_bytes = 0;   ///< one load every so many bytes: a line, or less
   bool whole_laps = true;  ///< every position as often as any other: then the pigeonhole holds for every count
   Contamination contamination;
+  bool own_lines = false;  ///< the kernel takes lines of its own each lap
 };
 
 /// A distribution over 'the last footprint of the sweep that fits', 'none does' and 'all do'.

@@ -4,20 +4,14 @@
 
 namespace gputopo::evidence {
 
-std::vector<std::uint64_t> evictions(const device::DeviceInfo& info, const CachePath& path) {
-  if (path.slot != slot_constant) return {0};
-  const std::uint64_t bank = info.constant_bytes_per_module;
-  return {bank / 16, bank / 4, bank / 2};
-}
-
-Cold cold_region(Session& session, const CachePath& path, std::uint64_t bytes, std::uint64_t eviction_bytes,
-                 std::string label) {
+Cold cold_region(Session& session, const CachePath& path, std::uint64_t bytes, std::string label) {
   constexpr std::uint64_t every_sector = 32;
   const device::DeviceInfo& info = session.info();
   Cold cold;
   cold.program = make_program(std::move(label), info, path.slot);
   cold.bytes = bytes;
   if (path.slot == slot_constant) {
+    const std::uint64_t eviction_bytes = info.constant_bytes_per_module / 2;
     cold.bytes = std::min(bytes, info.constant_bytes_per_module / 4);
     program::Walk far = make_walk(path, eviction_bytes, every_sector, 4);
     far.first_byte = info.constant_bytes_per_module - eviction_bytes;

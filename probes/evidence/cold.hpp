@@ -12,12 +12,7 @@ struct Cold {
 };
 
 /// Global memory: a region that no walk has touched, brought into the L2 by loads past L1. Constants: the near end of a
-/// bank, walked before `eviction_bytes` behind it were, several times.
-Cold cold_region(Session& session, const CachePath& path, std::uint64_t bytes, std::uint64_t eviction_bytes,
-                 std::string label);
-
-/// How much to walk between: for constants several, since a constant L1 loses near constants to little, and what serves
-/// them then loses them to more. The largest is more than any constant L1 holds.
-std::vector<std::uint64_t> evictions(const device::DeviceInfo& info, const CachePath& path);
+/// bank, walked before half of it was, several times: more than a constant L1 holds.
+Cold cold_region(Session& session, const CachePath& path, std::uint64_t bytes, std::string label);
 
 }  // namespace gputopo::evidence

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "evidence/levels.hpp"
+#include "evidence/modes.hpp"
 #include "evidence/sameness.hpp"
 #include "evidence/walks.hpp"
 #include "topology/topology.hpp"
@@ -19,12 +21,14 @@ struct CacheFacts {
   Levels levels;               ///< of its path: hits of this cache against what lies behind
   double latency_cycles = 0;   ///< of a hit, the load alone
   double overhead_cycles = 0;  ///< of timing a load of this path
-  double next_cycles = 0;      ///< of a load that the nearest level behind serves, the load alone; 0 where unknown
+  std::optional<Mode> next_level;  ///< of the L2: the cache behind it, as timed, where there is one
   std::uint64_t sector_bytes = 0;
   std::uint64_t line_bytes = 0;
   std::uint64_t capacity_bytes = 0;    ///< 0 where unknown
   std::uint32_t warm_laps = 3;         ///< until its steady state
   std::uint64_t front_line_bytes = 0;  ///< line of a cache in front of it; 0: none
+  std::uint64_t front_capacity_bytes = 0;
+  double front_threshold_cycles = 0;  ///< what is faster was served by that one
 
   Contamination contamination() const {
     return {levels.false_miss, levels.false_hit, static_cast<double>(total(levels.hit))};
@@ -40,8 +44,16 @@ struct CacheFacts {
 struct Findings {
   Topology topology;
   std::map<std::string, CacheFacts, std::less<>> caches;
+  bool others_fill_l2 = false;     ///< another program brings lines into the L2 all the time
   bool lines_have_sides = false;   ///< a line of the L2 lives on one side, and is far from the SMs of the others
-  bool sides_keep_copies = false;  ///< each side of the L2 keeps copies of what its own SMs read
+  /// What some SMs bring in others find beyond their own L2 and nearer than memory: sides that keep copies of what their
+  /// own SMs read, or a cache behind several L2s. Nothing where there is no such thing.
+  struct Beyond {
+    std::size_t sets = 0;  ///< of SMs
+    Estimate latency;      ///< cycles, the load alone
+    std::uint64_t samples = 0;
+  };
+  std::optional<Beyond> beyond_own_l2;
 
   CacheFacts* cache(std::string_view id) {
     const auto it = caches.find(id);

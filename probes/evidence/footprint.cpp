@@ -28,7 +28,7 @@ std::vector<Part> parts_of(const FootprintSpec& spec, std::uint64_t bytes) {
   return parts;
 }
 
-// One lap over one part, its loads shifted by `first_byte` within their lines.
+// One lap over one bank, its loads shifted by `first_byte` within their lines.
 void add_lap(program::Program& p, const FootprintSpec& spec, const Part& part, std::uint64_t first_byte, bool timed) {
   Walk walk = make_walk(spec.path, part.bytes, spec.stride_bytes, 1);
   walk.buffer = part.buffer;
@@ -44,7 +44,26 @@ void add_lap(program::Program& p, const FootprintSpec& spec, const Part& part, s
   add();
 }
 
+std::uint64_t turns_of(const FootprintSpec& spec) {
+  return spec.front_line_bytes == 0 ? 1 : std::max<std::uint64_t>(1, spec.stride_bytes / spec.front_line_bytes);
+}
+
 }  // namespace
+
+Walk rounds_of(const FootprintSpec& spec, std::uint64_t bytes, std::uint32_t timed_laps) {
+  const std::uint64_t turns = turns_of(spec);
+  Walk walk = recorded(make_walk(spec.path, bytes, spec.stride_bytes, 1), Record::histogram, 1);
+  const std::uint64_t lines = program::positions(walk);
+  if (turns > 1) {
+    walk.stride_bytes = spec.front_line_bytes;
+    walk.footprint_bytes = (lines * turns - 1) * spec.front_line_bytes;
+    walk.order = program::Order::skipping;
+    walk.order_seed = turns;
+  }
+  walk.lead_loads = spec.warm_laps * lines;
+  walk.loads_per_lap = walk.lead_loads + timed_laps * lines;
+  return walk;
+}
 
 program::Program footprint_program(const device::DeviceInfo& info, const FootprintSpec& spec, std::uint64_t bytes) {
   program::Program p = make_program(fmt::format("{} {} B", spec.path.id, bytes), info, spec.path.slot);
@@ -55,20 +74,22 @@ program::Program footprint_program(const device::DeviceInfo& info, const Footpri
   const Walk warm = make_walk(spec.path, bytes, spec.stride_bytes, spec.warm_laps);
   const auto laps = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(loads_wanted / program::lap_loads(warm), spec.timed_laps, most_laps));
-  const std::uint64_t turns = spec.front_line_bytes == 0 ? 1 : spec.stride_bytes / spec.front_line_bytes;
-  if (turns <= 1 && parts.size() == 1) {
+  const std::uint64_t turns = turns_of(spec);
+  if (parts.size() > 1) {
+    for (std::uint32_t lap = 0; lap < spec.warm_laps + laps; ++lap)
+      for (const Part& part : parts)
+        add_lap(p, spec, part, lap % turns * (turns > 1 ? spec.front_line_bytes : 0), lap >= spec.warm_laps);
+  } else if (spec.path.slot == slot_constant) {
+    p.phases = {rounds_of(spec, bytes, laps)};
+  } else {
     Walk timed = recorded(warm, Record::histogram, laps);
     if (spec.most_loads != 0 && program::lap_loads(timed) > spec.most_loads) {
       timed.order = program::Order::shuffled;
       timed.loads_per_lap = spec.most_loads;
       timed.laps = 1;
     }
-    p.phases = {spec.path.slot == slot_constant ? warm : by_all_lanes(warm, info), timed};
-    return p;
+    p.phases = {by_all_lanes(warm, info), timed};
   }
-  for (std::uint32_t lap = 0; lap < spec.warm_laps + laps; ++lap)
-    for (const Part& part : parts)
-      add_lap(p, spec, part, turns <= 1 ? 0 : lap % turns * spec.front_line_bytes, lap >= spec.warm_laps);
   return p;
 }
 
@@ -92,7 +113,13 @@ CountRows count_footprints(Session& session, FootprintSpec spec, double threshol
     Counts counts;
     for (std::size_t i = 0; i < traces->size(); ++i) {
       const Histogram timed = recorded_histogram((*traces)[i]);
-      counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), total(timed),
+      const std::uint64_t told = count_from(timed, spec.front_threshold_cycles);
+      // Where the cache in front answered most of them, the others are its strangers.
+      if (2 * told < total(timed)) {
+        counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), 1, 0, static_cast<std::uint32_t>(i % replicates)});
+        continue;
+      }
+      counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), told,
                         count_from(timed, threshold_cycles), static_cast<std::uint32_t>(i % replicates)});
     }
     return counts;

@@ -15,6 +15,7 @@ struct FootprintSpec {
   std::uint64_t most_loads = 0;        ///< of a recorded lap, spread over the footprint; 0: all
   std::uint32_t timed_laps = 1;        ///< at least; small footprints get more, for equal evidence
   std::uint64_t front_line_bytes = 0;  ///< line of a smaller cache in front, which must not answer; 0: none
+  double front_threshold_cycles = 0;   ///< loads that it answers all the same aren't counted
   std::uint64_t bank_bytes = 0;        ///< a footprint goes on in the next module's constant bank; 0: one buffer
 };
 
@@ -22,6 +23,12 @@ struct FootprintSpec {
 /// that all of them begin in. Behind a smaller cache each lap loads every line once, by another line of the one in
 /// front in turn, so that one has nothing of it any more when it comes again.
 program::Program footprint_program(const device::DeviceInfo& info, const FootprintSpec& spec, std::uint64_t bytes);
+
+/// All laps as rounds of one: what the kernel reads for itself between laps comes before the first round, has been
+/// pushed out by the cache's steady state, and takes no part of it. Where a cache lies in front, every round looks at
+/// another of its lines in each line of this one, so that it holds none of them: steps of as many front lines over all but
+/// the last of them.
+program::Walk rounds_of(const FootprintSpec& spec, std::uint64_t bytes, std::uint32_t timed_laps);
 
 /// All that a program recorded.
 Histogram recorded_histogram(const program::ProgramTrace& trace);

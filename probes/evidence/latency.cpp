@@ -14,13 +14,16 @@ namespace {
 
 using program::Record;
 
-// 64 bytes apart: neighbouring loads of one line are served faster by some caches. 1 KiB in all fits into every one.
-constexpr std::uint64_t apart_bytes = 64;
-// Kernels follow a chase eight loads at a time, so these laps differ by loads and nothing else.
+// Two lines round and round fit into every cache, whatever its sets; neighbouring loads of one line are served faster by
+// some. Lines of several places, since some may share a set of one way.
+constexpr std::uint64_t places = 2;
+constexpr std::uint64_t apart_bytes = 192;
+// Kernels follow a chase eight loads at a time, so these laps differ by loads that hit and nothing else: what is lost
+// between laps is lost before both.
 constexpr std::uint64_t short_loads = 8;
 constexpr std::uint64_t long_loads = 16;
 constexpr std::uint32_t laps = 128;
-constexpr std::size_t repetitions = 5;
+constexpr std::size_t repetitions = 5;  // each in a place of its own
 
 // Where 5 % of all loads are strangers, 44 % of the laps of 16 loads have none: a quarter of the laps lies among them.
 constexpr double undisturbed = 0.25;
@@ -55,12 +58,12 @@ Estimate difference_of(std::vector<double> short_laps, std::vector<double> long_
 }
 
 // Laps of `loads` loads, then the same loads each timed.
-program::Program lap_program(program::Program p, program::Walk walk, std::uint64_t loads, std::uint64_t apart) {
-  walk.footprint_bytes = loads * apart;
-  walk.stride_bytes = apart;
+program::Program lap_program(program::Program p, program::Walk walk, std::uint64_t loads) {
+  walk.loads_per_lap = loads;
   walk.laps = 2;
   p.phases = {walk, recorded(walk, Record::lap_times, laps)};
-  if (walk.path != program::Path::shared) p.phases.emplace_back(recorded(walk, Record::histogram, laps));
+  if (walk.path == program::Path::shared) return p;
+  p.phases.emplace_back(recorded(walk, Record::histogram, laps));
   return p;
 }
 
@@ -71,11 +74,14 @@ struct Laps {
   Histogram timed;
 };
 
-Expected<Laps> time_laps(Session& session, const program::Program& like, const program::Walk& walk,
-                         std::uint64_t apart = apart_bytes) {
+Expected<Laps> time_laps(Session& session, const program::Program& like, program::Walk walk) {
+  constexpr std::uint64_t next_place = 5 * apart_bytes;
   program::Batch batch;
   for (const std::uint64_t loads : {short_loads, long_loads})
-    batch.insert(batch.end(), repetitions, lap_program(like, walk, loads, apart));
+    for (std::size_t i = 0; i < repetitions; ++i) {
+      walk.first_byte = i * next_place;
+      batch.push_back(lap_program(like, walk, loads));
+    }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   Laps result;
@@ -96,7 +102,7 @@ Expected<Laps> time_laps(Session& session, const program::Program& like, const p
 
 Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& path) {
   auto timed = time_laps(session, make_program(fmt::format("{} load", path.id), session.info(), path.slot),
-                         make_walk(path, apart_bytes, apart_bytes, 1));
+                         make_walk(path, places * apart_bytes, apart_bytes, 1));
   if (!timed) return tl::unexpected<Error>(timed.error());
   LoadLatency result;
   result.estimate = difference_of(timed->shorter, timed->longer);
@@ -104,7 +110,7 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
   // Words of one sector by the lap and one by one: what the clock adds, wherever the sector lies.
   constexpr std::uint64_t word_bytes = 4;
   auto words = time_laps(session, make_program(fmt::format("{} words", path.id), session.info(), path.slot),
-                         make_walk(path, word_bytes, word_bytes, 1), word_bytes);
+                         make_walk(path, places * word_bytes, word_bytes, 1));
   if (!words) return tl::unexpected<Error>(words.error());
   result.overhead_cycles = std::max(0.0, median(words->overheads));
   return result;
@@ -113,9 +119,11 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
 Expected<Estimate> measure_shared_latency(Session& session) {
   program::Program p;
   p.label = "shared load";
-  p.buffers = {{program::Space::shared, long_loads * apart_bytes, 0}};
+  p.buffers = {{program::Space::shared, 8 << 10, 0}};
   program::Walk walk;
   walk.path = program::Path::shared;
+  walk.footprint_bytes = places * apart_bytes;
+  walk.stride_bytes = apart_bytes;
   auto timed = time_laps(session, p, walk);
   if (!timed) return tl::unexpected<Error>(timed.error());
   return difference_of(timed->shorter, timed->longer);

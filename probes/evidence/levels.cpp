@@ -8,6 +8,9 @@
 namespace gputopo::evidence {
 namespace {
 
+constexpr double surely_another_kind = 1e-6;  // tens of samples a discovery
+constexpr double least_ratio = 1.05;           // of a level to the one before it (docs/domain.md)
+
 // Laplace's rule: the mean of the posterior of a share.
 double share(std::uint64_t part, std::uint64_t whole) {
   return (static_cast<double>(part) + 0.5) / (static_cast<double>(whole) + 1);
@@ -66,13 +69,22 @@ Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded) {
   if (graded.empty()) return {};
   Levels surely = levels_of(hit, graded.back());
   if (!surely.usable()) return surely;
-  // A sample of hits would draw the threshold into the hits' own scatter.
-  Histogram all;
+  // The nearest level is the one with the lowest threshold of all that are surely another kind; samples that say nearly
+  // the same are of that level, others of levels further on.
+  std::vector<Levels> others;
   for (const Histogram& h : graded)
-    if (levels_of(hit, h).usable()) all = merged(all, h);
-  Levels levels = levels_of(std::move(hit), std::move(all));
+    if (Levels one = levels_of(hit, h); one.doubt < surely_another_kind) others.push_back(std::move(one));
+  if (others.empty()) return surely;
+  const auto lower = [](const Levels& x, const Levels& y) { return x.threshold_cycles < y.threshold_cycles; };
+  const double nearest = std::min_element(others.begin(), others.end(), lower)->threshold_cycles;
+  Histogram next;
+  for (const Levels& one : others)
+    if (one.threshold_cycles <= least_ratio * nearest) next = merged(next, one.next);
+  Levels levels = levels_of(std::move(hit), std::move(next));
+  // Those samples may be hits in part. Misses are as far below the threshold as hits are above it, or further off.
   const std::uint64_t seen = total(graded.back());
-  levels.false_hit = share(seen - count_from(graded.back(), levels.threshold_cycles), seen);
+  const double of_sure_misses = share(seen - count_from(graded.back(), levels.threshold_cycles), seen);
+  levels.false_hit = std::min(levels.false_hit, std::max(of_sure_misses, levels.false_miss));
   levels.doubt = surely.doubt;
   return levels;
 }

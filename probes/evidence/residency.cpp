@@ -15,14 +15,13 @@ using program::Walk;
 
 constexpr std::array<std::uint64_t, 3> eighths{9, 10,
                                                11};  // of the capacity, walked: little, to fit between interruptions
-constexpr std::array<std::uint64_t, 3> eighths_back{11, 12, 14};
-constexpr std::size_t looks = 3;  // at each sector, or ways back
+constexpr std::size_t looks = 3;  // at each sector
 
 std::uint64_t overflowing(std::uint64_t capacity_bytes, std::uint64_t part, std::uint64_t unit) {
   return (capacity_bytes * part / 8 / unit + 1) * unit;
 }
 
-// Phases that record every load of [0, bytes), in walk order, split where one recording ends.
+// Phases that record every load of [0, bytes), split where one recording ends.
 void add_looks(program::Program& p, Walk look, std::uint64_t bytes, std::uint64_t most_loads, std::size_t times) {
   const std::uint64_t chunk = std::max<std::uint64_t>(1, most_loads) * look.stride_bytes;
   std::vector<Walk> parts;
@@ -31,7 +30,6 @@ void add_looks(program::Program& p, Walk look, std::uint64_t bytes, std::uint64_
     look.footprint_bytes = std::min(chunk, bytes - from);
     parts.insert(parts.end(), times, recorded(look, Record::latencies, 1));
   }
-  if (look.order == program::Order::reverse) std::reverse(parts.begin(), parts.end());
   p.phases.insert(p.phases.end(), parts.begin(), parts.end());
 }
 
@@ -106,30 +104,6 @@ Expected<Residency> count_resident(Session& session, const CacheFacts& cache, st
     }
     r.bytes.push_back(most * sector);
   }
-  return r;
-}
-
-Expected<Residency> count_on_the_way_back(Session& session, const CacheFacts& cache, std::uint64_t about_bytes) {
-  program::Batch batch;
-  for (const std::uint64_t part : eighths_back) {
-    const std::uint64_t bytes = overflowing(about_bytes, part, cache.stride());
-    program::Program p =
-        make_program(fmt::format("{} reverse residency {} B", cache.path.id, bytes), session.info(), cache.path.slot);
-    if (bytes > p.buffers[cache.path.slot].size_bytes) return Residency{};
-    p.phases = {make_walk(cache.path, bytes, cache.stride(), 1)};
-    Walk back = make_walk(cache.path, bytes, cache.stride(), 1);
-    back.order = program::Order::reverse;
-    add_looks(p, back, bytes, session.info().largest_recording, 1);
-    batch.insert(batch.end(), looks, p);
-  }
-  auto traces = session.run(batch);
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  // What the way back brings in must not count: most of the ways have to agree on a line.
-  Residency r;
-  for (std::size_t i = 0; i < traces->size(); i += looks)
-    r.bytes.push_back(
-        found(std::span(*traces).subspan(i, looks), cache.levels.threshold_cycles, 1, looks / 2 + 1, r.samples) *
-        cache.stride());
   return r;
 }
 

@@ -25,9 +25,4 @@ struct Residency {
 Expected<Residency> count_resident(Session& session, const CacheFacts& cache, std::uint64_t about_bytes,
                                    std::uint64_t shared_bytes = 0);
 
-/// The same for loads that do allocate: walk more than fits, then walk back. A cache that throws out the oldest line,
-/// or the one that came first, hits on the way back exactly what it held. With any other replacement the way back
-/// itself throws lines out, and counts at different footprints differ. Every count is a lower bound of the capacity.
-Expected<Residency> count_on_the_way_back(Session& session, const CacheFacts& cache, std::uint64_t about_bytes);
-
 }  // namespace gputopo::evidence

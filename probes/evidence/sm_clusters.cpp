@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "stop/stop.hpp"
+
 namespace gputopo::evidence {
 
 Correlations::Correlations(const std::vector<std::vector<double>>& rows) {
@@ -18,16 +20,18 @@ Correlations::Correlations(const std::vector<std::vector<double>>& rows) {
     const double norm = std::sqrt(square);
     for (double& x : row) x = norm > 0 ? x / norm : 0;
   }
-  r_.assign(rows.size(), std::vector<double>(rows.size(), 1));
-  for (std::size_t i = 0; i < rows.size(); ++i)
+  r_.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    stop::look();
     for (std::size_t j = 0; j < i; ++j)
-      r_[i][j] = r_[j][i] = std::inner_product(unit[i].begin(), unit[i].end(), unit[j].begin(), 0.0);
+      r_[i].push_back(std::inner_product(unit[i].begin(), unit[i].end(), unit[j].begin(), 0.0));
+  }
 }
 
 double Correlations::between(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) const {
   double sum = 0;
   for (const std::uint32_t i : a)
-    for (const std::uint32_t j : b) sum += r_[i][j];
+    for (const std::uint32_t j : b) sum += between(i, j);
   return sum / static_cast<double>(a.size() * b.size());
 }
 
@@ -36,31 +40,79 @@ double Correlations::with(std::uint32_t i, const std::vector<std::uint32_t>& oth
   std::size_t count = 0;
   for (const std::uint32_t j : others) {
     if (j == i) continue;
-    sum += r_[i][j];
+    sum += between(i, j);
     ++count;
   }
   return count == 0 ? 1 : sum / static_cast<double>(count);
 }
 
+namespace {
+
+// Two clusters, each by one of its members, and the average correlation of their members.
+struct Merge {
+  std::uint32_t first, second;
+  double correlation;
+};
+
+// Average linkage by the nearest-neighbour chain (Murtagh, The Computer Journal 26, 1983): every cluster's nearest one
+// is looked for a few times in all, so that time goes with the number of pairs, and with no higher power.
+std::vector<Merge> average_linkage(const Correlations& r) {
+  const std::size_t n = r.size();
+  std::vector<std::vector<float>> between(n);  // of clusters, at the places of their last members; the lower triangle
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < i; ++j) between[i].push_back(static_cast<float>(r.between(i, j)));
+  const auto at = [&](std::size_t i, std::size_t j) -> float& { return i > j ? between[i][j] : between[j][i]; };
+  std::vector<std::size_t> members(n, 1), chain;
+  std::vector<Merge> merges;
+  while (merges.size() + 1 < n) {
+    stop::look();
+    if (chain.empty())
+      chain.push_back(static_cast<std::size_t>(
+          std::find_if(members.begin(), members.end(), [](std::size_t m) { return m != 0; }) - members.begin()));
+    const std::size_t last = chain.back();
+    // The one before wins a tie, or the chain might go round in circles.
+    std::size_t nearest = chain.size() > 1 ? chain[chain.size() - 2] : last;
+    for (std::size_t i = 0; i < n; ++i)
+      if (i != last && members[i] != 0 && (nearest == last || at(i, last) > at(nearest, last))) nearest = i;
+    if (chain.size() < 2 || nearest != chain[chain.size() - 2]) {
+      chain.push_back(nearest);
+      continue;
+    }
+    merges.push_back({static_cast<std::uint32_t>(nearest), static_cast<std::uint32_t>(last), at(nearest, last)});
+    chain.resize(chain.size() - 2);
+    const auto share = static_cast<float>(members[nearest]) / static_cast<float>(members[nearest] + members[last]);
+    for (std::size_t i = 0; i < n; ++i)
+      if (i != last && i != nearest && members[i] != 0)
+        at(i, last) = share * at(i, nearest) + (1 - share) * at(i, last);
+    members[last] += members[nearest];
+    members[nearest] = 0;
+  }
+  std::stable_sort(merges.begin(), merges.end(),
+                   [](const Merge& a, const Merge& b) { return a.correlation > b.correlation; });
+  return merges;
+}
+
+}  // namespace
+
 SmSets opposite_sides(const Correlations& r) {
   constexpr double against = -0.1;  // of independent vectors of 384 lines, average correlations lie within 0.1 of 0
-  SmSets sets;
-  for (std::uint32_t i = 0; i < r.size(); ++i) sets.push_back({i});
   SmSets all(1);
   for (std::uint32_t i = 0; i < r.size(); ++i) all[0].push_back(i);
-  while (sets.size() > 2) {
-    std::size_t first = 0, second = 0;
-    double closest = -2;
-    for (std::size_t i = 0; i < sets.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        if (const double c = r.between(sets[i], sets[j]); c > closest) closest = c, first = j, second = i;
-    if (closest < 0) return all;
-    sets[first].insert(sets[first].end(), sets[second].begin(), sets[second].end());
-    sets.erase(sets.begin() + static_cast<std::ptrdiff_t>(second));
+  if (r.size() < 2) return all;
+  // All merges but the last, by the sets' union-find.
+  std::vector<std::uint32_t> parent = all[0];
+  const auto root_of = [&](std::uint32_t i) {
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+  };
+  const std::vector<Merge> merges = average_linkage(r);
+  for (std::size_t m = 0; m + 1 < merges.size(); ++m) {
+    if (merges[m].correlation < 0) return all;
+    parent[root_of(merges[m].first)] = root_of(merges[m].second);
   }
-  if (sets.size() < 2 || r.between(sets[0], sets[1]) > against || separation(r, sets) <= 0) return all;
-  for (auto& set : sets) std::sort(set.begin(), set.end());
-  std::sort(sets.begin(), sets.end());
+  SmSets sets(2);
+  for (const std::uint32_t i : all[0]) sets[root_of(i) == root_of(0) ? 0 : 1].push_back(i);
+  if (r.between(sets[0], sets[1]) > against || separation(r, sets) <= 0) return all;
   return sets;
 }
 
@@ -68,6 +120,7 @@ double separation(const Correlations& r, const SmSets& sets) {
   double least = 2;
   for (std::size_t a = 0; a < sets.size(); ++a)
     for (const std::uint32_t i : sets[a]) {
+      stop::look();
       double next_best = -1;
       for (std::size_t b = 0; b < sets.size(); ++b)
         if (b != a) next_best = std::max(next_best, r.with(i, sets[b]));

@@ -13,16 +13,17 @@ class Correlations {
  public:
   explicit Correlations(const std::vector<std::vector<double>>& rows);
   std::size_t size() const { return r_.size(); }
-  double between(std::size_t i, std::size_t j) const { return r_[i][j]; }
+  double between(std::size_t i, std::size_t j) const { return i == j ? 1 : i > j ? r_[i][j] : r_[j][i]; }
   double between(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) const;
   /// Average with the others of a set; 1 where there is none.
   double with(std::uint32_t i, const std::vector<std::uint32_t>& others) const;
 
  private:
-  std::vector<std::vector<double>> r_;
+  std::vector<std::vector<double>> r_;  // below the diagonal
 };
 
-/// Two sets of SMs whose vectors run against each other, by average linkage; one set of all where there are none.
+/// Two sets of SMs whose vectors run against each other, by average linkage; one set of all where there are none. Takes
+/// time and memory in proportion to the pairs of SMs.
 SmSets opposite_sides(const Correlations& r);
 
 /// The least sure member's margin: its average correlation with its own set less that with the next best one.

@@ -1,5 +1,9 @@
 #include "evidence/structure.hpp"
 
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+
 namespace gputopo::evidence {
 
 Statement decided(std::string value, std::string_view method, double confidence, std::uint64_t samples) {
@@ -27,6 +31,13 @@ void set_scope(Memory& memory, const SmSets& groups, std::string_view method, do
   memory.scope = groups.size() == sms ? Scope::sm : groups.size() == 1 ? Scope::gpu : Scope::group;
   if (*memory.scope == Scope::group) memory.sm_groups = groups;
   memory.structure["scope"] = decided(std::string(to_string(*memory.scope)), method, confidence, samples);
+}
+
+void state_sides(Memory& l2, std::size_t sides, const Estimate& far_latency, std::string_view method,
+                 std::uint64_t samples) {
+  l2.attributes["partitions"] = measured(static_cast<double>(sides), "", method, samples);
+  l2.attributes["far_latency"] = far_latency;
+  l2.structure["l2_sides"] = decided(fmt::format("{}", sides), method, 0.99, samples);
 }
 
 void leave_scope_open(Memory& memory, std::string_view method, std::string_view why) {

@@ -3,12 +3,14 @@
 // out further, by less than the L2 holds, so that the L2 still has them. A second level that nothing can be pushed out
 // of is the L2.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "evidence/estimates.hpp"
+#include "evidence/footprint.hpp"
 #include "evidence/modes.hpp"
 #include "evidence/period.hpp"
 #include "experiments/experiments.hpp"
@@ -85,20 +87,22 @@ Expected<std::vector<std::uint32_t>> time_cold(Session& session, std::uint64_t s
   return traces->front().phases.back().latencies;
 }
 
-// Half as much again as the L1 in a circle: what misses L1 of it is served by the level behind, which holds that
-// little.
+// A little more than the L1 holds, round and round: what misses L1 of it is served by the level behind, which holds that
+// much if it holds more than the L1 at all.
 std::uint64_t circle_bytes(const CacheFacts& l1) {
-  return l1.capacity_bytes * 3 / 2 / l1.stride() * l1.stride();
+  return (l1.capacity_bytes * 9 / 8 / l1.stride() + 1) * l1.stride();
 }
 
 Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
-  program::Program p = make_program("constants past L1", session.info(), slot_constant);
-  p.isolation = Scope::gpu;
-  const Walk warm = make_walk(path, circle_bytes(l1), l1.stride(), settling_laps);
-  p.phases = {warm, recorded(warm, Record::histogram, 16)};
-  auto traces = session.run({p});
+  FootprintSpec circle;
+  circle.path = path;
+  circle.stride_bytes = l1.stride();
+  circle.isolation = Scope::gpu;
+  circle.warm_laps = settling_laps;
+  circle.timed_laps = 16;
+  auto traces = session.run({footprint_program(session.info(), circle, circle_bytes(l1))});
   if (!traces) return tl::unexpected<Error>(traces.error());
-  return between(traces->front().phases.back().histogram, l1.levels.threshold_cycles, 1e9);
+  return between(recorded_histogram(traces->front()), l1.levels.threshold_cycles, 1e9);
 }
 
 Histogram histogram_of(const std::vector<std::uint32_t>& latencies) {
@@ -129,6 +133,10 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   const std::uint64_t bank = session.info().constant_bytes_per_module;
   if (l1->capacity_bytes == 0 || 2 * l1->capacity_bytes > bank) {
     set_open(memory, "levels", "needs the size of the constant L1");
+    return {};
+  }
+  if (findings.others_fill_l2) {
+    set_open(memory, "levels", "another program fills the L2: what constants that it lost take is no L2's latency");
     return {};
   }
   auto second = time_second_level(session, *l1);
@@ -163,20 +171,24 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   if (cache.levels.usable()) cache.levels = graded_levels(hits, graded);
   if (!cache.levels.usable()) {
     const std::uint64_t evicted_by = eviction.bytes(bank);
-    constexpr double as_far = 0.95;                       // docs/domain.md: levels are 5 % apart
+    constexpr double least_ratio = 1.05;                  // docs/domain.md: levels are 5 % apart
     constexpr std::uint64_t larger_than_any = 256 << 10;  // twice the largest such cache there has been
-    const bool is_l2 = l2 != nullptr && l2->present && cache.latency_cycles > as_far * l2->latency_cycles;
-    if (is_l2 || evicted_by >= larger_than_any)
+    const Mode near = whole_mode(*second), far = whole_mode(graded.back());
+    const bool alike =
+        std::fabs(far.centre - near.centre) + far.error + near.error < (least_ratio - 1) * (near.centre - cache.overhead_cycles);
+    if (alike && evicted_by >= larger_than_any)
       set_absent(memory,
                  fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them",
                              evicted_by >> 10));
     else
       set_open(memory, "levels",
-               fmt::format("constants that miss L1 can't be pushed any further, by {} KiB", evicted_by >> 10));
+               fmt::format("constants that miss L1 can't be told to be pushed any further by {} KiB", evicted_by >> 10));
     return {};
   }
   cache.present = true;
   cache.front_line_bytes = l1->stride();
+  cache.front_threshold_cycles = l1->levels.threshold_cycles;
+  cache.front_capacity_bytes = l1->capacity_bytes;
   cache.warm_laps = settling_laps;
   Estimate latency = measured(cache.latency_cycles, "cycles", "timed_hits", total(hits));
   const double error = whole_mode(hits).error;
@@ -186,10 +198,13 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   const Mode next = lowest_mode(misses);
   memory.attributes["miss_penalty"] = penalty_of(next, timed, total(misses));
   // A few KiB of constants may all have their home on one side, near or far.
-  if (findings.lines_have_sides && modes_of(misses).size() < 2)
+  const Structure& of_l2 = findings.memory("l2").structure;
+  const auto sides = of_l2.find("l2_sides");
+  const bool may_have_sides =
+      findings.lines_have_sides || (sides != of_l2.end() && sides->second.status == Status::inconclusive);
+  if (may_have_sides && modes_of(misses).size() < 2)
     memory.attributes["miss_penalty"] =
         inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
-  cache.next_cycles = next.centre - cache.overhead_cycles;
   findings.memory("constant_l1").attributes["miss_penalty"] =
       penalty_of(whole_mode(hits), l1->latency_cycles + l1->overhead_cycles, total(hits));
   const std::uint64_t step = std::max<std::uint64_t>(4, l1->sector_bytes);

@@ -8,6 +8,7 @@
 
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
+#include "evidence/held.hpp"
 #include "evidence/line.hpp"
 #include "experiments/experiments.hpp"
 
@@ -28,6 +29,7 @@ SearchSpec spec_of(Session& session, const CacheFacts& cache, bool banks) {
   rows.isolation = Scope::gpu;
   rows.warm_laps = cache.warm_laps;
   rows.front_line_bytes = cache.front_line_bytes;
+  rows.front_threshold_cycles = cache.front_threshold_cycles;
   SearchSpec spec;
   spec.sweep = {static_cast<double>(cache.stride()), true, cache.contamination()};
   spec.unit_bytes = cache.stride();
@@ -36,6 +38,7 @@ SearchSpec spec_of(Session& session, const CacheFacts& cache, bool banks) {
   if (banks) {
     // Programs that keep the GPU to themselves and hand turns from module to module take long: few rows, few laps.
     rows.bank_bytes = bank;
+    spec.sweep.own_lines = true;  // laps over several banks are phases of their own
     rows.warm_laps = 4;
     spec.first_bytes = bank;
     spec.limit_bytes = bank * info.constant_modules;
@@ -75,9 +78,8 @@ bool sets_thrash_in_turn(const Counts& counts, double size, double line_bytes) {
   return false;
 }
 
-Estimate size_of(const SearchResult& found, const CacheFacts& cache, std::uint64_t limit_bytes,
-                 std::string_view method) {
-  Estimate size = estimate_of(found, method);
+Estimate within_own_bytes(const SearchResult& found, const CacheFacts& cache, std::uint64_t limit_bytes) {
+  Estimate size = estimate_of(found, "modules");
   if (size.status != Status::measured) return size;
   if (*size.value > static_cast<double>(limit_bytes - own_bytes)) {
     size.status = Status::lower_bound;
@@ -91,6 +93,20 @@ Estimate size_of(const SearchResult& found, const CacheFacts& cache, std::uint64
   return size;
 }
 
+// By what fits into one bank, and by what is held of more.
+Expected<Estimate> size_in_one_bank(Session& session, const CacheFacts& cache) {
+  auto found = search_capacity(spec_of(session, cache, false));
+  if (!found) return tl::unexpected<Error>(found.error());
+  const Estimate fits = estimate_of(*found, "misses");
+  if (fits.status != Status::measured && fits.status != Status::inconclusive) return fits;
+  const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
+  auto held = count_held(session, cache, about, Scope::gpu);
+  if (!held && held.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(held.error());
+  // What the cache in front holds of the newest lines counts as held, and need not be.
+  if (held) held->exact = false;
+  return held ? capacity_of(fits, *held, static_cast<double>(cache.stride())) : fits;
+}
+
 }  // namespace
 
 Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) {
@@ -99,9 +115,9 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
   auto& attributes = findings.memory("constant_l1_5").attributes;
   const device::DeviceInfo& info = session.info();
   const std::uint64_t bank = info.constant_bytes_per_module;
-  auto found = search_capacity(spec_of(session, *cache, false));
-  if (!found) return tl::unexpected<Error>(found.error());
-  Estimate size = size_of(*found, *cache, bank, "misses");
+  auto in_one_bank = size_in_one_bank(session, *cache);
+  if (!in_one_bank) return tl::unexpected<Error>(in_one_bank.error());
+  Estimate size = *in_one_bank;
   if (size.status == Status::lower_bound && info.constant_modules > 1) {
     auto beyond = search_capacity(spec_of(session, *cache, true));
     // Where kernels don't run side by side (a debugger, CUDA_LAUNCH_BLOCKING), one bank is all there is.
@@ -109,15 +125,19 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
     if (!beyond) {
       size.note += "; the banks of several modules can't be walked here: " + beyond.error().message;
     } else {
-      const Estimate larger = size_of(*beyond, *cache, bank * info.constant_modules, "modules");
+      const Estimate larger = within_own_bytes(*beyond, *cache, bank * info.constant_modules);
       if (larger.has_value() && *larger.value >= *size.value && larger.status != Status::upper_bound) size = larger;
     }
   }
   attributes["size"] = size;
   if (size.status == Status::measured || size.status == Status::lower_bound)
     cache->capacity_bytes = static_cast<std::uint64_t>(*size.value);
-  attributes["line_size"] =
-      attributes["sector_size"];  // what one miss brings in is a whole line, as far as can be seen
+  Estimate& line_size = attributes["line_size"] = attributes["sector_size"];
+  if (line_size.status == Status::measured) {
+    line_size.status = Status::lower_bound;
+    line_size.interval.reset();
+    line_size.note = "what one miss brings in; the constants that there are don't tell whether a line has more";
+  }
   if (size.status != Status::measured || cache->capacity_bytes * 3 / 2 > bank) {
     cache->line_bytes = cache->sector_bytes;
     return {};

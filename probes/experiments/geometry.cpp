@@ -6,6 +6,8 @@
 
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
+#include "evidence/held.hpp"
+#include "evidence/kept.hpp"
 #include "evidence/line.hpp"
 #include "evidence/residency.hpp"
 #include "experiments/experiments.hpp"
@@ -15,6 +17,7 @@ namespace {
 
 using namespace evidence;
 
+constexpr std::string_view others_fill_it = "another program fills this cache while it is measured";
 constexpr std::uint64_t first_bytes = 512;  // fits into every first-level cache there has been
 
 SearchSpec spec_of(Session& session, const CacheFacts& cache, std::uint64_t stride, std::uint64_t most_loads = 0) {
@@ -25,6 +28,7 @@ SearchSpec spec_of(Session& session, const CacheFacts& cache, std::uint64_t stri
   rows.stride_bytes = stride;
   spec.count = count_footprints(session, rows, cache.levels.threshold_cycles);
   spec.sweep = {static_cast<double>(stride), most_loads == 0, cache.contamination()};
+  spec.sweep.own_lines = cache.path.slot != slot_constant;  // what a kernel writes passes these caches
   spec.unit_bytes = stride;
   spec.first_bytes = first_bytes;
   spec.limit_bytes =
@@ -47,42 +51,23 @@ Expected<std::uint64_t> rough_capacity(Session& session, const CacheFacts& cache
   return static_cast<std::uint64_t>(p.footprints_bytes[p.best()]);
 }
 
-// Counts are lower bounds of what the cache holds, and equal counts at several footprints are what it holds. A
-// footprint fits where its lines fill the sets evenly, so it may overflow before the whole cache is full, never behind.
-void combine(Estimate& size, const Residency& counted, std::string_view method, double line_bytes) {
-  if (!counted.is_steady()) return;
-  const auto held = static_cast<double>(counted.most());
-  if (size.status != Status::measured || held < *size.value) return;
-  const bool agree = held - *size.value <= line_bytes;
-  size.method = method;
-  size.samples += counted.samples;
-  size.interval = Interval{std::min(size.interval->low, held), std::max(size.interval->high, held)};
-  if (!agree) {
-    size.note =
-        fmt::format("{:.0f} B are held, but a footprint of more than {:.0f} B begins to miss", held, *size.value);
-    size.interval = Interval{*size.value, held};
-  }
-  size.value = held;
+Held held_of(const Residency& counted) {
+  const auto bytes = static_cast<double>(counted.most());
+  Held held{bytes, {bytes, bytes + static_cast<double>(counted.slack_bytes)}, counted.is_steady(), false, counted.samples};
+  held.exact = held.steady && counted.slack_bytes == 0;
+  return held;
 }
 
-Expected<void> count(Session& session, const CacheFacts& cache, Estimate& size) {
-  const bool probes = session.info().has_no_allocate &&
-                      (cache.path.path == program::Path::global_cached || cache.path.path == program::Path::read_only);
+Expected<Held> count(Session& session, const CacheFacts& cache, std::uint64_t about_bytes) {
+  // Of another path's cache they'd say nothing.
+  const bool probes = session.info().has_no_allocate && cache.path.path == program::Path::global_cached;
   if (probes) {
-    auto counted = count_resident(session, cache, cache.capacity_bytes);
+    auto counted = count_resident(session, cache, about_bytes);
     if (!counted) return tl::unexpected<Error>(counted.error());
     // Nothing found: these loads look into another cache.
-    if (counted->most() > 0) {
-      combine(size, *counted, "residency", static_cast<double>(cache.stride()));
-      return {};
-    }
+    if (counted->most() > 0) return held_of(*counted);
   }
-  auto counted = count_on_the_way_back(session, cache, cache.capacity_bytes);
-  if (!counted) return tl::unexpected<Error>(counted.error());
-  // Far more than what fits is another cache's.
-  if (counted->most() <= cache.capacity_bytes * 3 / 2)
-    combine(size, *counted, "reverse_residency", static_cast<double>(cache.stride()));
-  return {};
+  return count_held(session, cache, about_bytes, Scope::sm);
 }
 
 }  // namespace
@@ -118,18 +103,30 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
     if (!found) return tl::unexpected<Error>(found.error());
     size = estimate_of(*found, "misses");
   }
+  const bool has_overflown = size.status == Status::measured || size.status == Status::inconclusive;
+  if (has_overflown && session.settings().thesis && size.status == Status::measured) {
+    cache->capacity_bytes = static_cast<std::uint64_t>(*size.value);
+    auto by_thesis = size_by_thesis(session, *cache);
+    if (!by_thesis) return tl::unexpected<Error>(by_thesis.error());
+    attributes["size"] = *by_thesis;
+    return {};
+  }
+  if (has_overflown && *rough != 0) {
+    const auto about = size.has_value() ? static_cast<std::uint64_t>(*size.value) : *rough;
+    auto held = count(session, *cache, about);
+    // Where a neighbour on the GPU leaves no time for a second opinion, the first one stands.
+    if (!held && held.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(held.error());
+    if (held) size = capacity_of(size, *held, static_cast<double>(cache->stride()));
+  }
   if (size.status == Status::measured) {
     cache->capacity_bytes = static_cast<std::uint64_t>(*size.value);
-    if (session.settings().thesis) {
-      auto by_thesis = size_by_thesis(session, *cache);
-      if (!by_thesis) return tl::unexpected<Error>(by_thesis.error());
-      attributes["size"] = *by_thesis;
-      return {};
+    auto alone = is_left_alone(session, *cache, cache->capacity_bytes, Scope::sm);
+    if (!alone && alone.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(alone.error());
+    if (alone && !*alone) {
+      bound_below(size, others_fill_it);
+      attributes["line_size"] = inconclusive("B", "shifted_stride", others_fill_it);
+      cache->capacity_bytes = 0;
     }
-    // A second opinion: where a neighbour on the GPU leaves no time for it, the first one stands.
-    auto counted = count(session, *cache, size);
-    if (!counted && counted.error().kind != Error::Kind::unavailable) return counted;
-    cache->capacity_bytes = static_cast<std::uint64_t>(*size.value);
   } else {
     attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
   }

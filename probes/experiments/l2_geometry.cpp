@@ -1,7 +1,6 @@
-// Size and line of the L2: all lanes of one SM warm a footprint, one thread samples it. Loads that no cache served tell
-// the whole capacity. What is slower than a hit before that is one of three things, each with an experiment of its own:
-// lines of another side, pages that a TLB doesn't hold (slow also where few lines of each page are touched), or a cache
-// behind this one.
+// Size and line of the L2: all lanes of one SM warm a footprint, one thread samples it, a stretch of neighbouring lines at
+// a time, so that no TLB has a part in it. Loads that no cache served tell what fits and what is held of more. What is
+// slower than a hit before that is lines of another side, or of a cache behind this one.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,8 +10,12 @@
 
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
+#include "evidence/held.hpp"
+#include "evidence/kept.hpp"
 #include "evidence/line.hpp"
+#include "evidence/modes.hpp"
 #include "evidence/search.hpp"
+#include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -26,44 +29,55 @@ constexpr std::uint64_t kibi = 1 << 10;
 constexpr std::uint64_t mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there has been
 constexpr std::uint64_t unit_bytes = 4 * kibi;
-constexpr std::uint64_t most_loads = 1024;
+constexpr std::uint64_t sampled_loads = 1024;  // of a walk for the line
+constexpr std::uint64_t stretch_lines = 64;  // one in 64 loads is the first of its page at most
+constexpr std::uint64_t most_stretches = 8;
 constexpr std::uint32_t warm_laps = 2;
 
 class Rows {
  public:
   Rows(Session& session, std::uint64_t stride) : session_(session), stride_(stride) {}
 
-  program::Program program(std::uint64_t bytes, std::uint32_t patience, std::uint64_t seed,
-                           std::uint64_t stride) const {
+  // Stretches looked at by one program: what it misses pushes out less than one line in 64.
+  std::uint64_t stretches(std::uint64_t bytes) const {
+    return std::clamp<std::uint64_t>(bytes / stride_ / 64 / stretch_lines, 1, most_stretches);
+  }
+
+  // Of `parts` programs that together look at stretches spread evenly over the footprint, the one of that number.
+  program::Program program(std::uint64_t bytes, std::uint32_t patience, std::uint64_t part, std::uint64_t parts) const {
     program::Program p = make_program(fmt::format("l2 {} B", bytes), session_.info(), slot_flush);
     p.isolation = Scope::gpu;
     p.buffers[slot_flush].size_bytes = std::max(bytes, slot_bytes);
-    const Walk warm = by_all_lanes(make_walk(l2_path, bytes, stride, warm_laps * patience), session_.info());
-    Walk sample = recorded(warm, Record::histogram, 1);
-    sample.order = program::Order::shuffled;
-    sample.order_seed = session_.settings().seed + seed;
-    sample.loads_per_lap = std::min(most_loads, program::positions(sample));
-    p.phases = {warm, sample};
+    const Walk warm = by_all_lanes(make_walk(l2_path, bytes, stride_, warm_laps * patience), session_.info());
+    p.phases = {warm};
+    const std::uint64_t stretch_bytes = std::min(bytes, stretch_lines * stride_);
+    // The newest lines first: a cache that throws out the oldest has none of what comes behind its first miss.
+    const std::uint64_t count = stretches(bytes);
+    for (std::uint64_t i = count; i-- > 0;) {
+      Walk sample = recorded(make_walk(l2_path, stretch_bytes, stride_, 1), Record::histogram, 1);
+      const std::uint64_t room = (bytes - stretch_bytes) / stride_;
+      sample.first_byte = room * (i * parts + part) / (count * parts) * stride_;
+      p.phases.emplace_back(sample);
+    }
     return p;
   }
 
-  Expected<std::vector<Histogram>> histograms(const std::vector<RowRequest>& rows, std::size_t replicates,
-                                              std::uint64_t stride) {
+  Expected<std::vector<Histogram>> histograms(const std::vector<RowRequest>& rows, std::size_t replicates) {
     program::Batch batch;
     for (const RowRequest& row : rows)
       for (std::size_t i = 0; i < replicates; ++i)
-        batch.push_back(program(row.footprint_bytes, row.patience, i, stride));
+        batch.push_back(program(row.footprint_bytes, row.patience, i, replicates));
     auto traces = session_.run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
     std::vector<Histogram> all;
-    for (const auto& trace : *traces) all.push_back(trace.phases.back().histogram);
+    for (const auto& trace : *traces) all.push_back(recorded_histogram(trace));
     return all;
   }
 
   // Counts loads that took `threshold_cycles` or longer.
   CountRows counter(double threshold_cycles) {
     return [this, threshold_cycles](const std::vector<RowRequest>& rows, std::size_t replicates) -> Expected<Counts> {
-      auto all = histograms(rows, replicates, stride_);
+      auto all = histograms(rows, replicates);
       if (!all) return tl::unexpected<Error>(all.error());
       Counts counts;
       for (std::size_t i = 0; i < all->size(); ++i)
@@ -79,6 +93,43 @@ class Rows {
   Session& session_;
   std::uint64_t stride_;
 };
+
+// What is held of a half more than about fits, and of twice that: the share of lines that are near. A cache that throws
+// out the oldest holds all of the last ones and none of the first, so stretches are spread evenly: what they tell is
+// known to one of their distances, and as a share is.
+Expected<Held> held_of(Session& session, Rows& rows, const Levels& levels, std::uint64_t about_bytes) {
+  constexpr std::uint64_t most_warm_loads = 12'000'000;
+  Held held;
+  double before = 0, before_error = 0;
+  for (const std::uint64_t quarters : {6U, 8U, 12U}) {
+    const std::uint64_t bytes = about_bytes * quarters / 4 / unit_bytes * unit_bytes;
+    if (bytes > session.info().largest_buffer_bytes / 2) break;
+    const std::uint64_t warm_loads = bytes / rows.stride() * warm_laps;
+    const auto parts = std::clamp<std::uint64_t>(most_warm_loads / warm_loads, 24, 512 / rows.stretches(bytes));
+    // What a program's first looks may have pushed out before its last.
+    const double pushed_out = static_cast<double>(rows.stretches(bytes) * stretch_lines * rows.stride()) /
+                              static_cast<double>(2 * about_bytes);
+    auto timed = rows.histograms({{bytes, 1}}, parts);
+    if (!timed) return tl::unexpected<Error>(timed.error());
+    double loads = 0, near = 0;
+    for (const Histogram& h : *timed) {
+      loads += static_cast<double>(total(h));
+      near += static_cast<double>(total(h) - count_from(h, levels.threshold_cycles));
+    }
+    const double share = std::clamp((near / loads - levels.false_hit) / levels.told_apart(), 0.0, 1.0);
+    const double error = 0.5 / static_cast<double>(parts * rows.stretches(bytes)) + pushed_out * share +
+                         1.96 * std::sqrt(share * (1 - share) / loads + 1e-9) / levels.told_apart();
+    const auto whole = static_cast<double>(bytes);
+    held.samples += static_cast<std::uint64_t>(loads);
+    held.bytes = whole * share;
+    held.interval = {whole * (share - error), whole * (share + error)};
+    held.steady = before != 0 && std::fabs(held.bytes - before) <= whole * error + before_error;
+    if (held.steady) break;
+    before = held.bytes;
+    before_error = whole * error;
+  }
+  return held;
+}
 
 std::uint64_t limit_of(const Session& session) {
   return std::min(session.info().largest_buffer_bytes / 2, std::max(4 * session.info().l2_bytes, 256 * mebi));
@@ -102,47 +153,47 @@ Expected<SearchResult> search(Session& session, Rows& rows, const Levels& levels
   return search_capacity(spec);
 }
 
-struct Between {
-  Levels levels;
-  SearchResult found;
-};
+// What fits, and what is held of more.
+Expected<Estimate> size_by(Session& session, Rows& rows, const Levels& levels, std::uint64_t limit_bytes,
+                           std::string_view method) {
+  auto found = search(session, rows, levels, small_bytes, limit_bytes);
+  if (!found) return tl::unexpected<Error>(found.error());
+  const Estimate fits = estimate_of(*found, method);
+  if (fits.status != Status::measured && fits.status != Status::inconclusive) return fits;
+  const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
+  auto held = held_of(session, rows, levels, about);
+  if (!held && held.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(held.error());
+  if (!held) return fits;
+  const std::uint64_t resolution = std::max(unit_bytes, about / 32);
+  return capacity_of(fits, *held, static_cast<double>(resolution));
+}
 
-// What is slower than a hit at footprints that hold nothing of memory yet; nothing where all of them hit alike.
-Expected<std::optional<Between>> levels_between(Session& session, Rows& rows, const Levels& l2,
-                                                std::uint64_t whole_bytes) {
+// The levels of what is slower than a hit at footprints that hold nothing of memory yet; nothing where all of them hit
+// alike.
+Expected<std::optional<Levels>> levels_between(Rows& rows, const Levels& l2, std::uint64_t whole_bytes) {
   constexpr double a_share_of_loads = 0.25;  // half of what the smallest of two sides leaves out of a full one
-  auto timed =
-      rows.histograms({{small_bytes, 16}, {whole_bytes * 15 / 16 / unit_bytes * unit_bytes, 1}}, 2, rows.stride());
+  auto timed = rows.histograms({{small_bytes, 16}, {whole_bytes * 15 / 16 / unit_bytes * unit_bytes, 1}}, 2);
   if (!timed) return tl::unexpected<Error>(timed.error());
   const Histogram small = merged((*timed)[0], (*timed)[1]);
   const Histogram large = between(merged((*timed)[2], (*timed)[3]), 0, l2.threshold_cycles);
-  Between result;
-  result.levels = levels_of(small, large);
-  if (result.levels.told_apart() < a_share_of_loads || result.levels.doubt > 1e-6) return std::optional<Between>();
+  Levels levels = levels_of(small, large);
+  if (levels.told_apart() < a_share_of_loads || levels.doubt > 1e-6) return std::optional<Levels>();
   // The large footprint is a mixture of hits and what is slower: what misses is slower for sure.
-  result.levels.false_hit = l2.false_hit;
-  auto found = search(session, rows, result.levels, small_bytes, whole_bytes * 2);
-  if (!found) return tl::unexpected<Error>(found.error());
-  result.found = std::move(*found);
-  return std::optional(std::move(result));
+  levels.false_hit = l2.false_hit;
+  return std::optional(std::move(levels));
 }
 
-// Slow loads where a footprint's pages are all touched, but only one line in 32: then it isn't lines that don't fit.
-Expected<double> slow_share(Rows& rows, double threshold_cycles, std::uint64_t bytes, std::uint64_t stride) {
-  auto timed = rows.histograms({{bytes, 2}}, 2, stride);
-  if (!timed) return tl::unexpected<Error>(timed.error());
-  const Histogram both = merged(timed->front(), timed->back());
-  return static_cast<double>(count_from(both, threshold_cycles)) /
-         static_cast<double>(std::max<std::uint64_t>(1, total(both)));
-}
+// What an SM finds near: the whole L2, with a cache behind it, or one of its sides. The driver knows the L2 as a whole.
+enum class Part { whole, side, unknown };
 
-Expected<bool> is_translation(Rows& rows, const Levels& levels, std::uint64_t bytes) {
-  constexpr std::uint64_t sparse = 32;
-  auto dense = slow_share(rows, levels.threshold_cycles, bytes, rows.stride());
-  if (!dense) return tl::unexpected<Error>(dense.error());
-  auto few = slow_share(rows, levels.threshold_cycles, bytes, sparse * rows.stride());
-  if (!few) return tl::unexpected<Error>(few.error());
-  return *few - levels.false_miss > 0.5 * (*dense - levels.false_miss);
+Part part_of(const Findings& findings, const Estimate& near) {
+  constexpr double alike = 0.15;  // sides are halves at most
+  if (!findings.beyond_own_l2) return Part::whole;
+  const Estimate* api = findings.topology.find("l2") == nullptr ? nullptr : findings.topology.find("l2")->find("size");
+  if (!near.has_value() || api == nullptr || api->status != Status::api) return Part::unknown;
+  const double parts = *api->value / *near.value, sets = static_cast<double>(findings.beyond_own_l2->sets);
+  if (std::fabs(parts - sets) < alike * sets) return Part::side;
+  return std::fabs(parts - 1) < alike ? Part::whole : Part::unknown;
 }
 
 Expected<Estimate> measure_l2_line(Session& session, CacheFacts l2, const Estimate& size) {
@@ -151,7 +202,7 @@ Expected<Estimate> measure_l2_line(Session& session, CacheFacts l2, const Estima
   if (*size.value > largest)
     return inconclusive("B", "shifted_stride", "the L2 is too large to overflow it at every stride");
   l2.warm_laps = warm_laps;
-  return measure_line(session, l2, static_cast<std::uint64_t>(*size.value), Scope::gpu, most_loads);
+  return measure_line(session, l2, static_cast<std::uint64_t>(*size.value), Scope::gpu, sampled_loads);
 }
 
 }  // namespace
@@ -160,39 +211,53 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return {};
   Memory& memory = findings.memory("l2");
+  const auto api = static_cast<double>(session.info().l2_bytes);
+  if (api != 0) memory.attributes["size"] = from_api(api, "B");
   Rows rows(session, l2->sector_bytes != 0 ? std::max<std::uint64_t>(32, l2->sector_bytes) : 32);
-  auto whole = search(session, rows, l2->levels, small_bytes, limit_of(session));
+  const auto statement = memory.structure.find("l2_sides");
+  const bool sides_open = statement != memory.structure.end() && statement->second.status == Status::inconclusive;
+  auto whole = sides_open && !findings.beyond_own_l2
+                   ? inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")
+                   : size_by(session, rows, l2->levels, limit_of(session), "memory_loads");
   if (!whole) return tl::unexpected<Error>(whole.error());
-  Estimate size = estimate_of(*whole, "memory_loads");
+  Estimate size = *whole;
   Levels near_levels = l2->levels;
   Estimate near = size;
-  const auto sides = memory.structure.find("l2_sides");
-  if (sides != memory.structure.end() && sides->second.status == Status::inconclusive)
-    size = inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart");
-  if (size.status == Status::measured) {
-    auto slower = levels_between(session, rows, l2->levels, static_cast<std::uint64_t>(*size.value));
+  if (size.has_value() && !findings.lines_have_sides) {
+    auto slower = levels_between(rows, l2->levels, static_cast<std::uint64_t>(*size.value));
     if (!slower) return tl::unexpected<Error>(slower.error());
-    const bool inside =
-        *slower && !findings.lines_have_sides && estimate_of((*slower)->found, "").status == Status::measured;
-    if (inside) {
-      near = estimate_of((*slower)->found, "slower_hits");
-      const auto look_at = static_cast<std::uint64_t>((*near.value + *size.value) / 2) / unit_bytes * unit_bytes;
-      auto translation = is_translation(rows, (*slower)->levels, look_at);
-      if (!translation) return tl::unexpected<Error>(translation.error());
-      if (*translation) {
-        memory.attributes["translation_reach"] = near;
-        near = size;
-      } else if (findings.sides_keep_copies) {
+    if (*slower) {
+      auto inside = size_by(session, rows, **slower, static_cast<std::uint64_t>(*size.value) * 2, "slower_hits");
+      if (!inside) return tl::unexpected<Error>(inside.error());
+      near = *inside;
+      near_levels = **slower;
+      const Part part = part_of(findings, near);
+      if (part == Part::side) {
+        const auto& beyond = *findings.beyond_own_l2;
+        state_sides(memory, beyond.sets, beyond.latency, "first_loads", beyond.samples);
         memory.attributes["partition_size"] = near;
-        near_levels = (*slower)->levels;
-      } else {
+      } else if (part == Part::whole && near.has_value()) {
+        near.note = fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on",
+                                *size.value / mebi);
         size = near;
-        size.note = fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on",
-                                *estimate_of(*whole, "").value / mebi);
-        near_levels = (*slower)->levels;
+        l2->next_level = whole_mode(between(near_levels.next, near_levels.threshold_cycles, 1e9));
+        memory.structure["l2_sides"] = decided("1", "slower_hits", 0.99, near.samples);
+      } else {
+        size = inconclusive("B", "slower_hits", "what is slower than a hit is another side of it or a cache behind");
       }
     }
   }
+  if (near.has_value()) {
+    CacheFacts about = *l2;
+    about.levels = near_levels;
+    about.sector_bytes = rows.stride();
+    auto alone = is_left_alone(session, about, static_cast<std::uint64_t>(*near.value), Scope::gpu);
+    if (!alone && alone.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(alone.error());
+    findings.others_fill_l2 = alone && !*alone;
+  }
+  if (findings.others_fill_l2)
+    for (Estimate* e : {&size, &near})
+      if (e->status == Status::measured) bound_below(*e, "another program fills the L2 while it is measured");
   CacheFacts walked = *l2;
   walked.levels = near_levels;
   auto line = measure_l2_line(session, walked, near);
@@ -205,7 +270,6 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
     for (double* x : {&*part.value, &part.interval->low, &part.interval->high}) *x /= sides;
     memory.attributes["partition_size"] = part;
   }
-  const auto api = static_cast<double>(session.info().l2_bytes);
   l2->capacity_bytes = size.has_value() ? static_cast<std::uint64_t>(*size.value) : session.info().l2_bytes;
   memory.attributes["size"] = size;
   if (api == 0) return {};

@@ -16,7 +16,7 @@ using program::Record;
 using program::Walk;
 
 constexpr std::string_view method = "hits_by_other_sms";
-constexpr std::uint64_t lines = 32;
+constexpr std::uint64_t lines = 64;
 constexpr std::uint64_t stride_bytes = 1152;
 constexpr std::uint64_t beside_bytes = 512;  // another line of the same page, between two that are looked at
 
@@ -75,9 +75,14 @@ Expected<void> measure_l2_scope(Session& session, Findings& findings) {
         samples += total(seen) + total(of_memory);
         const double median_seen = quantile(seen, 0.5).value_or(0);
         const double median_memory = quantile(of_memory, 0.5).value_or(0);
-        constexpr double as_slow = 0.97;  // docs/domain.md: levels are 5 % apart
-        const bool found = median_seen < l2->levels.threshold_cycles || levels_of(seen, of_memory).usable();
-        if (!found && median_memory >= l2->levels.threshold_cycles && median_seen > as_slow * median_memory) continue;
+        // Lines that nobody brought in come from memory, on the same SM, of the same pages: what another one brought in
+        // is no different where that one has an L2 of its own.
+        constexpr double by_chance = 1e-6, surely_not = 1e-2;
+        const double doubt = levels_of(seen, of_memory).doubt;
+        const bool found =
+            median_seen < l2->levels.threshold_cycles || (doubt < by_chance && median_seen < median_memory);
+        const bool missing = doubt > surely_not || median_seen >= median_memory;
+        if (!found && missing && median_memory >= l2->levels.threshold_cycles) continue;
         if (!found) {
           leave_scope_open(memory, method,
                            fmt::format("SM {} finds some of what SM {} brought in", some[i], group.front()));

@@ -13,6 +13,7 @@
 
 #include "evidence/estimates.hpp"
 #include "evidence/latency.hpp"
+#include "evidence/modes.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 
@@ -236,14 +237,6 @@ Expected<Copies> copies_of(Session& session, const Findings& findings, const std
   return copies;
 }
 
-void state(Findings& findings, std::size_t sides, const Estimate& far_latency, std::string_view method,
-           std::uint64_t samples) {
-  Memory& l2 = findings.memory("l2");
-  l2.attributes["partitions"] = measured(static_cast<double>(sides), "", method, samples);
-  l2.attributes["far_latency"] = far_latency;
-  l2.structure["l2_sides"] = decided(fmt::format("{}", sides), method, 0.99, samples);
-}
-
 }  // namespace
 
 Expected<void> measure_l2_sides(Session& session, Findings& findings) {
@@ -259,7 +252,8 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   };
   if (const Homes homes = homes_of(*later); homes.sides > 1) {
     findings.lines_have_sides = true;
-    state(findings, homes.sides, alone(mean_estimate(homes.far, "cycles", "line_medians")), "lines_by_sm", samples);
+    state_sides(findings.memory("l2"), homes.sides, alone(mean_estimate(homes.far, "cycles", "line_medians")),
+                "lines_by_sm", samples);
     findings.memory("l2").attributes["latency"] = alone(mean_estimate(homes.near, "cycles", "line_medians"));
     l2->latency_cycles = *findings.memory("l2").attributes["latency"].value;
     return {};
@@ -279,12 +273,19 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   }
   const std::size_t sides = copies->sides;
   const std::vector<double>& far = copies->far;
-  findings.sides_keep_copies = true;
+  // As slow as memory: these SMs have an L2 of their own.
+  constexpr double as_slow = 0.95;  // levels are 5 % apart (docs/domain.md)
+  if (median(far) > as_slow * whole_mode(l2->levels.next).centre) {
+    statement = decided("1", "first_loads", 0.99, samples);
+    return {};
+  }
   // Far hits are hits: memory is what is slower than these, too.
   Histogram hits = l2->levels.hit;
   for (const double cycles : far) hits = merged(hits, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
   l2->levels = levels_of(std::move(hits), l2->levels.next);
-  state(findings, sides, alone(median_estimate(far, 1, "cycles", "first_loads")), "first_loads", samples);
+  // Which of both it is shows in how much an SM finds near: l2_geometry.cpp.
+  findings.beyond_own_l2 = {sides, alone(median_estimate(far, 1, "cycles", "first_loads")), samples};
+  statement = undecided("first_loads", "whether this is one L2 with sides or several with a cache behind isn't known");
   return {};
 }
 

@@ -1,10 +1,17 @@
-// What the loads of one path take: a hit, and a load that only the level behind can serve. From pairs of loads of one
-// sector: the first finds it behind the cache, the second, right after it, in the cache if there is one.
+// What the loads of one path take: a hit, and a load that only the level behind can serve. Global memory: pairs of loads
+// of one sector, of which the first finds it behind the cache and the second, right after it, in the cache if there is
+// one. Constants, which can't be brought anywhere but through their caches: footprints from a few lines to all there
+// are, each a little larger than the one before, so that every level serves some of them.
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "evidence/cold.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/footprint.hpp"
 #include "evidence/latency.hpp"
+#include "evidence/modes.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -13,28 +20,27 @@ namespace {
 using namespace evidence;
 
 constexpr std::uint64_t pairs = 48;
-constexpr std::uint64_t pairs_of_constants = 16;  // 2 KiB: a small cache behind the L1 holds them and what evicts them
 constexpr std::uint64_t apart_bytes =
     1152;  // nine lines of 128 B: no pair finds what a neighbour fetched, sets take turns
-constexpr std::uint64_t apart_constants = 128;  // a line of a constant L1 at most, since banks are small
+constexpr std::uint64_t longest_line_of_constants = 128;
+constexpr std::uint64_t shortest_line_of_constants = 32;
+constexpr std::uint64_t few_constants = 256;
 constexpr std::size_t repetitions = 4;
 
 // Levels of memory less than this apart are beyond what is told here (docs/domain.md).
 constexpr double least_ratio = 1.05;
 
-struct Pairs {
-  Histogram first, second;
+struct Samples {
+  Histogram hits;                 // if anything near keeps what was loaded
+  std::vector<Histogram> graded;  // ever further from the nearest level, the last one surely not served by it
 };
 
-Expected<Pairs> time_pairs(Session& session, const CachePath& path, std::uint64_t eviction_bytes) {
-  const bool constants = path.slot == slot_constant;
-  const std::uint64_t apart = constants ? apart_constants : apart_bytes;
-  const std::uint64_t bytes = apart * (constants ? pairs_of_constants : pairs);
+Expected<Samples> time_pairs(Session& session, const CachePath& path) {
   auto traces = session.run_in_order([&] {
     program::Batch batch;
     for (std::size_t i = 0; i < repetitions; ++i) {
-      Cold cold = cold_region(session, path, bytes, eviction_bytes, fmt::format("{} pairs", path.id));
-      for (std::uint64_t at = 0; at + apart <= cold.bytes; at += apart) {
+      Cold cold = cold_region(session, path, apart_bytes * pairs, fmt::format("{} pairs", path.id));
+      for (std::uint64_t at = 0; at + apart_bytes <= cold.bytes; at += apart_bytes) {
         program::Walk pair = recorded(make_walk(path, 8, 4, 1), program::Record::latencies, 1);
         pair.first_byte = cold.first_byte + at;
         cold.program.phases.emplace_back(pair);
@@ -44,19 +50,53 @@ Expected<Pairs> time_pairs(Session& session, const CachePath& path, std::uint64_
     return std::vector<program::Batch>{batch};
   });
   if (!traces) return tl::unexpected<Error>(traces.error());
-  Pairs result;
+  Samples result;
+  result.graded.resize(1);
   for (const auto& trace : *traces) {
     bool skipped = false;  // the first recorded phase fetches the code of all others
     for (const auto& phase : trace.phases) {
       if (phase.latencies.size() < 2) continue;
       if (skipped) {
-        result.first = merged(result.first, Histogram{{phase.latencies[0], 1}});
-        result.second = merged(result.second, Histogram{{phase.latencies[1], 1}});
+        result.graded[0] = merged(result.graded[0], Histogram{{phase.latencies[0], 1}});
+        result.hits = merged(result.hits, Histogram{{phase.latencies[1], 1}});
       }
       skipped = true;
     }
   }
   return result;
+}
+
+Expected<Samples> time_footprints(Session& session, const CachePath& path) {
+  FootprintSpec rows;
+  rows.path = path;
+  rows.stride_bytes = shortest_line_of_constants;
+  program::Batch batch;
+  // Levels are a quarter larger than the one in front at least (docs/domain.md).
+  for (std::uint64_t bytes = few_constants; bytes <= session.info().constant_bytes_per_module;
+       bytes += std::max<std::uint64_t>(few_constants, bytes / 8 / rows.stride_bytes * rows.stride_bytes))
+    batch.push_back(footprint_program(session.info(), rows, bytes));
+  const std::size_t footprints = batch.size();
+  Cold cold = cold_region(session, path, 8192, fmt::format("{} cold lines", path.id));
+  program::Walk lines = recorded(make_walk(path, cold.bytes, longest_line_of_constants, 1), program::Record::histogram, 1);
+  lines.first_byte = cold.first_byte;
+  cold.program.phases.emplace_back(lines);
+  batch.insert(batch.end(), repetitions, cold.program);
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  Samples result;
+  result.graded.resize(footprints + 1);
+  for (std::size_t i = 0; i < traces->size(); ++i) {
+    Histogram& into = result.graded[std::min(i, footprints)];
+    into = merged(into, recorded_histogram((*traces)[i]));
+  }
+  result.hits = result.graded.front();
+  return result;
+}
+
+// Whether loads that can't have hit take as long as those that can: within less than levels are apart.
+bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_cycles) {
+  const Mode near = whole_mode(hits), far = whole_mode(behind);
+  return std::fabs(far.centre - near.centre) + far.error + near.error < (least_ratio - 1) * (near.centre - overhead_cycles);
 }
 
 bool exists(const device::DeviceInfo& info, const CachePath& path, std::string& why) {
@@ -83,21 +123,14 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
     return fail(Error::Kind::device, fmt::format("no laps of {} loads were timed; try again", path.id));
   cache.overhead_cycles = load->overhead_cycles;
   cache.latency_cycles = *load->estimate.value;
-  Histogram repeated;
-  std::vector<Histogram> graded;
-  for (const std::uint64_t bytes : evictions(session.info(), path)) {
-    auto timed = time_pairs(session, path, bytes);
-    if (!timed) return tl::unexpected<Error>(timed.error());
-    graded.push_back(timed->first);
-    repeated = merged(repeated, timed->second);
-  }
-  const Histogram& behind_most = graded.back();
-  const Levels of_pairs = levels_of(repeated, behind_most);
-  const double first = quantile(behind_most, 0.5).value_or(0) - cache.overhead_cycles;
-  const double second = quantile(repeated, 0.5).value_or(0) - cache.overhead_cycles;
-  if (!of_pairs.usable()) {
-    const bool alike = second > 0 && first < least_ratio * second;
-    if (alike)
+  auto samples = path.slot == slot_constant ? time_footprints(session, path) : time_pairs(session, path);
+  if (!samples) return tl::unexpected<Error>(samples.error());
+  const Levels surely = levels_of(samples->hits, samples->graded.back());
+  if (!surely.usable()) {
+    const bool all_alike = std::all_of(samples->graded.begin(), samples->graded.end(), [&](const Histogram& behind) {
+      return are_alike(samples->hits, behind, cache.overhead_cycles);
+    });
+    if (all_alike)
       set_absent(memory,
                  "a load repeated at once takes as long as the first: nothing in front of the level behind keeps it");
     else
@@ -105,7 +138,7 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
     return {};
   }
   cache.present = true;
-  cache.levels = graded_levels(merged(repeated, load->timed), graded);
+  cache.levels = graded_levels(merged(samples->hits, load->timed), samples->graded);
   memory.attributes["latency"] = load->estimate;
   return {};
 }

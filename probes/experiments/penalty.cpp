@@ -21,10 +21,21 @@ Expected<void> measure_penalty(Session& /*session*/, Findings& findings, const C
   // Constants come from a level right behind or, where that lost them, from one further on.
   const bool nearest = findings.lines_have_sides || path.slot == slot_constant;
   const Mode next = nearest ? lowest_mode(misses) : whole_mode(misses);
-  cache->next_cycles = next.centre - cache->overhead_cycles;
   penalty = penalty_of(next, cache->latency_cycles + cache->overhead_cycles, total(misses));
   return {};
 }
+
+namespace {
+
+// A cache behind shows as slower hits of footprints that the measured size holds.
+bool is_next_level_known(const CacheFacts& l2, const Memory& memory) {
+  if (l2.next_level) return true;
+  for (const char* name : {"measured_size", "size"})
+    if (const Estimate* size = memory.find(name)) return size->status == Status::measured;
+  return false;
+}
+
+}  // namespace
 
 // Memory behind an L2 with sides is as near or far as the line's home: the mean of all against the mean of all would
 // need far hits in the same mixture, so what a near hit has is held against memory as a whole.
@@ -37,6 +48,14 @@ Expected<void> measure_l2_penalty(Session& /*session*/, Findings& findings) {
   Estimate& penalty = findings.memory("l2").attributes["miss_penalty"];
   if (!is_usable(own) || !is_usable(next) || !own.interval || !next.interval) {
     penalty = inconclusive("cycles", "difference", "needs both latencies");
+    return {};
+  }
+  if (!is_next_level_known(*l2, findings.memory("l2"))) {
+    penalty = inconclusive("cycles", "difference", "whether memory is right behind it isn't known");
+    return {};
+  }
+  if (l2->next_level) {
+    penalty = penalty_of(*l2->next_level, *own.value + l2->overhead_cycles, own.samples);
     return {};
   }
   penalty = measured(*next.value - *own.value, "cycles", "difference", next.samples);

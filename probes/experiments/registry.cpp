@@ -65,7 +65,7 @@ const std::vector<Experiment>& table() {
        Cost::cheap,
        false,
        of<measure_penalty, read_only_path>},
-      {"l2.penalty", {"l2"}, {"l2.sides"}, Cost::cheap, false, measure_l2_penalty},
+      {"l2.penalty", {"l2"}, {"l2.sides", "l2.geometry"}, Cost::cheap, false, measure_l2_penalty},
       {"constant_l1.penalty",
        {"constant_l1"},
        {"constant_l1.levels", "l2.sides"},

@@ -57,7 +57,16 @@ TEST_P(BuiltinModel, IsFoundAsItIs) {
   const sim::Model model = load(std::string(GetParam()));
   if (sanitized && is_large(model)) GTEST_SKIP() << "too large an L2 for a build with sanitizers";
   const Topology found = discover_model(model);
-  EXPECT_EQ(test::complaints(test::statements(found, sim::truth(model), test::Exactness::to_the_byte)), "");
+  const std::string open = test::complaints(test::statements(found, sim::truth(model), test::Exactness::to_the_byte));
+  // Two regions of a constant L1.5 larger than a module's bank don't fit into that bank: its line stays a bound.
+  const Memory* second = found.find("constant_l1_5");
+  const Estimate* size = second == nullptr ? nullptr : second->find("size");
+  const bool beyond_a_bank =
+      size != nullptr && size->has_value() && 1.5 * *size->value > static_cast<double>(model.constant_bytes_per_module);
+  if (beyond_a_bank)
+    EXPECT_THAT(open, testing::MatchesRegex("undecided constant_l1_5.line_size: at least 256 B instead of 256 B[^\n]*\n"));
+  else
+    EXPECT_EQ(open, "");
   const std::string name(GetParam());
   EXPECT_EQ(section_without_trailing_space(test::results_section(model, found)),
             section_without_trailing_space(test::section_in(results_document(), name)))

@@ -121,7 +121,11 @@ std::vector<Statement> structure_statements(const Memory& found, const Memory& t
   };
   names_if_said("physical_cache", truth.physical_cache, found.physical_cache);
   if (truth.kind != Kind::cache) return all;
-  names("parent", truth.parent, found.parent);
+  // Where the level behind is open, nothing is said of what it is.
+  if (found.parent.empty() && !truth.parent.empty())
+    all.push_back({truth.id, "parent", truth.parent, "unknown", Verdict::inconclusive, true, ""});
+  else
+    names("parent", truth.parent, found.parent);
   all.push_back(sharing_statement(found, truth, sm_count));
   const auto number = [](const std::optional<std::uint32_t>& n) { return n ? fmt::format("{}", *n) : std::string(); };
   names_if_said("instances_per_scope", number(truth.instances_per_scope), number(found.instances_per_scope));

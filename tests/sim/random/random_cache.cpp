@@ -20,12 +20,13 @@ std::vector<std::uint32_t> unequal_sets(Draw& draw, std::uint32_t lines) {
 }
 
 // Sets times ways, either of which need not be a power of two.
-void arrange(Draw& draw, Json& c, std::uint32_t lines, std::uint32_t line) {
+void arrange(Draw& draw, Json& c, std::uint32_t lines, std::uint32_t least_lines, std::uint32_t line) {
   std::uint32_t ways = draw.whole(1, 24);
   if (draw.chance(0.5)) ways = std::bit_ceil(ways);
   ways = std::min(ways, lines);
   std::uint32_t sets = lines / ways;
   if (draw.chance(0.5)) sets = std::bit_floor(sets);
+  ways = std::max(ways, (least_lines + sets - 1) / sets);  // what rounding took away
   const bool small_enough = sets * ways <= 4096;
   if (small_enough && draw.chance(0.1)) {
     ways *= sets;
@@ -57,12 +58,13 @@ Json random_cache(Draw& draw, const CacheRange& range) {
   c["sector"] = line >> draw.below(static_cast<std::uint32_t>(std::bit_width(most_sectors)));
   auto lines = static_cast<std::uint32_t>(draw.scaled(range.least_bytes, range.most_bytes) / line);
   if (draw.chance(0.4)) lines = std::bit_floor(lines);
-  lines = std::max(lines, static_cast<std::uint32_t>(std::ceil(range.least_bytes / line)));
+  const auto least_lines = static_cast<std::uint32_t>(std::ceil(range.least_bytes / line));
+  lines = std::max(lines, least_lines);
   if (lines <= 4096 && draw.chance(0.1)) {
     c["set_ways"] = unequal_sets(draw, lines);
     c["size"] = std::uint64_t{lines} * line;
   } else {
-    arrange(draw, c, lines, line);
+    arrange(draw, c, lines, least_lines, line);
   }
   c["index"] = draw.one_of<const char*>({"modulo", "modulo", "xor", "hash"});
   c["replacement"] = draw.one_of<const char*>({"lru", "lru", "fifo", "random", "tree_plru", "not_most_recent"});

@@ -37,7 +37,9 @@ TEST(Capacity, TellsFixedMissesFromOverflow) {
   Counts counts = lru_sweep(40, 80, 64, 4);
   for (Count& c : counts)
     if (c.footprint_bytes > 55 * line) c.misses += 1;
-  const Estimate e = capacity_estimate(capacity_posterior(counts, clean()), "misses");
+  Sweep beside_own_lines = clean();
+  beside_own_lines.own_lines = true;
+  const Estimate e = capacity_estimate(capacity_posterior(counts, beside_own_lines), "misses");
   ASSERT_EQ(e.status, Status::measured);
   EXPECT_EQ(*e.value, 64 * line);
   EXPECT_EQ(e.interval->high, 64 * line);

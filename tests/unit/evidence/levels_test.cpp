@@ -46,5 +46,12 @@ TEST(Levels, GradedThresholdLiesBelowTheNearestLevel) {
   EXPECT_LT(l.false_hit, 0.02);
 }
 
+// A sample of the nearest level alone draws the threshold below itself, however many loads of farther ones there are.
+TEST(Levels, GradedThresholdIsNotDrawnUpByFartherLevels) {
+  const Levels l = graded_levels(around(33, 1000), {around(36, 500), around(96, 5000), around(115, 5000)});
+  EXPECT_GT(l.threshold_cycles, 33);
+  EXPECT_LT(l.threshold_cycles, 37);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence

@@ -1,0 +1,250 @@
+#include "evidence/held.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+#include "evidence/footprint.hpp"
+#include "program/order.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+// Lines replaced at random: after four rounds of twice the capacity one line in a thousand is older than they are.
+constexpr std::uint32_t rounds = 4;
+constexpr std::uint32_t fewest_looks = 5;  // at each line: a stranger in twenty outvotes the others once in 900
+constexpr std::uint32_t most_looks = 128;
+constexpr double most_factor = 16;
+constexpr std::size_t most_at_once = 2048;  // programs in a batch: each has a record of its own
+constexpr std::uint64_t most_loads = 12'000'000;  // of one count: seconds of a simulator, milliseconds of a GPU
+
+// Lines looked for in one go, the newest first: each that is missing pushes one out, which is an older one of its set
+// where the oldest goes, else any: of one line in 64 looked for together the last miss 0.8 %, all of them 0.4 %.
+std::uint64_t together(std::uint64_t capacity_lines) {
+  return std::max<std::uint64_t>(1, capacity_lines / 64);
+}
+
+struct Plan {
+  std::uint64_t lines = 0;  // of the footprint
+  std::uint64_t at_once = 1;
+  std::uint32_t looks = fewest_looks;
+  std::uint64_t programs() const { return (lines + at_once - 1) / at_once; }
+  std::uint64_t loads() const { return programs() * rounds * lines * looks; }
+};
+
+// Where looks at one line differ, a share of one half of n lines is known to 1 / sqrt(n looks): to 2 %.
+std::uint32_t looks_for(std::uint64_t capacity_lines, Scope isolation) {
+  const auto wanted = static_cast<std::uint32_t>(4000 / capacity_lines);
+  return isolation == Scope::gpu ? fewest_looks : std::clamp(wanted, fewest_looks, most_looks);
+}
+
+Plan plan_of(std::uint64_t capacity_lines, double factor, std::uint32_t looks) {
+  Plan plan;
+  plan.lines = static_cast<std::uint64_t>(static_cast<double>(capacity_lines) * factor);
+  plan.at_once = together(capacity_lines);
+  plan.looks = looks;
+  while (plan.looks > 3 && plan.loads() > most_loads) --plan.looks;
+  return plan;
+}
+
+program::Program look_program(Session& session, const CacheFacts& cache, Scope isolation, const Plan& plan,
+                              std::uint64_t first) {
+  program::Program p = make_program(fmt::format("{} lines of {} as they are held", cache.path.id, plan.lines),
+                                    session.info(), cache.path.slot);
+  p.isolation = isolation;
+  FootprintSpec spec;
+  spec.path = cache.path;
+  spec.stride_bytes = cache.stride();
+  spec.front_line_bytes = cache.front_line_bytes;
+  spec.warm_laps = rounds;
+  program::Walk walk = rounds_of(spec, plan.lines * cache.stride(), 1);
+  const std::uint64_t turns = std::max<std::uint64_t>(1, cache.stride() / walk.stride_bytes);
+  const std::uint64_t last = std::min(first + plan.at_once, plan.lines) - 1;
+  walk.tail_first = last * turns;
+  walk.tail_step = program::positions(walk) - turns;
+  walk.loads_per_lap = walk.lead_loads + last - first + 1;
+  p.phases = {walk};
+  return p;
+}
+
+// Of a footprint of `lines`: how many were found near, and how far off that may be.
+struct Counted {
+  double lines = 0, near = 0, error = 0;
+  bool exact = false;  // every line was there always or never, but for strangers
+  std::uint64_t samples = 0;
+};
+
+Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const CacheFacts& cache, const Plan& plan) {
+  const auto looks = static_cast<double>(plan.looks);
+  double voted = 0, sum = 0, squares = 0, off = 0;
+  for (std::vector<double> hits : hits_by_stretch) {
+    std::sort(hits.begin(), hits.end());
+    // Strangers only hide lines: what most looks found at least is there.
+    const double most = hits[hits.size() - 1 - hits.size() / 4];
+    const double mean = std::accumulate(hits.begin(), hits.end(), 0.0) / looks;
+    voted += most;
+    sum += mean;
+    for (const double h : hits) {
+      off += std::fabs(h - most);
+      squares += (h - mean) * (h - mean) / (looks - 1) / looks;
+    }
+  }
+  Counted c;
+  c.lines = static_cast<double>(plan.lines);
+  c.samples = plan.lines * plan.looks;
+  const double strangers = voted * looks * cache.levels.false_miss;
+  c.exact = off <= strangers + 4 * std::sqrt(strangers) + 1;
+  c.near = c.exact ? voted : sum / (1 - cache.levels.false_miss);
+  c.error = c.exact ? 0 : 1.96 * std::sqrt(squares) + 0.5;
+  return c;
+}
+
+struct Capacity {
+  double lines = 0, error = 0;
+  bool steady = false;
+  bool exact = false;
+};
+
+// The mean of counts that agree, weighted by their certainty.
+Capacity mean_of(std::span<const Counted> counts) {
+  double weights = 0, sum = 0;
+  for (const Counted& c : counts) {
+    const double weight = 1 / std::max(1e-6, c.error * c.error);
+    weights += weight;
+    sum += weight * c.near;
+  }
+  const bool exact = std::all_of(counts.begin(), counts.end(), [](const Counted& c) { return c.exact; });
+  Capacity mean{sum / weights, std::max(1 / std::sqrt(weights), 0.008 * sum / weights), true};
+  if (exact) mean.error = 0;
+  for (const Counted& c : counts)
+    mean.steady = mean.steady && std::fabs(c.near - mean.lines) < c.error + mean.error + 0.5;
+  mean.exact = exact && mean.steady;
+  return mean;
+}
+
+// Misses that look like hits add to what is near in step with the footprint: of two footprints, what there'd be at none.
+Counted at_none(const Counted& a, const Counted& b) {
+  Counted none;
+  const double slope = std::clamp((b.near - a.near) / (b.lines - a.lines), 0.0, 0.5);
+  const double error = std::hypot(a.error, b.error) / (b.lines - a.lines);
+  none.near = (a.near - slope * a.lines) / (1 - slope);
+  none.error = (a.error + error * a.lines) / (1 - slope);
+  return none;
+}
+
+// Of ever larger footprints; a cache's sets are full when more doesn't hold more.
+Capacity capacity_of(std::span<const Counted> counts) {
+  if (counts.size() < 2) return {counts[0].near, counts[0].error, false, false};
+  if (const Capacity same = mean_of(counts.last(2)); same.steady || counts.size() < 3) return same;
+  const std::array<Counted, 2> pairs{at_none(counts[counts.size() - 3], counts[counts.size() - 2]),
+                                     at_none(counts[counts.size() - 2], counts.back())};
+  return mean_of(pairs);
+}
+
+// Lines found. What a cache in front answered says that this one has the line where it is one of the newest, as many as
+// that one holds; of older lines it says nothing, and they are as the others looked for together.
+double hits_of(const Histogram& timed, const CacheFacts& cache, std::uint64_t newer_lines) {
+  const auto looked = static_cast<double>(total(timed));
+  const auto missing = static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
+  const auto told = static_cast<double>(count_from(timed, cache.front_threshold_cycles));
+  const bool is_new = newer_lines * cache.front_line_bytes <= cache.front_capacity_bytes;
+  if (told == looked || is_new || told == 0) return looked - missing;
+  return looked * (told - missing) / told;
+}
+
+Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolation, const Plan& plan) {
+  // Not in order: a cache that isn't emptied in between must not come to the same line in step with the looks.
+  const std::uint64_t all = plan.programs() * plan.looks;
+  const program::Stepping order = program::stepping(program::Order::shuffled, plan.lines, all);
+  std::vector<std::vector<double>> hits(plan.programs());
+  std::uint64_t at = order.first;
+  for (std::uint64_t done = 0; done < all;) {
+    program::Batch batch;
+    std::vector<std::uint64_t> stretches;
+    for (; done < all && batch.size() < most_at_once; ++done, at = program::advance(at, order.step, all)) {
+      stretches.push_back(at / plan.looks);
+      batch.push_back(look_program(session, cache, isolation, plan, stretches.back() * plan.at_once));
+    }
+    auto traces = session.run(batch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    for (std::size_t i = 0; i < traces->size(); ++i) {
+      const std::uint64_t newer = plan.lines - std::min(plan.lines, (stretches[i] + 1) * plan.at_once);
+      hits[stretches[i]].push_back(hits_of((*traces)[i].phases.back().histogram, cache, newer));
+    }
+  }
+  return judge(hits, cache, plan);
+}
+
+}  // namespace
+
+Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64_t about_bytes, Scope isolation) {
+  const std::uint64_t about = std::max<std::uint64_t>(1, about_bytes / cache.stride());
+  const std::uint64_t room =
+      (cache.path.slot == slot_constant ? session.info().constant_bytes_per_module : slot_bytes) / cache.stride();
+  const auto line = static_cast<double>(cache.stride());
+  Held held;
+  std::vector<Counted> counts;
+  // Where lines are few per set some sets stay empty for long; large caches have no time for that.
+  constexpr std::uint64_t many = 512;
+  for (double factor = about > many ? 1.5 : 2; factor <= most_factor && !held.steady; factor *= about > many ? 1.4 : 2) {
+    Plan plan = plan_of(about, factor, fewest_looks);
+    const bool is_last = plan.lines > room;
+    if (is_last && (!counts.empty() || 8 * room < 9 * about)) break;
+    plan.lines = std::min(plan.lines, room);
+    if (plan.loads() > most_loads) break;
+    auto counted = count(session, cache, isolation, plan);
+    if (counted && !counted->exact) {
+      plan.looks = looks_for(about, isolation);
+      while (plan.looks > 3 && plan.loads() > most_loads) --plan.looks;
+      if (plan.looks > fewest_looks) counted = count(session, cache, isolation, plan);
+    }
+    if (!counted) return tl::unexpected<Error>(counted.error());
+    held.samples += counted->samples;
+    counts.push_back(*counted);
+    if (is_last) factor = most_factor;
+    const Capacity capacity = capacity_of(counts);
+    held.bytes = capacity.lines * line;
+    held.interval = {(capacity.lines - capacity.error) * line, (capacity.lines + capacity.error) * line};
+    held.steady = capacity.steady;
+    held.exact = capacity.exact;
+  }
+  return held;
+}
+
+void bound_below(Estimate& size, std::string_view why) {
+  size.status = Status::lower_bound;
+  if (size.interval) size.value = size.interval->low;
+  size.interval.reset();
+  size.note = why;
+}
+
+Estimate capacity_of(const Estimate& fits, const Held& held, double line_bytes) {
+  constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
+  const bool has_fit = fits.status == Status::measured;
+  if (held.exact && (!has_fit || held.bytes >= *fits.value + line_bytes)) {
+    Estimate size = measured(held.bytes, "B", "residency", held.samples);
+    size.interval = held.interval;
+    size.confidence = 0.95;
+    if (has_fit) size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
+    return size;
+  }
+  if (!has_fit) return fits;
+  Estimate size = fits;
+  size.samples += held.samples;
+  // Both bound the capacity from below; from above the count is all there is. Where more leaves less there are no sets
+  // that still had room.
+  if (held.samples != 0 && (held.steady || held.bytes < *fits.value + line_bytes)) {
+    size.interval->high = std::max(size.interval->high, held.exact ? held.bytes : held.interval.high);
+    if (size.interval->high - size.interval->low <= telling * *size.value + line_bytes) return size;
+  }
+  bound_below(size, "so much fits; how much is held of more can't be counted");
+  return size;
+}
+
+}  // namespace gputopo::evidence

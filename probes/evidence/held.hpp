@@ -1,0 +1,33 @@
+// Capacity by counting what a cache holds of far more than it can hold, whatever its replacement and its index: each
+// line of a footprint is looked for once after the footprint was walked anew, in the same lap, so that neither other
+// looks nor what the kernel reads for itself between laps has a part in it.
+#pragma once
+
+#include <cstdint>
+
+#include "evidence/findings.hpp"
+#include "evidence/session.hpp"
+
+namespace gputopo::evidence {
+
+struct Held {
+  double bytes = 0;          ///< the mean of all counts, or the exact one
+  Interval interval;         ///< 95 %; one value where every line was there always or never
+  bool steady = false;       ///< twice the footprint held no more: every set was full
+  bool exact = false;   ///< and every line was there always or never, but for strangers
+  std::uint64_t samples = 0;  ///< lines looked for
+};
+
+/// `about_bytes` is a first idea of the capacity, within a fifth. Not steady where the count still grows when there is
+/// no more to walk or no more time. `isolation` as the footprints of the cache need it.
+Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64_t about_bytes, Scope isolation);
+
+/// Two opinions. A footprint fits where its lines fill the sets evenly: it may overflow before the whole cache is full,
+/// never behind. So what `fits` bounds the capacity from below, and what is held of far more, where that is exact, is the
+/// capacity; else it bounds what fits from above, within a twentieth, or a lower bound is all there is.
+Estimate capacity_of(const Estimate& fits, const Held& held, double line_bytes);
+
+/// What a measured size is worth where something else takes a part of the cache: a lower bound.
+void bound_below(Estimate& size, std::string_view why);
+
+}  // namespace gputopo::evidence
