@@ -6,6 +6,7 @@
 
 #include "change_point/separation.hpp"
 #include "change_point/trace_check.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::change_point {
 namespace {
@@ -14,7 +15,7 @@ constexpr const char* method = "cold_miss_rate";
 constexpr double stray_share = 0.01;        // hits where all should miss
 constexpr double largest_deviance = 12;     // of one stride
 constexpr double comparable_deviance = 20;  // between two levels that both behave so
-constexpr double acceptable_deviance = 6;   // mean over the strides
+constexpr double acceptable_deviance = 6;   // mean over what it is summed over
 
 double log_likelihood(const Observation& row, double share) {
   return level_log_likelihood({}, row.weight, row.sum, std::clamp(share, stray_share, 1 - stray_share));
@@ -27,6 +28,31 @@ double deviance(const std::vector<Observation>& rows, double granularity) {
     total += std::min(largest_deviance, 2 * (best - log_likelihood(row, row.control / granularity)));
   }
   return total;
+}
+
+// The share of misses is linear in the stride, so neighbouring strides may be counted together: however many there are,
+// each granularity is held against at most twice these. Cost: strides times rows_at_most.
+constexpr std::size_t rows_at_most = 256;
+
+std::vector<Observation> pooled(const std::vector<Observation>& rows) {
+  if (rows.size() <= rows_at_most) {
+    return rows;
+  }
+  const double step = std::log(rows.back().control / rows.front().control) / rows_at_most;
+  std::vector<Observation> groups;
+  double end = 0;
+  for (const Observation& row : rows) {
+    if (groups.empty() || row.control > end) {
+      groups.push_back({0, 0, 0});
+      end = row.control * std::exp(step);
+    }
+    Observation& group = groups.back();
+    const double weight = group.weight + row.weight;
+    group.control += (row.control - group.control) * row.weight / weight;
+    group.weight = weight;
+    group.sum += row.sum;
+  }
+  return groups;
 }
 
 // A share of misses that doesn't depend on the stride.
@@ -48,16 +74,20 @@ double deviance_of_constant(const std::vector<Observation>& rows) {
 struct Fit {
   std::vector<double> deviances;  // by stride, then one for 'longer than the longest'
   std::size_t best = 0;
+  std::size_t groups = 0;  // what the deviances are sums over
 };
 
 Fit fit(const std::vector<Observation>& rows) {
   Fit result;
+  const std::vector<Observation> groups = pooled(rows);
+  result.groups = groups.size();
   for (const Observation& row : rows) {
-    result.deviances.push_back(deviance(rows, row.control));
+    stop::look();
+    result.deviances.push_back(deviance(groups, row.control));
   }
   double beyond = HUGE_VAL;
   for (const double factor : {1.25, 1.5, 2.0, 3.0, 4.0, 8.0}) {
-    beyond = std::min(beyond, deviance(rows, factor * rows.back().control));
+    beyond = std::min(beyond, deviance(groups, factor * rows.back().control));
   }
   result.deviances.push_back(beyond);
   result.best = static_cast<std::size_t>(std::min_element(result.deviances.begin(), result.deviances.end()) -
@@ -90,8 +120,9 @@ Finding find_fetch_granularity(const Trace& trace, const Options& /*options*/) {
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     const Fit& result = fits[c];
     const double least = result.deviances[result.best];
-    const bool saturates_elsewhere = least_of_all <= acceptable_deviance * static_cast<double>(strides);
-    if (least > acceptable_deviance * static_cast<double>(strides) || least > least_of_all + comparable_deviance ||
+    const double acceptable = acceptable_deviance * static_cast<double>(result.groups);
+    const bool saturates_elsewhere = least_of_all <= acceptable;
+    if (least > acceptable || least > least_of_all + comparable_deviance ||
         (result.best == strides && saturates_elsewhere)) {
       continue;
     }
@@ -103,7 +134,7 @@ Finding find_fetch_granularity(const Trace& trace, const Options& /*options*/) {
     finding.method = method;
     finding.samples = samples;
     finding.confidence = 1 / total;
-    finding.p_value = std::exp(-0.5 * std::max(0.0, deviance_of_constant(candidates[c].rows) - least));
+    finding.p_value = std::exp(-0.5 * std::max(0.0, deviance_of_constant(pooled(candidates[c].rows)) - least));
     const std::size_t at = std::min(result.best, strides - 1);
     finding.value = rows.rows[at].control;
     finding.low = finding.value;

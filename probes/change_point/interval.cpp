@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "change_point/random.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::change_point {
 namespace {
@@ -69,6 +70,7 @@ Resampled bootstrap(std::span<const Observation> rows, const OnsetProfile& profi
   std::vector<Observation> drawn(expected.size());
   Random random(seed);
   for (std::size_t replicate = 0; replicate < replicates; ++replicate) {
+    stop::look();
     for (std::size_t i = 0; i < expected.size(); ++i) {
       drawn[i] = {expected[i].control, expected[i].weight, draw(random, model, expected[i].weight, expected[i].sum)};
       if (law.whole_laps && expected[i].control > capacity) {

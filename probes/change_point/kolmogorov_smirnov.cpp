@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "stop/stop.hpp"
+
 namespace gputopo::change_point {
 
 double ks_statistic(std::span<const double> a, std::span<const double> b) {
@@ -43,6 +45,7 @@ double ks_exact_p_value(double d, std::size_t m, std::size_t n) {
   // touched[j]: share of the paths from (0, 0) to (i, j) that have been at least the bound away from the diagonal.
   std::vector<double> touched(n + 1, 0);
   for (std::size_t i = 0; i <= m; ++i) {
+    stop::look();
     for (std::size_t j = 0; j <= n; ++j) {
       const double distance = std::abs(static_cast<double>(i) * step_a - static_cast<double>(j) * step_b);
       if (distance >= bound) {

@@ -7,6 +7,7 @@
 #include "change_point/separation.hpp"
 #include "change_point/significance.hpp"
 #include "change_point/trace_check.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::change_point {
 namespace {
@@ -56,6 +57,7 @@ bool is_power_of_two_multiple(double stride, double line) {
 std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, const Options& options, std::string& reason) {
   // The shortest strides touch every line; the first whose sweep shows capacity misses sets the scale.
   for (const StrideSweep& reference : sweeps) {
+    stop::look();
     if (!why_unusable(reference.trace, 3).empty()) {
       continue;
     }
@@ -78,6 +80,7 @@ std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, const O
     result.p_value = std::min(1.0, chi_squared_tail(separation.profile.statistic()) *
                                        static_cast<double>(separation.rows.size() * candidates.size()));
     for (const StrideSweep& sweep : sweeps) {
+      stop::look();
       Curve curve{sweep.stride_bytes, {}};
       for (const Row& row : sweep.trace.rows) {
         Observation observation{row.control, static_cast<double>(row.values.size()), 0};
@@ -122,6 +125,7 @@ double log_likelihood_of(std::size_t line, const Overflow& data) {
   const double line_bytes = data.curves[line].stride;
   double total = 0;
   for (std::size_t i = 1; i < data.curves.size(); ++i) {
+    stop::look();
     const Curve& curve = data.curves[i];
     const bool dense = i <= line;
     const Curve& reference = data.curves[dense ? i - 1 : line];

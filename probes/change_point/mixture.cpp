@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "stop/stop.hpp"
+
 namespace gputopo::change_point {
 namespace {
 
@@ -51,6 +53,7 @@ Fit maximise(std::vector<Component> components, std::span<const Bin> bins, doubl
   Fit fit{std::move(components), -std::numeric_limits<double>::infinity()};
   std::vector<double> log_densities;
   for (int round = 0; round < max_rounds; ++round) {
+    stop::look();
     std::vector<Moments> moments(fit.components.size());
     log_densities.resize(fit.components.size());
     double log_likelihood = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stop/stop.hpp"
+
 namespace gputopo::change_point {
 namespace {
 
@@ -161,6 +163,7 @@ OnsetProfile onset_profile(std::span<const Observation> rows, const LevelModel& 
 
   BlockStack after(model);
   for (std::size_t tau = count - 1; tau-- > 0;) {
+    stop::look();
     after.push_front(rows[tau + 1]);
     const double base = sums[tau + 1] / weights[tau + 1];
     if (after.blocks().back().level() <= base) {

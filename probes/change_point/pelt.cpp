@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "stop/stop.hpp"
+
 namespace gputopo::change_point {
 
 Segmentation pelt(const SegmentCost& cost, double penalty, std::size_t shortest) {
@@ -28,6 +30,7 @@ Segmentation pelt(const SegmentCost& cost, double penalty, std::size_t shortest)
   };
   std::vector<Start> starts;
   for (std::size_t end = least; end <= size; ++end) {
+    stop::look();
     if (best[end - least] < infinite) {
       starts.push_back({end - least, size + 1});
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stop/stop.hpp"
+
 namespace gputopo::change_point {
 
 GeometricPoint geometric_mapping(std::span<const double> values, double reference) {
@@ -43,6 +45,7 @@ std::vector<double> distances_per_load(const Trace& trace) {
   std::vector<double> distances;
   distances.reserve(trace.rows.size());
   for (const auto& row : trace.rows) {
+    stop::look();
     const double loads = static_cast<double>(std::max<std::size_t>(1, row.values.size()));
     distances.push_back(geometric_mapping(row.values).distance / std::sqrt(loads));
   }

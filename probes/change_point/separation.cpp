@@ -8,6 +8,7 @@
 
 #include "change_point/capacity_law.hpp"
 #include "change_point/significance.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::change_point {
 namespace {
@@ -48,6 +49,7 @@ std::vector<std::vector<Observation>> count_misses(const Trace& trace, std::span
     of_boundary.reserve(trace.rows.size());
   }
   for (const Row& row : trace.rows) {
+    stop::look();
     for (std::size_t i = 0; i < boundaries.size(); ++i) {
       const std::size_t misses = slower_than(row, boundaries[i].threshold_cycles);
       rows[i].push_back({row.control, static_cast<double>(row.values.size()), static_cast<double>(misses)});

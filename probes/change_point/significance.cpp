@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "change_point/random.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::change_point {
 namespace {
@@ -54,6 +55,7 @@ double permutation_p_value(double observed, std::uint64_t seed, int reorderings,
   int equal = 0;
   int done = 0;
   while (done < reorderings && greater < enough_exceedances) {
+    stop::look();
     const double statistic = permuted(random);
     greater += static_cast<int>(statistic > observed + tolerance);
     equal += static_cast<int>(std::abs(statistic - observed) <= tolerance);

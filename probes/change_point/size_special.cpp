@@ -8,6 +8,7 @@
 #include "change_point/size_methods.hpp"
 #include "change_point/split_test.hpp"
 #include "change_point/trace_check.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::change_point {
 namespace {
@@ -25,6 +26,7 @@ MeanCurve mean_curve(const Trace& trace) {
   double within = 0;
   double loads = 0;
   for (const Row& row : trace.rows) {
+    stop::look();
     Observation observation{row.control, static_cast<double>(row.values.size()), 0};
     double squares = 0;
     for (const double value : row.values) {

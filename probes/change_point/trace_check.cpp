@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "stop/stop.hpp"
+
 namespace gputopo::change_point {
 
 std::string too_few_rows(const Trace& trace, std::size_t min_rows) {
@@ -49,6 +51,7 @@ bool is_tidy(const Trace& trace) {
 Trace tidied(const Trace& trace) {
   Trace result;
   for (const Row& row : trace.rows) {
+    stop::look();
     if (!row.values.empty() && !std::isnan(row.control)) {
       result.rows.push_back(row);
     }

@@ -43,7 +43,7 @@ std::vector<std::string> cupti_candidates(const Environment& environment) {
 
 std::vector<std::string> cupti_candidates() {
   return cupti_candidates([](const std::string& name) -> std::optional<std::string> {
-    const char* value = std::getenv(name.c_str());
+    const char* value = secure_getenv(name.c_str());  // what it names is loaded as code
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   });
 }
