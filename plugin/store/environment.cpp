@@ -1,5 +1,6 @@
 #include "store/environment.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -12,6 +13,11 @@ std::optional<std::string> variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
+}
+
+bool is_on(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && std::atoi(value) != 0;
 }
 
 bool is_elevated() {
@@ -34,7 +40,21 @@ Environment process_environment() {
   environment.xdg_cache_home = variable("XDG_CACHE_HOME");
   environment.home = variable("HOME");
   environment.simulate = variable("GPUTOPO_SIMULATE");
+  environment.verbose = is_on("HWLOC_COMPONENTS_VERBOSE");
+  environment.annotate_any_topology = is_on("HWLOC_ANNOTATE_GLOBAL_COMPONENTS");
   return environment;
+}
+
+std::vector<std::string> simulated_names(const Environment& environment) {
+  std::vector<std::string> names;
+  if (!environment.simulate) return names;
+  const std::string& list = *environment.simulate;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
 }
 
 std::vector<std::string> folders(const Environment& environment) {

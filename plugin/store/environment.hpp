@@ -24,11 +24,16 @@ struct Environment {
   std::optional<std::string> xdg_cache_home;  ///< $XDG_CACHE_HOME
   std::optional<std::string> home;            ///< $HOME
   std::optional<std::string> simulate;        ///< $GPUTOPO_SIMULATE
+  bool verbose = false;                       ///< $HWLOC_COMPONENTS_VERBOSE is a number other than 0
+  bool annotate_any_topology = false;         ///< $HWLOC_ANNOTATE_GLOBAL_COMPONENTS is a number other than 0
   std::string system = system_folder;
 };
 
 /// Of this process. Variables are absent where they are unset, empty or not to be obeyed.
 Environment process_environment();
+
+/// The simulated GPUs that $GPUTOPO_SIMULATE names, between commas, in order; none where it isn't set.
+std::vector<std::string> simulated_names(const Environment& environment);
 
 /// Folders in the order they are searched (and tried for writing): $GPUTOPO_STORE alone where set, else the system's,
 /// then $XDG_CACHE_HOME/gputopo or ~/.cache/gputopo (relative paths in those two are ignored, as the XDG Base

@@ -15,8 +15,10 @@ bool is_uuid(std::string_view uuid) {
 }
 
 Expected<Topology> read_stored(std::string_view text, std::string_view uuid, std::string_view driver_version) {
-  auto topology = parse_topology(text);
-  if (!topology) return topology;
+  auto read = read_topology(text);
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (!read->has_checksum) return fail(Error::Kind::bad_input, "it has no checksum, so nothing tells what was altered");
+  Expected<Topology> topology = std::move(read->topology);
   if (const auto checked = check(*topology); !checked) return tl::unexpected<Error>(checked.error());
   if (topology->gpu.uuid != uuid)
     return fail(Error::Kind::bad_input, fmt::format("it describes GPU {}, not {}", topology->gpu.uuid, uuid));

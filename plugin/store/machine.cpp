@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "store/descriptor.hpp"
+#include "files/descriptor.hpp"
 
 namespace gputopo::store {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 // Kernel files of a few hundred bytes; whatever is longer is cut.
 std::string read_small_file(const std::string& path) {
   constexpr std::size_t limit = 4096;
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const files::Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   std::string text(limit, '\0');
   const ssize_t length = file.is_open() ? read(file.get(), text.data(), text.size()) : -1;
   text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
@@ -77,6 +77,7 @@ Machine read_machine(const std::string& root) {
     const std::string text = read_small_file(gpus + "/" + entry->d_name + "/information");
     gpu.name = field(text, "Model");
     gpu.uuid = field(text, "GPU UUID");
+    gpu.local_cpus = trimmed(read_small_file(root + "/sys/bus/pci/devices/" + gpu.pci_bus_id + "/local_cpulist"));
     // The driver shows question marks until somebody has used the GPU.
     if (gpu.uuid.find('?') != gpu.uuid.npos) gpu.uuid.clear();
     machine.gpus.push_back(std::move(gpu));

@@ -10,6 +10,7 @@ struct InstalledGpu {
   std::string pci_bus_id;  ///< "0000:3b:00.0", lower case; the domain has at least 4 digits
   std::string uuid;        ///< empty where the driver hasn't read it yet
   std::string name;        ///< "NVIDIA H200", empty where unknown
+  std::string local_cpus;  ///< CPUs near it, "0-15,32-47", empty where unknown
 };
 
 struct Machine {
@@ -17,7 +18,8 @@ struct Machine {
   std::vector<InstalledGpu> gpus;  ///< in PCI order
 };
 
-/// Reads `root`/proc/driver/nvidia/gpus/*/information and `root`/sys/module/nvidia/version. `root` is "" but in tests.
+/// Reads `root`/proc/driver/nvidia/gpus/*/information, `root`/sys/bus/pci/devices/*/local_cpulist and
+/// `root`/sys/module/nvidia/version. `root` is "" but in tests.
 /// A machine without the NVIDIA driver costs one failed look at a folder. Never fails; what can't be read isn't listed.
 Machine read_machine(const std::string& root = "");
 

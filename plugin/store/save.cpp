@@ -1,12 +1,11 @@
 #include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
+#include "files/files.hpp"
 #include "store/store.hpp"
 #include "store/trusted_file.hpp"
 #include "topology/check.hpp"
@@ -35,37 +34,15 @@ Expected<void> make_folders(const std::string& path) {
   }
 }
 
-Expected<void> write_all(const Descriptor& file, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t written = write(file.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return cannot("write", path, errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  // On the disk before it takes the name, so that a crash leaves the old file or the whole new one.
-  if (fchmod(file.get(), file_mode) != 0 || fsync(file.get()) != 0) return cannot("write", path, errno);
-  return {};
-}
-
 Expected<std::string> save_into(const std::string& path, const std::string& name, std::string_view text,
                                 const Environment& environment) {
   if (const auto made = make_folders(path); !made) return tl::unexpected<Error>(made.error());
   const auto folder = open_trusted_folder(path, environment);
   if (!folder) return fail(Error::Kind::io, folder.error().message);
 
-  const std::string temporary = fmt::format(".{}.{}.tmp", name, getpid());
   const std::string shown = path + "/" + name;
-  unlinkat(folder->get(), temporary.c_str(), 0);  // left by a process of the same number that was killed
-  const Descriptor file(
-      openat(folder->get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, file_mode));
-  if (!file.is_open()) return cannot("write into", path, errno);
-  auto written = write_all(file, text, shown);
-  if (written && renameat(folder->get(), temporary.c_str(), folder->get(), name.c_str()) != 0)
-    written = cannot("rename a file to", shown, errno);
-  if (!written) {
-    unlinkat(folder->get(), temporary.c_str(), 0);
+  if (const auto written = files::replace_in(*folder, name, text, file_mode, shown); !written)
     return tl::unexpected<Error>(written.error());
-  }
   return shown;
 }
 
@@ -79,7 +56,7 @@ Expected<std::string> save(const Topology& topology, const Environment& environm
   if (const auto checked = check(topology); !checked)
     return fail(checked.error().kind, "cannot save: " + checked.error().message);
   // On one line: `gputopo show` is for people, and every program that loads hwloc reads this.
-  const std::string text = to_json(topology).dump() + "\n";
+  const std::string text = to_json(topology).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   if (text.size() > size_limit_bytes)
     return fail(Error::Kind::bad_input,
                 fmt::format("cannot save: {} bytes of JSON are over the store's limit of {}: leave out --all",

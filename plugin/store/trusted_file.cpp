@@ -36,8 +36,9 @@ std::string objection(const struct stat& status, const std::string& shown, const
   return {};
 }
 
-std::string without_trailing_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
+// "link/" and "link/." are the folder that a link leads to: their last component isn't the link.
+std::string without_trailing_dots_and_slashes(std::string path) {
+  while (path.size() > 1 && (path.ends_with('/') || path.ends_with("/."))) path.pop_back();
   return path;
 }
 
@@ -60,8 +61,7 @@ Trusted<std::string> read_all(const Descriptor& file, std::size_t size_bytes, co
 }  // namespace
 
 Trusted<Descriptor> open_trusted_folder(const std::string& path, const Environment& environment) {
-  // O_NOFOLLOW speaks of the last component, and "link/" would have an empty one.
-  const std::string plain = without_trailing_slashes(path);
+  const std::string plain = without_trailing_dots_and_slashes(path);  // O_NOFOLLOW speaks of the last component
   Descriptor folder(open(plain.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!folder.is_open()) {
     struct stat link {};

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-#include "store/descriptor.hpp"
+#include "files/descriptor.hpp"
 #include "store/environment.hpp"
 #include "topology/error.hpp"
 
@@ -22,6 +22,8 @@ struct Refusal {
   bool absent = false;
   std::string message;  ///< one line
 };
+
+using files::Descriptor;
 
 template <class T>
 using Trusted = tl::expected<T, Refusal>;

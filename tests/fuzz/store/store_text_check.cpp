@@ -5,6 +5,7 @@
 #include "hwloc_export/export.hpp"
 #include "hwloc_export/hwloc_plugins.hpp"
 #include "store/store.hpp"
+#include "topology/check.hpp"
 #include "topology/json.hpp"
 
 namespace gputopo {
@@ -34,7 +35,8 @@ void check_store_text(std::string_view text) {
   const auto named = parse_topology(text);
   if (!named) return;
   const auto stored = store::read_stored(text, named->gpu.uuid, named->provenance.driver_version);
-  if (stored) annotate_twice(*stored);
+  if (stored && *stored != *named) std::abort();
+  if (check(*named)) annotate_twice(*named);
 }
 
 }  // namespace gputopo

@@ -71,13 +71,17 @@ TEST(ProcessEnvironment, TakesWhatIsSetAndTreatsEmptyAsUnset) {
 // What a root daemon does while it acts for a user, and what a set-user-id program looks like.
 TEST(ProcessEnvironment, ObeysNothingWhereTheIdsDiffer) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can change its ids";
-  setenv("GPUTOPO_STORE", "/srv/store", 1);
-  setenv("GPUTOPO_SIMULATE", "h200", 1);
+  const char* const variables[] = {"GPUTOPO_STORE", "GPUTOPO_SIMULATE", "HWLOC_COMPONENTS_VERBOSE",
+                                   "HWLOC_ANNOTATE_GLOBAL_COMPONENTS"};
+  for (const char* name : variables) setenv(name, "1", 1);
+  const Environment ordinary = process_environment();
+  EXPECT_TRUE(ordinary.verbose && ordinary.annotate_any_topology && ordinary.simulate && ordinary.store);
   ASSERT_EQ(seteuid(65534), 0);
   const Environment e = process_environment();
   ASSERT_EQ(seteuid(0), 0);
-  unsetenv("GPUTOPO_STORE");
-  unsetenv("GPUTOPO_SIMULATE");
+  for (const char* name : variables) unsetenv(name);
+  EXPECT_FALSE(e.verbose);
+  EXPECT_FALSE(e.annotate_any_topology);
   EXPECT_TRUE(e.elevated);
   EXPECT_FALSE(e.store);
   EXPECT_FALSE(e.simulate);
