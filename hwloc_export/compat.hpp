@@ -13,10 +13,6 @@ inline void make_coprocessor(hwloc_obj_t device) {
   device->attr->osdev.types = HWLOC_OBJ_OSDEV_COPROC | HWLOC_OBJ_OSDEV_GPU;
 }
 
-inline hwloc_obj_t pci_locality(hwloc_topology_t topology, unsigned domain, unsigned bus, unsigned dev, unsigned func) {
-  return hwloc_pci_get_parent_by_busid(topology, domain, bus, dev, func);
-}
-
 inline hwloc_backend* new_backend(hwloc_topology* topology, hwloc_disc_component* component) {
   return hwloc_backend_alloc(topology, component, 0);
 }
@@ -27,10 +23,6 @@ inline constexpr bool info_sizes_have_units = false;
 
 inline void make_coprocessor(hwloc_obj_t device) {
   device->attr->osdev.type = HWLOC_OBJ_OSDEV_COPROC;
-}
-
-inline hwloc_obj_t pci_locality(hwloc_topology_t topology, unsigned domain, unsigned bus, unsigned dev, unsigned func) {
-  return hwloc_pci_find_parent_by_busid(topology, domain, bus, dev, func);
 }
 
 inline hwloc_backend* new_backend(hwloc_topology* topology, hwloc_disc_component* component) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "catalog/catalog.hpp"
+#include "catalog/limits.hpp"
 #include "hwloc_export/names.hpp"
 #include "hwloc_export/tree.hpp"
 
@@ -42,7 +43,7 @@ std::vector<Info> device_infos(const Topology& topology, bool with_unit) {
   add_kib(infos, "CUDAGlobalMemorySize", topology.find("device_memory"), with_unit);
   add_kib(infos, "CUDAL2CacheSize", topology.find("l2"), with_unit);
   if (gpu.sm_count > 0) infos.emplace_back("CUDAMultiProcessors", fmt::format("{}", gpu.sm_count));
-  if (const unsigned cores = cores_per_sm(gpu.compute_capability); cores > 0)
+  if (const auto cores = catalog::published_limits(gpu.compute_capability).cores_per_sm; cores > 0)
     infos.emplace_back("CUDACoresPerMP", fmt::format("{}", cores));
   add_kib(infos, "CUDASharedMemorySizePerMP", topology.find("shared"), with_unit);
   return infos;

@@ -1,6 +1,8 @@
 #include "hwloc_export/export.hpp"
 
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,11 @@
 
 namespace gputopo::hwloc_export {
 namespace {
+
+struct Free {
+  void operator()(char* text) const { std::free(text); }
+};
+using CopiedText = std::unique_ptr<char, Free>;
 
 bool keeps(hwloc_topology_t topology, hwloc_obj_type_t type) {
   hwloc_type_filter_e filter = HWLOC_TYPE_FILTER_KEEP_NONE;
@@ -45,14 +52,15 @@ class Annotator {
     if (hwloc_obj_get_info_by_name(done_.device, "GPUTopoSource") == nullptr)
       for (const auto& [name, value] : flat_infos(gpu_)) done_.infos_added += add_info(done_.device, name, value);
     if (keeps(topology_, HWLOC_OBJ_MISC) && !has_memories()) {
-      const char* name = done_.device->name;
-      const Identity identity{name != nullptr ? name : "", target_.pci_bus_id, gpu_.gpu.uuid};
+      const Identity identity{device_name(), target_.pci_bus_id, gpu_.gpu.uuid};
       for (const Node& node : build_tree(gpu_, identity)) add_node(done_.device, node);
     }
     return done_;
   }
 
  private:
+  std::string device_name() const { return done_.device->name != nullptr ? done_.device->name : ""; }
+
   // The name of a GPU that has no UUID, a simulated one.
   std::string model() const {
     for (const auto& [name, value] : device_infos(gpu_, info_sizes_have_units))
@@ -105,8 +113,8 @@ class Annotator {
     for (hwloc_obj_t misc = hwloc_get_next_obj_by_depth(topology_, HWLOC_TYPE_DEPTH_MISC, nullptr); misc != nullptr;
          misc = hwloc_get_next_obj_by_depth(topology_, HWLOC_TYPE_DEPTH_MISC, misc)) {
       if (hwloc_obj_get_info_by_name(misc, "GPUTopoId") == nullptr) continue;
-      const bool is_same = gpu_.gpu.uuid.empty() ? has_info(misc, "GPUDevice", done_.device->name)
-                                                 : has_info(misc, "UUID", gpu_.gpu.uuid);
+      const bool is_same =
+          gpu_.gpu.uuid.empty() ? has_info(misc, "GPUDevice", device_name()) : has_info(misc, "UUID", gpu_.gpu.uuid);
       if (is_same) return true;
     }
     return false;
@@ -121,11 +129,14 @@ class Annotator {
     for (const Node& child : node.children) add_node(object, child);
   }
 
+  // hwloc has no way to give an object back, so what it needs is there before it is made. nullptr without memory.
   hwloc_obj_t new_object(hwloc_obj_type_t type, const std::string& subtype, const std::string& name) const {
+    CopiedText object_subtype(strdup(subtype.c_str())), object_name(strdup(name.c_str()));
+    if (!object_subtype || !object_name) return nullptr;
     hwloc_obj_t object = hwloc_alloc_setup_object(topology_, type, HWLOC_UNKNOWN_INDEX);
     if (object == nullptr) return nullptr;
-    object->subtype = strdup(subtype.c_str());
-    object->name = strdup(name.c_str());
+    object->subtype = object_subtype.release();
+    object->name = object_name.release();
     return object;
   }
 

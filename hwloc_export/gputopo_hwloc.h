@@ -18,6 +18,7 @@
 #include <hwloc.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef __cplusplus
@@ -71,22 +72,25 @@ static inline int gputopo_hwloc_is_simulated(hwloc_obj_t device) {
   return source != NULL && strcmp(source, "simulated") == 0;
 }
 
+/** Nonzero where an object of gputopo is this device's, wherever hwloc has moved it. */
+static inline int gputopo_hwloc_belongs_to(hwloc_obj_t object, hwloc_obj_t device) {
+  const char* uuid = hwloc_obj_get_info_by_name(device, "GPUTopoUUID");
+  const char* own = hwloc_obj_get_info_by_name(object, uuid != NULL ? "UUID" : "GPUDevice");
+  const char* key = uuid != NULL ? uuid : device->name;
+  return own != NULL && key != NULL && strcmp(own, key) == 0;
+}
+
 /** The next memory of a device, outer ones before inner ones; the first for prev NULL; NULL after the last.
  * Memories of one physical cache (L1, texture and read-only on most GPUs) are one object. Found by the identity that
  * every object carries, so also where hwloc has moved the objects away from their device. */
 static inline hwloc_obj_t gputopo_hwloc_next_memory(hwloc_topology_t topology, hwloc_obj_t device, hwloc_obj_t prev) {
-  const char* uuid = hwloc_obj_get_info_by_name(device, "GPUTopoUUID");
-  for (;;) {
-    const char *own, *key;
+  do {
     prev = hwloc_get_next_obj_by_depth(topology, HWLOC_TYPE_DEPTH_MISC, prev);
-    if (prev == NULL) return NULL;
     /* Parts of the chip (GPC, SM) have no kind. */
-    if (hwloc_obj_get_info_by_name(prev, "GPUTopoId") == NULL || hwloc_obj_get_info_by_name(prev, "Kind") == NULL)
-      continue;
-    own = hwloc_obj_get_info_by_name(prev, uuid != NULL ? "UUID" : "GPUDevice");
-    key = uuid != NULL ? uuid : device->name;
-    if (own != NULL && key != NULL && strcmp(own, key) == 0) return prev;
-  }
+  } while (prev != NULL &&
+           (hwloc_obj_get_info_by_name(prev, "GPUTopoId") == NULL || hwloc_obj_get_info_by_name(prev, "Kind") == NULL ||
+            !gputopo_hwloc_belongs_to(prev, device)));
+  return prev;
 }
 
 /** Nonzero where the object is the memory with this id, or one cache with it. */
@@ -206,6 +210,74 @@ static inline int gputopo_hwloc_shared_by_sms(hwloc_obj_t memory, unsigned* leas
     return 0;
   }
   errno = EINVAL;
+  return -1;
+}
+
+/** The SMs of one of an object's groups, as "0-1,16-17": of a memory that SMs share ("constant_l1_5"), of a part of the
+ * chip or of a side of the L2. Groups are numbered from 0; NULL behind the last, or where it wasn't measured. */
+static inline const char* gputopo_hwloc_sms(hwloc_obj_t object, unsigned group) {
+  unsigned i;
+#if HWLOC_API_VERSION >= 0x00030000
+  const struct hwloc_info_s* infos = object->infos.array;
+  unsigned count = object->infos.count;
+#else
+  const struct hwloc_info_s* infos = object->infos;
+  unsigned count = object->infos_count;
+#endif
+  for (i = 0; i < count; ++i)
+    if (strcmp(infos[i].name, "SMs") == 0 && group-- == 0) return infos[i].value;
+  return NULL;
+}
+
+/** Nonzero where a list such as "0-1,16-17" has this SM. */
+static inline int gputopo_hwloc_list_has_sm(const char* list, unsigned sm) {
+  while (*list >= '0' && *list <= '9') {
+    char* end;
+    unsigned long first = strtoul(list, &end, 10), last = first;
+    if (*end == '-') last = strtoul(end + 1, &end, 10);
+    if (sm >= first && sm <= last) return 1;
+    list = *end == ',' ? end + 1 : end;
+  }
+  return 0;
+}
+
+/** Which of an object's groups an SM is in, such as which L1.5 it uses. */
+static inline int gputopo_hwloc_group_of_sm(hwloc_obj_t object, unsigned sm, unsigned* group) {
+  const char* list;
+  unsigned i;
+  for (i = 0; (list = gputopo_hwloc_sms(object, i)) != NULL; ++i)
+    if (gputopo_hwloc_list_has_sm(list, sm)) {
+      *group = i;
+      return 0;
+    }
+  errno = ENOENT;
+  return -1;
+}
+
+/** A device's object by its GPUTopoId, memory or not: "part_gpc", "part_sm", "l2_side_0"; NULL where there is none. */
+static inline hwloc_obj_t gputopo_hwloc_object_by_id(hwloc_topology_t topology, hwloc_obj_t device, const char* id) {
+  hwloc_obj_t object = NULL;
+  while ((object = hwloc_get_next_obj_by_depth(topology, HWLOC_TYPE_DEPTH_MISC, object)) != NULL) {
+    const char* own = hwloc_obj_get_info_by_name(object, "GPUTopoId");
+    if (own != NULL && strcmp(own, id) == 0 && gputopo_hwloc_belongs_to(object, device)) return object;
+  }
+  return NULL;
+}
+
+/** Which side of the L2 an SM is on; sides are numbered from 0. */
+static inline int gputopo_hwloc_l2_side_of_sm(hwloc_topology_t topology, hwloc_obj_t device, unsigned sm,
+                                              unsigned* side) {
+  char id[32];
+  for (*side = 0;; ++*side) {
+    hwloc_obj_t object;
+    const char* list;
+    snprintf(id, sizeof(id), "l2_side_%u", *side);
+    object = gputopo_hwloc_object_by_id(topology, device, id);
+    if (object == NULL) break;
+    list = gputopo_hwloc_sms(object, 0);
+    if (list != NULL && gputopo_hwloc_list_has_sm(list, sm)) return 0;
+  }
+  errno = ENOENT;
   return -1;
 }
 

@@ -112,11 +112,13 @@ std::vector<Info> memory_infos(const Topology& topology, const std::vector<const
   infos.emplace_back("Kind", to_string(main.kind));
   add_structure(infos, main);
   if (const std::string sms = shared_by_sms(main, topology.gpu); !sms.empty()) infos.emplace_back("SharedBySMs", sms);
+  for (const auto& group : main.sm_groups) infos.emplace_back("SMs", sm_list(group));
+  const std::string table_of_main = carve_out_text(main);
   for (const Memory* m : members) {
     const std::string prefix = m == &main ? "" : m->id + ".";
     add_estimates(infos, prefix, *m, topology.gpu);
     const std::string table = carve_out_text(*m);
-    if (!table.empty() && (m == &main || table != carve_out_text(main)))
+    if (!table.empty() && (m == &main || table != table_of_main))
       infos.emplace_back(prefix + "UsableBytesByCarveOut", table);
   }
   return infos;

@@ -22,11 +22,6 @@ constexpr std::array<Pair, 6> unit_names{{{"B", "Bytes"},
                                           {"B/s", "BytesPerSecond"},
                                           {"", ""}}};
 
-constexpr std::array<std::pair<std::string_view, unsigned>, 20> sm_cores{
-    {{"2.0", 32},  {"2.1", 48},  {"3.0", 192}, {"3.2", 192}, {"3.5", 192}, {"3.7", 192}, {"5.0", 128},
-     {"5.2", 128}, {"5.3", 128}, {"6.0", 64},  {"6.1", 128}, {"6.2", 128}, {"7.0", 64},  {"7.2", 64},
-     {"7.5", 64},  {"8.0", 64},  {"8.6", 128}, {"8.9", 128}, {"9.0", 128}, {"10.0", 128}}};
-
 template <class T, std::size_t N>
 const T* value_of(const std::array<std::pair<std::string_view, T>, N>& table, std::string_view key) {
   for (const auto& [name, value] : table)
@@ -98,9 +93,17 @@ std::string number_text(double value) {
   return fmt::format("{:.6g}", value);
 }
 
-unsigned cores_per_sm(std::string_view compute_capability) {
-  const auto* cores = value_of(sm_cores, compute_capability);
-  return cores != nullptr ? *cores : 0;
+std::string sm_list(std::vector<std::uint32_t> sms) {
+  std::sort(sms.begin(), sms.end());
+  std::string text;
+  for (std::size_t first = 0; first < sms.size();) {
+    std::size_t last = first;
+    while (last + 1 < sms.size() && sms[last + 1] == sms[last] + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += first == last ? fmt::format("{}", sms[first]) : fmt::format("{}-{}", sms[first], sms[last]);
+    first = last + 1;
+  }
+  return text;
 }
 
 }  // namespace gputopo::hwloc_export

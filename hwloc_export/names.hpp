@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "topology/topology.hpp"
 
@@ -24,10 +25,10 @@ std::string size_suffix(const Estimate* size);
 /// "MissPenaltyCycles", "size" in "B" is "SizeBytes".
 std::string info_name(std::string_view attribute, std::string_view unit);
 
+/// "0-1,16-17": SM ids with ranges, in ascending order.
+std::string sm_list(std::vector<std::uint32_t> sms);
+
 /// A number without needless digits: whole numbers as integers, others with up to six significant digits.
 std::string number_text(double value);
-
-/// Cores of one SM by compute capability, as NVIDIA's programming guide lists them; 0 for an unknown one.
-unsigned cores_per_sm(std::string_view compute_capability);
 
 }  // namespace gputopo::hwloc_export

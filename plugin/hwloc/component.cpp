@@ -1,34 +1,21 @@
 // The hwloc discovery component "gputopo": thin, and harmless to the program that loads it. It runs in every MPI rank
 // and in root's daemons, so it opens no driver, prints nothing unless asked, and lets nothing out but success.
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 
 #include "hwloc/host.hpp"
 #include "hwloc/machine_root.hpp"
+#include "hwloc/runtime.hpp"
 #include "hwloc_export/compat.hpp"
-
-#ifdef GPUTOPO_STATIC_RUNTIME
-namespace __gnu_cxx {
-void __freeres();  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
-}
-#endif
+#include "text/printable.hpp"
 
 namespace gputopo::hwloc_component {
 namespace {
 
 constexpr unsigned priority = 5;  // after pci (20) and the GPU backends (10), whose objects it annotates
 
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && std::atoi(value) != 0;
-}
-
 void print(const std::string& line) {
-  std::string plain = line;
-  for (char& c : plain)
-    if (c < ' ' || c > '~') c = '?';
-  std::fprintf(stderr, "hwloc/gputopo: %s\n", plain.c_str());
+  std::fprintf(stderr, "hwloc/gputopo: %s\n", text::message(line).c_str());
 }
 
 void annotate(hwloc_topology_t topology) {
@@ -38,15 +25,16 @@ void annotate(hwloc_topology_t topology) {
   const store::Environment environment = store::process_environment();
   // A topology read from another root belongs to another machine. One from XML gets here only where its user asked for
   // it, by HWLOC_ANNOTATE_GLOBAL_COMPONENTS.
-  const bool is_wanted = hwloc_topology_is_thissystem(topology) != 0 || is_set("HWLOC_ANNOTATE_GLOBAL_COMPONENTS");
+  const bool is_wanted = hwloc_topology_is_thissystem(topology) != 0 || environment.annotate_any_topology;
   const store::Machine machine = is_wanted ? store::read_machine(machine_root()) : store::Machine{};
   if (machine.gpus.empty() && !environment.simulate) return;
   Log log = [](const std::string&) {};
-  if (!environment.elevated && is_set("HWLOC_COMPONENTS_VERBOSE")) log = print;
+  if (environment.verbose) log = print;
   annotate_machine(topology, machine, environment, log);
 }
 
 int discover(hwloc_backend* backend, hwloc_disc_status*) {
+  ExceptionReserve reserve;
   try {
     annotate(backend->topology);
   } catch (const std::exception&) {
@@ -67,14 +55,6 @@ hwloc_disc_component disc_component = {"gputopo", HWLOC_DISC_PHASE_ANNOTATE, 0, 
 int init(unsigned long flags) {
   return flags == 0 ? 0 : -1;
 }
-
-#ifdef GPUTOPO_STATIC_RUNTIME
-// The C++ runtime sets memory aside for exceptions thrown without memory. hwloc loads and unloads the component with
-// each topology, and our copy of the runtime would leave that memory behind each time.
-[[gnu::destructor]] void release_runtime() {
-  __gnu_cxx::__freeres();
-}
-#endif
 
 }  // namespace
 }  // namespace gputopo::hwloc_component

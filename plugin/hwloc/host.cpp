@@ -1,11 +1,9 @@
 #include "hwloc/host.hpp"
 
-#include <cstdio>
-#include <cstdlib>
+#include <memory>
 
 #include <fmt/format.h>
 
-#include "hwloc_export/compat.hpp"
 #include "hwloc_export/export.hpp"
 #include "store/simulated.hpp"
 #include "store/store.hpp"
@@ -13,12 +11,23 @@
 namespace gputopo::hwloc_component {
 namespace {
 
-// hwloc's own locality of a PCI address, for programs that filter PCI objects out.
-hwloc_obj_t locality_of(hwloc_topology_t topology, const std::string& bus_id) {
-  unsigned domain = 0, bus = 0, device = 0, function = 0;
-  if (std::sscanf(bus_id.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4) return nullptr;
-  hwloc_obj_t parent = hwloc_export::pci_locality(topology, domain, bus, device, function);
-  return parent != nullptr ? parent : hwloc_get_root_obj(topology);
+struct FreeBitmap {
+  void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
+
+// The widest part of the machine with just the CPUs near a GPU, for programs that filter PCI objects out; the machine
+// where that isn't known. hwloc's own search for it ends the process where there is no memory (up to 2.12).
+hwloc_obj_t locality_of(hwloc_topology_t topology, const store::InstalledGpu& gpu) {
+  const hwloc_obj_t machine = hwloc_get_root_obj(topology);
+  const Bitmap cpus(hwloc_bitmap_alloc());
+  if (!cpus || gpu.local_cpus.empty() || hwloc_bitmap_list_sscanf(cpus.get(), gpu.local_cpus.c_str()) != 0 ||
+      hwloc_bitmap_and(cpus.get(), cpus.get(), machine->cpuset) != 0)
+    return machine;
+  hwloc_obj_t near = hwloc_get_obj_covering_cpuset(topology, cpus.get());
+  if (near == nullptr) return machine;
+  while (near->parent != nullptr && hwloc_bitmap_isequal(near->parent->cpuset, near->cpuset) != 0) near = near->parent;
+  return near;
 }
 
 void place(hwloc_topology_t topology, const Topology& gpu, const hwloc_export::Target& target, const Log& log) {
@@ -48,17 +57,17 @@ void place_stored(hwloc_topology_t topology, const store::Machine& machine, unsi
   }
   hwloc_export::Target target{gpu.pci_bus_id, index, nullptr};
   // In another machine's topology only that machine's own PCI device will do.
-  if (hwloc_topology_is_thissystem(topology) != 0) target.parent_without_pci = locality_of(topology, gpu.pci_bus_id);
+  if (hwloc_topology_is_thissystem(topology) != 0) target.parent_without_pci = locality_of(topology, gpu);
   place(topology, *found.topology, target, log);
 }
 
-void place_simulated(hwloc_topology_t topology, const std::string& name, const Log& log) {
+void place_simulated(hwloc_topology_t topology, unsigned number, const std::string& name, const Log& log) {
   const auto gpu = store::simulated_topology(name);
   if (!gpu) {
     log("GPUTOPO_SIMULATE: " + gpu.error().message);
     return;
   }
-  place(topology, *gpu, hwloc_export::Target{"", 0, hwloc_get_root_obj(topology)}, log);
+  place(topology, *gpu, hwloc_export::Target{"", number, hwloc_get_root_obj(topology)}, log);
 }
 
 }  // namespace
@@ -67,7 +76,8 @@ void annotate_machine(hwloc_topology_t topology, const store::Machine& machine, 
                       const Log& log) {
   for (unsigned index = 0; index < machine.gpus.size(); ++index)
     place_stored(topology, machine, index, environment, log);
-  if (environment.simulate) place_simulated(topology, *environment.simulate, log);
+  unsigned number = 0;
+  for (const std::string& name : store::simulated_names(environment)) place_simulated(topology, number++, name, log);
 }
 
 }  // namespace gputopo::hwloc_component

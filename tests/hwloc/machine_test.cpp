@@ -153,6 +153,17 @@ TEST_F(MachineTest, OnThisMachineAGpuWithoutPciObjectsHangsOffTheMachine) {
   EXPECT_THAT(drawn, HasSubstr("Misc(GPUCache) L2 (60MB)\n"));
 }
 
+TEST_F(MachineTest, OnThisMachineAGpuWithoutPciObjectsHangsOffTheCpusNearIt) {
+  keep_first();
+  write(base() + "/root/sys/bus/pci/devices/0000:3b:00.0/local_cpulist", "2-3\n");
+  Variables own = variables();
+  own.erase("HWLOC_XMLFILE");
+  own["HWLOC_SYNTHETIC"] = "pack:2 pu:2";
+  own["HWLOC_THISSYSTEM"] = "1";
+  EXPECT_THAT(run("lstopo-no-graphics --of console -", own).output,
+              HasSubstr("  Package L#1\n    PU L#2 (P#2)\n    PU L#3 (P#3)\n    CoProc(CUDA) \"cuda0\"\n"));
+}
+
 TEST_F(MachineTest, WithoutIoThereIsNothing) {
   keep_first();
   EXPECT_THAT(lstopo({}, "--no-io"), Not(HasSubstr("Misc")));
@@ -166,7 +177,7 @@ TEST_F(MachineTest, AnnotatingASavedTopologyAgainAddsNothing) {
   own["HWLOC_XMLFILE"] = saved;
   ASSERT_EQ(run("lstopo-no-graphics " + again, own).status, 0);
   EXPECT_EQ(run("diff " + saved + " " + again, {}).output, "");
-  EXPECT_EQ(run("grep -c GPUTopoId " + again, {}).output, "8\n");
+  EXPECT_EQ(run("grep -c GPUTopoId " + again, {}).output, "10\n");
 }
 
 TEST_F(MachineTest, TheNumberOfCoprocessorsDoesNotChange) {
@@ -186,7 +197,7 @@ TEST_F(MachineTest, TheNumberOfCoprocessorsDoesNotChange) {
 
 TEST_F(MachineTest, NothingIsPrintedUnlessVerbose) {
   keep_first();
-  EXPECT_THAT(run(hosts + "/load", variables()).output, testing::MatchesRegex("devices=1 misc=8 grown=[-0-9]+\n"));
+  EXPECT_THAT(run(hosts + "/load", variables()).output, testing::MatchesRegex("devices=1 misc=10 grown=[-0-9]+\n"));
   write(first_file(), "{broken");
   EXPECT_THAT(run(hosts + "/load", variables()).output, testing::MatchesRegex("devices=0 misc=0 grown=[-0-9]+\n"));
 }
@@ -221,12 +232,39 @@ TEST_F(MachineTest, HostileFilesInTheStoreChangeNothing) {
   expect_ignored("a FIFO");
 }
 
+TEST_F(MachineTest, NoAllocationThatFailsEndsTheHost) {
+  Variables own = variables();
+  own.erase("HWLOC_XMLFILE");
+  own["HWLOC_SYNTHETIC"] = "pu:1";
+  own["HWLOC_THISSYSTEM"] = own["HWLOC_COMPONENTS_VERBOSE"] = "1";
+  own["HWLOC_COMPONENTS"] = "-gputopo";  // the host does hwloc's part
+  const std::string starved = hosts + "/starved " + test_component + "/hwloc_gputopo.so ";
+  const auto expect_survival = [&](const std::string& how, const std::string& memories) {
+    EXPECT_THAT(run(starved + how + " 2>/dev/null", own).output,
+                testing::MatchesRegex("ends=0 allocations=[1-9][0-9][0-9]+ misc=0\\.\\." + memories + "\n"))
+        << how;
+  };
+  Topology small = measured(first_uuid, "0000:3b:00.0");
+  small.memories.resize(1);
+  keep(small);
+  for (const char* how : {"alone on", "alone one", "early on", "late on"}) expect_survival(how, "[1-9]");
+  // The ways out of a reader that refuses.
+  const std::string good = run("cat " + first_file(), {}).output;
+  write(first_file(), good.substr(0, good.size() / 2));
+  expect_survival("alone on", "0");
+  std::string odd = good;
+  odd.replace(odd.find("\"memories\":["), 12, "\"memories\":3,\"x\":[");
+  write(first_file(), odd);
+  expect_survival("alone on", "0");
+  expect_survival("late one", "0");
+}
+
 TEST_F(MachineTest, ManyLoadsLeaveNothingOnTheHeap) {
   keep_first();
   Variables own = variables();
   own["HWLOC_PLUGINS_PATH"] = test_component;             // Debian's libxml plugin leaks half a KiB a load by itself
   own["GLIBC_TUNABLES"] = "glibc.malloc.tcache_count=0";  // the cache's own chunks count as in use
-  EXPECT_EQ(run(hosts + "/load 1000", own).output, "devices=1 misc=8 grown=0\n");
+  EXPECT_EQ(run(hosts + "/load 1000", own).output, "devices=1 misc=10 grown=0\n");
   own["GPUTOPO_SIMULATE"] = "a100";
   EXPECT_THAT(run(hosts + "/load 200", own).output, testing::MatchesRegex("devices=2 misc=[0-9]+ grown=0\n"));
   write(first_file(), "{\"broken\":");

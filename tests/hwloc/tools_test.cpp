@@ -25,7 +25,10 @@ TEST(Tools, LstopoDrawsTheNestedMemoriesAsText) {
   EXPECT_THAT(text, HasSubstr("  CoProc(CUDA) \"cuda0\"\n"
                               "    Misc(GPUMemory) HBM (139GB), simulated\n"
                               "      Misc(GPUCache) L2 (60MB)\n"
+                              "        Misc(GPUPartition) Side 0 (30MB): 66 SMs\n"
+                              "        Misc(GPUPartition) Side 1 (30MB): 66 SMs\n"
                               "        Misc(GPUGPC) GPC x8\n"));
+  EXPECT_THAT(text, HasSubstr("          Misc(GPUSM) 132 SMs in all\n"));
   EXPECT_THAT(text, HasSubstr("Misc(GPUCache) L1d/Tex/RO (240KB)\n"));
 }
 
@@ -41,7 +44,7 @@ TEST(Tools, EverySimulatedGpuPassesHwlocsChecks) {
   for (const auto& text : store::simulated_texts()) {
     const std::string drawn = output("lstopo-no-graphics --of console -", simulating(std::string(text.name)));
     EXPECT_THAT(drawn, HasSubstr(", simulated\n")) << text.name;
-    EXPECT_THAT(drawn, HasSubstr("Misc(GPUSM) SM x")) << text.name;
+    EXPECT_THAT(drawn, testing::ContainsRegex("Misc\\(GPUSM\\) (SM x|[0-9]+ SMs in all)")) << text.name;
   }
 }
 
@@ -57,7 +60,7 @@ TEST(Tools, HwlocCalcAndBindKnowTheGpuAndItsMemories) {
   const std::string near = output("hwloc-calc os=cuda0", simulating("h200"));
   EXPECT_THAT(near, StartsWith("0x"));
   EXPECT_EQ(output("hwloc-calc 'misc=L2 (60MB)'", simulating("h200")), near);
-  EXPECT_EQ(output("hwloc-calc -N misc os=cuda0 2>/dev/null || hwloc-calc -N misc root", simulating("h200")), "8\n");
+  EXPECT_EQ(output("hwloc-calc -N misc os=cuda0 2>/dev/null || hwloc-calc -N misc root", simulating("h200")), "10\n");
   EXPECT_EQ(output("hwloc-bind os=cuda0 -- echo here", simulating("h200")), "here\n");
 }
 
@@ -82,6 +85,10 @@ TEST(Tools, TheExamplesRun) {
               HasSubstr("238464 bytes of L1 beside 16384 bytes of shared memory: tiles of 128 x 128 floats"));
   EXPECT_THAT(output(GPUTOPO_SOURCE_DIR "/docs/examples/gpu_caches.sh", variables),
               testing::ContainsRegex("constant_l1_5 +gpc +131072 B +104 cycles +truth"));
+  const std::string gpu_caches = GPUTOPO_SOURCE_DIR "/docs/examples/gpu_caches.sh cuda0 ";
+  EXPECT_EQ(output(gpu_caches + "l2 SizeBytes", variables), "62914560\n");
+  EXPECT_THAT(output(gpu_caches + "constant_l1_5 SMs", variables), StartsWith("0-1,16-17,32-33,48-49,124-131\n2-3,"));
+  EXPECT_NE(run(gpu_caches + "l3 SizeBytes", variables).status, 0);
   variables.erase("GPUTOPO_SIMULATE");
   EXPECT_NE(run(GPUTOPO_BINARY_DIR "/examples/placement", variables).status, 0);
   EXPECT_NE(run(GPUTOPO_SOURCE_DIR "/docs/examples/gpu_caches.sh", variables).status, 0);

@@ -19,6 +19,7 @@ Topology with_carve_outs() {
     c.shared_bytes = estimate(shared, "B");
     c.usable_bytes = estimate(254848 - shared, "B");
   }
+  for (std::uint32_t sm = 0; sm < 132; ++sm) t.sm_places.push_back({sm, {}, {}, {}, sm < 64 ? 0U : 1U});
   return t;
 }
 
@@ -100,6 +101,36 @@ TEST_F(HelperTest, SharingIsARange) {
   ASSERT_EQ(gputopo_hwloc_shared_by_sms(memory("l1"), &least, &most), 0);
   EXPECT_EQ(least, 1U);
   EXPECT_EQ(most, 1U);
+}
+
+TEST_F(HelperTest, TellsWhichSmsShareACache) {
+  EXPECT_STREQ(gputopo_hwloc_sms(memory("constant_l1_5"), 0), "0-15");
+  EXPECT_STREQ(gputopo_hwloc_sms(memory("constant_l1_5"), 7), "114-131");
+  EXPECT_EQ(gputopo_hwloc_sms(memory("constant_l1_5"), 8), nullptr);
+  EXPECT_EQ(gputopo_hwloc_sms(memory("l2"), 0), nullptr);
+  unsigned group = 99;
+  ASSERT_EQ(gputopo_hwloc_group_of_sm(memory("constant_l1_5"), 96, &group), 0);
+  EXPECT_EQ(group, 6U);
+  errno = 0;
+  EXPECT_EQ(gputopo_hwloc_group_of_sm(memory("constant_l1_5"), 132, &group), -1);
+  EXPECT_EQ(errno, ENOENT);
+}
+
+TEST_F(HelperTest, TellsWhichSideOfTheL2AnSmIsOn) {
+  unsigned side = 99;
+  ASSERT_EQ(gputopo_hwloc_l2_side_of_sm(topology(), device(), 63, &side), 0);
+  EXPECT_EQ(side, 0U);
+  ASSERT_EQ(gputopo_hwloc_l2_side_of_sm(topology(), device(), 64, &side), 0);
+  EXPECT_EQ(side, 1U);
+  EXPECT_EQ(gputopo_hwloc_l2_side_of_sm(topology(), device(), 132, &side), -1);
+  EXPECT_STREQ(gputopo_hwloc_sms(gputopo_hwloc_object_by_id(topology(), device(), "part_gpc"), 1), "16-31");
+  EXPECT_EQ(gputopo_hwloc_object_by_id(topology(), device(), "part_tpc"), nullptr);
+}
+
+TEST(HelperSms, AListHasItsRanges) {
+  for (const unsigned sm : {0U, 1U, 16U, 17U, 40U}) EXPECT_NE(gputopo_hwloc_list_has_sm("0-1,16-17,40", sm), 0) << sm;
+  for (const unsigned sm : {2U, 15U, 18U, 4U, 400U}) EXPECT_EQ(gputopo_hwloc_list_has_sm("0-1,16-17,40", sm), 0) << sm;
+  for (const char* odd : {"", ",", "x", "-", "3-", "99999999999999999999"}) gputopo_hwloc_list_has_sm(odd, 3);
 }
 
 TEST_F(HelperTest, UsableBytesAreThoseOfTheSmallestCarveOutThatHoldsTheNeed) {

@@ -60,19 +60,17 @@ TEST(InfoName, JoinsTheWordsAndTheUnit) {
   EXPECT_EQ(info_name("power", "m W"), "PowerMW");
 }
 
+TEST(SmList, HasRanges) {
+  EXPECT_EQ(sm_list({17, 0, 1, 16}), "0-1,16-17");
+  EXPECT_EQ(sm_list({5}), "5");
+  EXPECT_EQ(sm_list({}), "");
+}
+
 TEST(NumberText, KeepsWholeNumbersWhole) {
   EXPECT_EQ(number_text(246656), "246656");
   EXPECT_EQ(number_text(150110011392.0), "150110011392");
   EXPECT_EQ(number_text(38.25), "38.25");
   EXPECT_EQ(number_text(1.0 / 3), "0.333333");
-}
-
-TEST(CoresPerSm, ByComputeCapability) {
-  EXPECT_EQ(cores_per_sm("9.0"), 128U);
-  EXPECT_EQ(cores_per_sm("8.0"), 64U);
-  EXPECT_EQ(cores_per_sm("3.5"), 192U);
-  EXPECT_EQ(cores_per_sm("99.9"), 0U);
-  EXPECT_EQ(cores_per_sm(""), 0U);
 }
 
 }  // namespace

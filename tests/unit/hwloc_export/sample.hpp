@@ -1,6 +1,7 @@
 // A small GPU of our own making, built by hand so that the tests know every number.
 #pragma once
 
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -53,7 +54,12 @@ inline Topology sample() {
   Memory read_only = memory("read_only", Kind::cache, Scope::sm, "l2", 240.875 * kib);
   read_only.physical_cache = "l1";
   Memory l1_5 = memory("constant_l1_5", Kind::cache, Scope::gpc, "l2", 128 * kib);
-  for (const std::uint32_t sms : {16, 16, 16, 16, 16, 16, 18, 18}) l1_5.sm_groups.emplace_back(sms);
+  std::uint32_t first = 0;
+  for (const std::uint32_t sms : {16, 16, 16, 16, 16, 16, 18, 18}) {
+    auto& group = l1_5.sm_groups.emplace_back(sms);
+    std::iota(group.begin(), group.end(), first);
+    first += sms;
+  }
   // Not in the order of nesting, as a reader can't rely on any.
   t.memories = {texture,
                 l1,

@@ -30,7 +30,7 @@ TEST(BuildTree, NestsByScope) {
             "  GPUCache: L2 (60MB)\n"
             "    GPUGPC: GPC x8\n"
             "      GPUCache: ConstL1.5 (128KB)\n"
-            "      GPUSM: SM x132\n"
+            "      GPUSM: 132 SMs in all\n"
             "        GPUCache: L1d/Tex/RO (240KB)\n"
             "        GPUCache: ConstL1 (2KB)\n"
             "        GPUScratchpad: Shared (228KB)\n");
@@ -44,7 +44,7 @@ TEST(BuildTree, TheOrderOfTheMemoriesOnlyOrdersSiblings) {
             "  GPUCache: L2 (60MB)\n"
             "    GPUGPC: GPC x8\n"
             "      GPUCache: ConstL1.5 (128KB)\n"
-            "      GPUSM: SM x132\n"
+            "      GPUSM: 132 SMs in all\n"
             "        GPUScratchpad: Shared (228KB)\n"
             "        GPUCache: ConstL1 (2KB)\n"
             "        GPUCache: L1d/RO/Tex (240KB)\n");
@@ -90,7 +90,7 @@ TEST(BuildTree, GroupsThatNothingNamesAreNoGpcs) {
   t.find("constant_l1_5")->scope = Scope::group;
   EXPECT_THAT(drawn(t), testing::HasSubstr("    GPUGroup: SM group x8\n"
                                            "      GPUCache: ConstL1.5 (128KB)\n"
-                                           "      GPUSM: SM x132\n"));
+                                           "      GPUSM: 132 SMs in all\n"));
   EXPECT_THAT(drawn(t), testing::Not(testing::HasSubstr("GPC")));
 }
 
@@ -105,7 +105,7 @@ TEST(BuildTree, WhoseSharersAreUnknownLiesInTheGpuWithoutClaims) {
             "    GPUCache: L1d/Tex/RO (240KB)\n"
             "    GPUGPC: GPC x8\n"
             "      GPUCache: ConstL1.5 (128KB)\n"
-            "        GPUSM: SM x132\n"
+            "        GPUSM: 132 SMs in all\n"
             "          GPUCache: ConstL1 (2KB)\n"
             "          GPUScratchpad: Shared (228KB)\n");
 }
@@ -128,6 +128,27 @@ TEST(BuildTree, CountsPartsByTheMapOfTheChip) {
     place.cpc = sm % 24;
   }
   EXPECT_THAT(drawn(t), testing::HasSubstr("GPUCPC: CPC x24\n"));
+}
+
+TEST(BuildTree, SmsAreCountedInEachGpcWhereGpcsAreAlike) {
+  Topology t = sample();
+  t.gpu.sm_count = 128;
+  for (auto& group : t.find("constant_l1_5")->sm_groups) group.resize(16);
+  EXPECT_THAT(drawn(t), testing::HasSubstr("GPUSM: SM x16\n"));
+  t.gpu.sm_count = 130;  // two whose GPC isn't known
+  EXPECT_THAT(drawn(t), testing::HasSubstr("GPUSM: 130 SMs in all\n"));
+}
+
+TEST(BuildTree, SidesOfTheL2LieInItWithTheirSms) {
+  Topology t = sample();
+  t.find("l2")->attributes["partition_size"] = estimate(30.0 * 1024 * 1024, "B");
+  for (std::uint32_t sm = 0; sm < 132; ++sm) t.sm_places.push_back({sm, {}, {}, {}, sm % 4 == 0 ? 1U : 0U});
+  EXPECT_THAT(drawn(t), testing::HasSubstr("  GPUCache: L2 (60MB)\n"
+                                           "    GPUPartition: Side 0 (30MB): 99 SMs\n"
+                                           "    GPUPartition: Side 1 (30MB): 33 SMs\n"
+                                           "    GPUGPC: GPC x8\n"));
+  for (SmPlace& place : t.sm_places) place.l2_partition = 0;
+  EXPECT_THAT(drawn(t), testing::Not(testing::HasSubstr("Side")));
 }
 
 TEST(BuildTree, APartialResultStandsWithoutWhatWasNotMeasured) {
