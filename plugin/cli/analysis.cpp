@@ -1,11 +1,7 @@
 #include "cli/analysis.hpp"
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fcntl.h>
 #include <unistd.h>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,6 +9,7 @@
 #include "change_point/latency.hpp"
 #include "change_point/line_size.hpp"
 #include "change_point/trace_parser.hpp"
+#include "files/files.hpp"
 
 namespace gputopo::cli {
 namespace {
@@ -20,22 +17,6 @@ namespace {
 using change_point::Columns;
 using change_point::Finding;
 using change_point::Verdict;
-
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path)
-      : own_(path != "-"), number_(own_ ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : STDIN_FILENO) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (own_ && number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-
- private:
-  bool own_;
-  int number_;
-};
 
 Columns columns_of(Attribute attribute) {
   switch (attribute) {
@@ -50,6 +31,16 @@ Columns columns_of(Attribute attribute) {
   return Columns::control;
 }
 
+// What no sweep of a GPU comes near to, and what is answered within seconds and 256 MiB. Latencies are sorted; the
+// others' time goes with rows times groups of strides, rows times rows of sizes that rise steadily, and strides times
+// strides.
+change_point::ParseLimits limits_of(Attribute attribute) {
+  change_point::ParseLimits limits;
+  limits.values = 8'000'000;
+  limits.rows = attribute == Attribute::latency ? 1'000'000 : attribute == Attribute::size ? 16'384 : 65'536;
+  return limits;
+}
+
 tl::unexpected<Error> malformed(const std::string& path, const change_point::ParseError& error, Attribute attribute) {
   const char* wanted = "write rows of 'size,latency,latency,...'";
   if (attribute == Attribute::fetch_granularity) wanted = "write rows of 'stride,latency,latency,...'";
@@ -60,33 +51,33 @@ tl::unexpected<Error> malformed(const std::string& path, const change_point::Par
 }
 
 Expected<change_point::TraceParser> parse(const std::string& path, Attribute attribute) {
-  const Descriptor file(path);
-  const auto refused = [&path](int code) {
-    return fail(Error::Kind::io, fmt::format("can't read '{}': {}; name a trace that you may read", path,
-                                             std::strerror(code)));  // NOLINT(concurrency-mt-unsafe)
-  };
-  if (file.number() < 0) return refused(errno);
-  change_point::TraceParser parser(columns_of(attribute));
-  std::vector<char> piece(std::size_t{1} << 20);
-  while (true) {
-    const ssize_t got = ::read(file.number(), piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return refused(errno);
-    if (got == 0) break;
-    if (const auto error = parser.feed({piece.data(), static_cast<std::size_t>(got)})) {
-      return malformed(path, *error, attribute);
-    }
-  }
+  const bool is_stdin = path == "-";
+  const auto file = is_stdin ? Expected<files::Descriptor>() : files::open_for_reading(path);
+  if (!file) return tl::unexpected<Error>(file.error());
+  change_point::TraceParser parser(columns_of(attribute), limits_of(attribute));
+  const auto read = files::read_pieces(is_stdin ? STDIN_FILENO : file->get(), is_stdin ? "standard input" : path,
+                                       [&](std::string_view piece) -> Expected<void> {
+                                         if (const auto error = parser.feed(piece))
+                                           return malformed(path, *error, attribute);
+                                         return {};
+                                       });
+  if (!read) return tl::unexpected<Error>(read.error());
   if (const auto error = parser.finish()) return malformed(path, *error, attribute);
   return parser;
 }
 
-Finding find(change_point::TraceParser& parser, Attribute attribute, const change_point::Options& options) {
+Expected<Finding> find(change_point::TraceParser& parser, Attribute attribute, const change_point::Options& options) {
+  constexpr std::size_t most_strides = 256;
   switch (attribute) {
     case Attribute::latency:
       return change_point::find_latency(parser.take_trace(), options);
-    case Attribute::line_size:
-      return change_point::find_line_size(parser.take_sweeps(), options);
+    case Attribute::line_size: {
+      const auto sweeps = parser.take_sweeps();
+      if (sweeps.size() > most_strides)
+        return fail(Error::Kind::bad_input, fmt::format("can't analyze {} strides, at most {}; leave some of them out",
+                                                        sweeps.size(), most_strides));
+      return change_point::find_line_size(sweeps, options);
+    }
     case Attribute::fetch_granularity:
       return change_point::find_fetch_granularity(parser.take_trace(), options);
     case Attribute::size:
@@ -114,7 +105,9 @@ Status status_of(Verdict verdict) {
 Expected<Estimate> analyze_file(const std::string& path, Attribute attribute, const change_point::Options& options) {
   auto parser = parse(path, attribute);
   if (!parser) return tl::unexpected<Error>(parser.error());
-  const Finding finding = find(*parser, attribute, options);
+  const auto found = find(*parser, attribute, options);
+  if (!found) return tl::unexpected<Error>(found.error());
+  const Finding& finding = *found;
   Estimate estimate;
   estimate.unit = attribute == Attribute::latency ? "cycles" : "B";
   estimate.status = status_of(finding.verdict);

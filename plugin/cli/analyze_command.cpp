@@ -7,6 +7,7 @@
 #include "cli/analysis.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/seed_option.hpp"
 #include "topology/json.hpp"
 
 namespace gputopo::cli {
@@ -37,7 +38,7 @@ Expected<Exit> analyze(const AnalyzeFlags& flags) {
   const auto estimate = analyze_file(flags.trace, attributes().at(flags.attribute), options);
   if (!estimate) return tl::unexpected<Error>(estimate.error());
   const std::string text =
-      flags.format == "json" ? to_json(*estimate).dump(2) + "\n" : estimate_as_text(*estimate, flags.attribute);
+      flags.format == "json" ? json_text(to_json(*estimate)) : estimate_as_text(*estimate, flags.attribute);
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
   return estimate->status == Status::inconclusive ? Exit::inconclusive : Exit::done;
 }
@@ -61,7 +62,7 @@ void add_analyze_command(CLI::App& app, Context& context) {
   command->add_option("--format", flags->format, "How to print it")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Of permutations and the bootstrap")->capture_default_str();
+  add_seed_option(*command, flags->seed, "Of permutations and the bootstrap");
   add_output_option(*command, flags->output);
   command->callback([flags, &context] { context.action = [flags] { return analyze(*flags); }; });
 }

@@ -13,6 +13,7 @@ void add_show_command(CLI::App& app, Context& context);
 void add_devices_command(CLI::App& app, Context& context);
 void add_models_command(CLI::App& app, Context& context);
 void add_export_command(CLI::App& app, Context& context);
+void add_compare_command(CLI::App& app, Context& context);
 void add_doctor_command(CLI::App& app, Context& context);
 void add_analyze_command(CLI::App& app, Context& context);
 

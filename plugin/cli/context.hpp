@@ -14,7 +14,7 @@ enum class Exit {
   done = 0,
   failed = 1,
   usage = 2,
-  inconclusive = 3,   ///< done, but something that was asked for couldn't be decided
+  inconclusive = 3,   ///< done, but something couldn't be decided, or GPUs that were compared differ
   interrupted = 130,  ///< as shells report SIGINT
 };
 

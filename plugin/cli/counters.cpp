@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/output.hpp"
 #include "counters/open.hpp"
 #include "device/open/open.hpp"
-#include "files/files.hpp"
 
 namespace gputopo::cli {
 
@@ -53,7 +53,7 @@ std::string failed_memories(const Topology& topology, const experiments::CrossCh
 }
 
 void say_loudly(const std::string& message) {
-  static_cast<void>(files::write_all(2, "gputopo: " + message + "\n", "standard error"));
+  tell("gputopo: " + message);
 }
 
 }  // namespace gputopo::cli

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -15,6 +16,10 @@ namespace gputopo::cli {
 /// `spec`. `text` must outlive the parse; `what` is the help.
 void add_device_option(CLI::App& command, std::string& text, const std::shared_ptr<device::Spec>& spec,
                        const std::string& what);
+
+/// The same for several devices between commas.
+void add_devices_option(CLI::App& command, std::string& text, const std::shared_ptr<std::vector<device::Spec>>& specs,
+                        const std::string& what);
 
 /// While a device waits for its GPU: a line on stderr over whatever stands there, unless `quiet`, and ended by a
 /// signal.

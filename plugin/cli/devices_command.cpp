@@ -9,6 +9,7 @@
 #include "device/open/open.hpp"
 #include "report/grid.hpp"
 #include "report/text.hpp"
+#include "topology/json.hpp"
 
 namespace gputopo::cli {
 namespace {
@@ -17,9 +18,9 @@ void add_row(report::Grid& grid, const device::Listed& listed) {
   const Gpu& gpu = listed.info.gpu;
   grid.add({{listed.spec, {}},
             {report::printable(gpu.name, 40), {}},
-            {gpu.compute_capability, {}},
+            {report::printable(gpu.compute_capability, 12), {}},
             {fmt::format("{}", gpu.sm_count), {}},
-            {gpu.pci_bus_id.empty() ? "-" : gpu.pci_bus_id, {}}});
+            {gpu.pci_bus_id.empty() ? "-" : report::printable(gpu.pci_bus_id, 20), {}}});
 }
 
 std::string as_json(const device::DeviceList& list) {
@@ -36,7 +37,7 @@ std::string as_json(const device::DeviceList& list) {
   };
   for (const device::Listed& listed : list.real) add(listed, false);
   for (const device::Listed& listed : list.simulated) add(listed, true);
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 std::string as_table(const device::DeviceList& list, const Context& context) {

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <future>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 #include "cli/format_option.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/seed_option.hpp"
 #include "cli/verdict.hpp"
 #include "device/open/open.hpp"
 #include "device/replay/recording_device.hpp"
@@ -26,6 +29,7 @@ namespace {
 
 struct DiscoverFlags {
   std::string device = "auto";
+  bool all_gpus = false;
   std::vector<std::string> only;
   bool all = false;
   std::string format;
@@ -45,21 +49,31 @@ std::string check_memory_id(const std::string& id) {
   return fmt::format("unknown memory '{}', choose from {}", id, fmt::join(known, ", "));
 }
 
-Expected<Topology> measure(device::Device& device, const DiscoverFlags& flags, const Context& context) {
-  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
+// One GPU among those that a command measures.
+struct Subject {
+  std::size_t index;
+  device::Spec spec;
+  JointProgress* progress;
+};
+
+Expected<Topology> measure(device::Device& device, const DiscoverFlags& flags, const Context& context,
+                           const Subject& subject) {
   experiments::DiscoverOptions options;
   options.only = flags.only;
   options.method = flags.method == "thesis" ? experiments::Method::thesis : experiments::Method::standard;
   options.seed = flags.seed;
   options.stop = context.stop;
-  options.progress = [&bar](double done, std::string_view label) { bar.show(done, label); };
+  options.progress = [&subject](double done, std::string_view label) {
+    subject.progress->show(subject.index, done, label);
+  };
   return experiments::discover(device, options);
 }
 
-Expected<Topology> measure_and_record(device::Device& device, const DiscoverFlags& flags, const Context& context) {
-  if (flags.record.empty()) return measure(device, flags, context);
+Expected<Topology> measure_and_record(device::Device& device, const DiscoverFlags& flags, const Context& context,
+                                      const Subject& subject) {
+  if (flags.record.empty()) return measure(device, flags, context, subject);
   replay::RecordingDevice recorder(device);
-  auto topology = measure(recorder, flags, context);
+  auto topology = measure(recorder, flags, context, subject);
   if (topology)
     if (auto saved = recorder.save(flags.record); !saved) return tl::unexpected<Error>(saved.error());
   return topology;
@@ -93,43 +107,104 @@ Expected<void> verify(device::Device& device, const device::Spec& spec, const Di
   return {};
 }
 
-void say(const std::string& line) {
-  static_cast<void>(files::write_all(2, line + "\n", "standard error"));
-}
+struct Measured {
+  Topology topology;
+  std::string headline;
+};
 
-Expected<Exit> discover(const DiscoverFlags& flags, const device::Spec& spec, const Context& context) {
-  for (const std::string& path : {flags.output, flags.record})
-    if (auto ok = check_output(path); !ok) return tl::unexpected<Error>(ok.error());
-  auto opened = device::open(spec, open_options(context, flags.quiet));
+Expected<Measured> measure_one(const DiscoverFlags& flags, const Context& context, const Subject& subject) {
+  auto opened = device::open(subject.spec, open_options(context, flags.quiet));
   if (!opened) return tl::unexpected<Error>(opened.error());
   if (flags.save && opened->device->info().simulated)
     return fail(Error::Kind::bad_input,
                 "--save keeps real GPUs alone and this one is simulated; use -o FILE, or choose a GPU by --device");
-  if (flags.format != "table" && !flags.quiet) say(opened->headline);
-  auto topology = measure_and_record(*opened->device, flags, context);
+  if (flags.format != "table" && !flags.quiet) tell(opened->headline);
+  auto topology = measure_and_record(*opened->device, flags, context, subject);
   if (!topology) return tl::unexpected<Error>(topology.error());
   if (flags.verify)
-    if (auto ok = verify(*opened->device, spec, flags, context, *topology); !ok)
+    if (auto ok = verify(*opened->device, subject.spec, flags, context, *topology); !ok)
       return tl::unexpected<Error>(ok.error());
   if (flags.save) {
     const auto saved = store::save(*topology, store::process_environment());
     if (!saved) return tl::unexpected<Error>(saved.error());
-    if (!flags.quiet) say("saved as " + *saved);
+    if (!flags.quiet) tell("saved as " + *saved);
   }
+  return Measured{std::move(*topology), std::move(opened->headline)};
+}
+
+// GPUs share nothing that a chase could feel, so each is measured by a thread of its own, at once; the counters are the
+// driver's, and with them one follows the other.
+std::vector<Expected<Measured>> measure_all(const std::vector<device::Spec>& specs, const DiscoverFlags& flags,
+                                            const Context& context) {
+  JointProgress progress(context.stderr_is_terminal && !flags.quiet, specs.size());
+  const std::launch when = flags.verify || specs.size() == 1 ? std::launch::deferred : std::launch::async;
+  std::vector<std::future<Expected<Measured>>> running;
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    running.push_back(std::async(when, [&, i] { return measure_one(flags, context, {i, specs[i], &progress}); }));
+  std::vector<Expected<Measured>> results;
+  for (auto& one : running) results.push_back(one.get());
+  return results;
+}
+
+// One that can't be measured doesn't take the others with it.
+Expected<Exit> write_all(const std::vector<device::Spec>& specs, std::vector<Expected<Measured>> results,
+                         const DiscoverFlags& flags, const Context& context) {
+  std::vector<Topology> topologies;
   report::Options options = report_options(context, flags.output, flags.all);
-  options.headline = opened->headline;
-  const std::string text = renderer(flags.format)({&*topology, 1}, options);
+  Exit exit = Exit::done;
+  bool any_failed = false;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) {
+      const Error& error = results[i].error();
+      if (results.size() == 1 || error.kind == Error::Kind::interrupted) return tl::unexpected<Error>(error);
+      tell(fmt::format("gputopo: {} is left out: {}", device::to_string(specs[i]), error.message));
+      any_failed = true;
+      continue;
+    }
+    exit = std::max(exit, verdict(results[i]->topology));
+    options.headline = results[i]->headline;
+    if (results.size() > 1)
+      options.numbers.push_back(static_cast<unsigned>(
+          specs[i].kind == device::Spec::Kind::cuda ? static_cast<std::size_t>(specs[i].ordinal) : i));
+    topologies.push_back(std::move(results[i]->topology));
+  }
+  if (topologies.empty()) return fail(Error::Kind::unavailable, "none of the GPUs could be measured");
+  if (results.size() > 1) options.headline.clear();
+  const std::string text = renderer(flags.format)(topologies, options);
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
-  return verdict(*topology);
+  return any_failed ? Exit::failed : exit;
+}
+
+Expected<std::vector<device::Spec>> every_gpu() {
+  const device::DeviceList list = device::list_devices();
+  if (list.real.empty())
+    return fail(Error::Kind::unavailable, "no GPU to measure: " + list.no_real_reason);
+  std::vector<device::Spec> specs;
+  for (const device::Listed& gpu : list.real) specs.push_back(*device::parse_spec(gpu.spec));
+  return specs;
+}
+
+Expected<Exit> discover(const DiscoverFlags& flags, const std::vector<device::Spec>& named, const Context& context) {
+  for (const std::string& path : {flags.output, flags.record})
+    if (auto ok = check_output(path); !ok) return tl::unexpected<Error>(ok.error());
+  if (!flags.output.empty() && !flags.record.empty() && files::lead_to_one_file(flags.output, flags.record))
+    return fail(Error::Kind::bad_input, "-o and --record name the same file; give each its own");
+  const auto specs = flags.all_gpus ? every_gpu() : named;
+  if (!specs) return tl::unexpected<Error>(specs.error());
+  if (specs->size() > 1 && !flags.record.empty())
+    return fail(Error::Kind::bad_input, "--record keeps one GPU's answers and several are asked; name one by --device");
+  return write_all(*specs, measure_all(*specs, flags, context), flags, context);
 }
 
 }  // namespace
 
 void add_discover_command(CLI::App& app, Context& context) {
   auto flags = std::make_shared<DiscoverFlags>();
-  auto spec = std::make_shared<device::Spec>();
+  auto specs = std::make_shared<std::vector<device::Spec>>(1);
   CLI::App* command = app.add_subcommand("discover", "Measure a GPU and print its memories");
-  add_device_option(*command, flags->device, spec, "auto, cuda:N, sim:NAME, sim:FILE.json or replay:FILE");
+  add_devices_option(*command, flags->device, specs,
+                     "auto, or one or more of cuda:N, sim:NAME, sim:FILE.json and replay:FILE");
+  command->add_flag("--all-gpus", flags->all_gpus, "Every real GPU of this machine, at once")->excludes("--device");
   command->add_flag("--all", flags->all, "Print everything: every carve-out, who shares what, the map of the chip");
   command->add_option("--only", flags->only, "Only these memories, as in l1,l2")
       ->delimiter(',')
@@ -146,13 +221,10 @@ void add_discover_command(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"default", "thesis"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Of walk orders and bootstraps")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N")
-      ->capture_default_str();
+  add_seed_option(*command, flags->seed, "Of walk orders and bootstraps");
   command->add_flag("--quiet", flags->quiet, "No progress and no remarks on stderr");
   command->callback(
-      [flags, spec, &context] { context.action = [=, &context] { return discover(*flags, *spec, context); }; });
+      [flags, specs, &context] { context.action = [=, &context] { return discover(*flags, *specs, context); }; });
 }
 
 }  // namespace gputopo::cli

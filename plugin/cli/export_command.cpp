@@ -1,52 +1,88 @@
 #include <memory>
+#include <optional>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/stored.hpp"
-#include "files/files.hpp"
+#include "cli/topology_files.hpp"
+#include "exchange/mt4g.hpp"
+#include "exchange/prometheus.hpp"
 #include "hwloc_export/xml.hpp"
-#include "topology/json.hpp"
+#include "report/legible.hpp"
+#include "store/store.hpp"
 
 namespace gputopo::cli {
 namespace {
 
-constexpr std::size_t topology_limit_bytes = std::size_t{16} << 20;
-
 struct ExportFlags {
-  std::string xml;
+  std::optional<std::string> hwloc_xml, mt4g, prometheus;  // where to write what was asked for
   std::vector<std::string> files;
 };
 
-Expected<std::vector<Topology>> read(const std::vector<std::string>& paths) {
-  std::vector<Topology> list;
-  for (const std::string& path : paths) {
-    const auto text = files::read_file(path, topology_limit_bytes);
-    if (!text) return tl::unexpected<Error>(text.error());
-    auto topology = parse_topology(*text);
-    if (!topology)
-      return fail(topology.error().kind,
-                  fmt::format("can't export '{}': {}; write one with 'gputopo discover --format json'", path,
-                              topology.error().message));
-    list.push_back(std::move(*topology));
-  }
-  return list;
+using Convert = Expected<std::string> (*)(const std::vector<Topology>& gpus);
+
+Expected<std::string> as_hwloc_xml(const std::vector<Topology>& gpus) {
+  auto xml = hwloc_export::machine_xml(gpus);
+  if (!xml) return tl::unexpected<Error>(xml.error());
+  for (const std::string& note : xml->notes) tell(note);
+  return std::move(xml->text);
 }
 
-Expected<Exit> export_xml(const ExportFlags& flags) {
-  const std::string path = flags.xml == "-" ? std::string() : flags.xml;
-  if (auto ok = check_output(path); !ok) return tl::unexpected<Error>(ok.error());
-  const auto topologies = flags.files.empty() ? stored_topologies() : read(flags.files);
-  if (!topologies) return tl::unexpected<Error>(topologies.error());
-  const auto xml = hwloc_export::machine_xml(*topologies);
-  if (!xml) return tl::unexpected<Error>(xml.error());
-  for (const std::string& note : xml->notes)
-    static_cast<void>(files::write_all(STDERR_FILENO, note + "\n", "standard error"));
-  if (auto written = emit(path, xml->text); !written) return tl::unexpected<Error>(written.error());
+Expected<std::string> as_prometheus(const std::vector<Topology>& gpus) {
+  std::vector<Topology> shown;
+  for (const Topology& gpu : gpus) shown.push_back(report::legible(gpu));
+  return exchange::prometheus_text(shown);
+}
+
+Expected<std::string> as_mt4g(const std::vector<Topology>& gpus) {
+  if (gpus.size() > 1)
+    return fail(Error::Kind::bad_input,
+                fmt::format("mt4g's format has one GPU a file and there are {}: name a folder as OUT, or one FILE",
+                            gpus.size()));
+  return exchange::mt4g_text(gpus.front());
+}
+
+bool is_folder(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+Expected<void> write_one(const std::string& out, Convert convert, const std::vector<Topology>& gpus) {
+  const std::string path = out == "-" ? std::string() : out;
+  if (auto ok = check_output(path); !ok) return ok;
+  const auto text = convert(gpus);
+  if (!text) return tl::unexpected<Error>(text.error());
+  return emit(path, *text);
+}
+
+// A GPU without a usable UUID in its file must not lead out of the folder.
+Expected<void> write_each(const std::string& folder, Convert convert, const std::vector<Topology>& gpus) {
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const std::string& uuid = gpus[i].gpu.uuid;
+    const std::string name = store::is_uuid(uuid) ? uuid : fmt::format("gpu{}", i);
+    if (auto written = write_one(fmt::format("{}/{}.json", folder, name), convert, {gpus[i]}); !written) return written;
+  }
+  return {};
+}
+
+Expected<std::vector<Topology>> topologies_of(const std::vector<std::string>& files) {
+  if (files.empty()) return stored_topologies().map([](StoredGpus stored) { return std::move(stored.topologies); });
+  return read_topology_files(files, "export").map([](FromFiles read) { return std::move(read.topologies); });
+}
+
+Expected<Exit> run_export(const ExportFlags& flags) {
+  const auto gpus = topologies_of(flags.files);
+  if (!gpus) return tl::unexpected<Error>(gpus.error());
+  Expected<void> written;
+  if (flags.hwloc_xml) written = write_one(*flags.hwloc_xml, as_hwloc_xml, *gpus);
+  if (flags.prometheus) written = write_one(*flags.prometheus, as_prometheus, *gpus);
+  if (flags.mt4g) written = (is_folder(*flags.mt4g) ? write_each : write_one)(*flags.mt4g, as_mt4g, *gpus);
+  if (!written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }
 
@@ -55,13 +91,20 @@ Expected<Exit> export_xml(const ExportFlags& flags) {
 void add_export_command(CLI::App& app, Context& context) {
   auto flags = std::make_shared<ExportFlags>();
   CLI::App* command = app.add_subcommand("export", "Write the GPUs' memories for programs that read other formats");
-  command->add_option("--hwloc-xml", flags->xml, "This machine's hwloc topology with the GPUs in it; - is stdout")
-      ->type_name("OUT")
-      ->required();
+  CLI::Option_group* formats = command->add_option_group("Formats", "What to write; - is stdout");
+  formats->add_option("--hwloc-xml", flags->hwloc_xml, "This machine's hwloc topology with the GPUs in it")
+      ->type_name("OUT");
+  formats
+      ->add_option("--mt4g", flags->mt4g,
+                   "One GPU as mt4g 1.x writes it, for sys-sage; in a folder, each GPU by its UUID")
+      ->type_name("OUT.json|FOLDER");
+  formats->add_option("--prometheus", flags->prometheus, "Metrics for node_exporter's text files")
+      ->type_name("OUT.prom");
+  formats->require_option(1);
   command->add_option(
       "FILE", flags->files,
       "Topologies written by discover --format json, in place of the stored ones of this machine's GPUs");
-  command->callback([flags, &context] { context.action = [=] { return export_xml(*flags); }; });
+  command->callback([flags, &context] { context.action = [=] { return run_export(*flags); }; });
 }
 
 }  // namespace gputopo::cli

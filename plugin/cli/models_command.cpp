@@ -14,6 +14,7 @@
 #include "report/grid.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
+#include "topology/json.hpp"
 
 namespace gputopo::cli {
 namespace {
@@ -34,7 +35,7 @@ std::string list_as_json() {
                       {"sm_count", model->gpu.sm_count},
                       {"memory_bytes", model->memory_bytes},
                       {"sources", model->sources}});
-  return list.dump(2) + "\n";
+  return json_text(list);
 }
 
 std::string list_as_table(const Context& context) {

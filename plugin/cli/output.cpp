@@ -1,8 +1,11 @@
 #include "cli/output.hpp"
 
+#include <algorithm>
 #include <unistd.h>
 
 #include "files/files.hpp"
+#include "stop/stop.hpp"
+#include "text/printable.hpp"
 
 namespace gputopo::cli {
 
@@ -15,8 +18,16 @@ Expected<void> check_output(const std::string& path) {
 }
 
 Expected<void> emit(const std::string& path, std::string_view text) {
-  if (!path.empty()) return files::write_atomically(path, text);
-  return files::write_all(STDOUT_FILENO, text, "standard output");
+  stop::look();
+  const std::string shown = text::printable(text, text.size(), "\n\t");
+  if (!path.empty()) return files::write_atomically(path, shown);
+  return files::write_all(STDOUT_FILENO, shown, "standard output");
+}
+
+void tell(std::string_view message) {
+  std::string line(message);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  static_cast<void>(files::write_all(STDERR_FILENO, text::message(line) + "\n", "standard error"));
 }
 
 }  // namespace gputopo::cli

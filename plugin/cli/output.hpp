@@ -16,7 +16,12 @@ void add_output_option(CLI::App& command, std::string& path);
 /// Whether emit(path, ...) can work, asked before long work. An empty path is stdout. Error: `io`.
 Expected<void> check_output(const std::string& path);
 
-/// Writes `text` to stdout (empty path) or atomically to a file. Error: `io`, also where stdout is closed or full.
+/// Writes `text` to stdout (empty path) or atomically to a file, with a '?' for what would steer a terminal. Error:
+/// `io`, also where stdout is closed or full. Throws stop::Interrupted where the user asked to stop before.
 Expected<void> emit(const std::string& path, std::string_view text);
+
+/// One line on stderr, whatever the message holds (text::message). All that commands say there goes through here;
+/// should stderr be gone, nobody is left to tell.
+void tell(std::string_view message);
 
 }  // namespace gputopo::cli

@@ -5,8 +5,9 @@
 
 namespace gputopo::cli {
 
-/// From now on the first SIGINT or SIGTERM sets the flag returned, a second one ends the process; a closed pipe is an
-/// error of write() and no signal.
+/// From now on the first SIGINT or SIGTERM sets the flag returned, stop::requested, wakes whatever waits and ends the
+/// process within a second at the latest, with Exit::interrupted; a second one ends it at once. A closed pipe and the
+/// limit on the size of files are errors of write() and no signals.
 const std::atomic<bool>& install_signal_handlers();
 
 /// Occupies descriptors 0 to 2 where the caller closed them, by ones that refuse reading and writing, so that no file

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,13 @@ void ProgressBar::clear() {
   drawn_ = false;
   std::fputs("\r\033[K", stderr);
   std::fflush(stderr);
+}
+
+void JointProgress::show(std::size_t gpu, double done, std::string_view label) {
+  const std::lock_guard lock(mutex_);
+  done_[gpu] = done;
+  const double mean = std::accumulate(done_.begin(), done_.end(), 0.0) / static_cast<double>(done_.size());
+  bar_.show(mean, done_.size() == 1 ? std::string(label) : fmt::format("GPU {}: {}", gpu, label));
 }
 
 }  // namespace gputopo::cli

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gputopo::cli {
 
@@ -24,6 +27,19 @@ class ProgressBar {
   bool enabled_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point last_{};
+};
+
+/// One bar for GPUs that are measured at once, each on a thread of its own: the mean of what all have done.
+class JointProgress {
+ public:
+  JointProgress(bool enabled, std::size_t gpus) : bar_(enabled), done_(gpus, 0) {}
+  /// GPU number `gpu`, below `gpus`, has done a share of its work.
+  void show(std::size_t gpu, double done, std::string_view label);
+
+ private:
+  std::mutex mutex_;
+  ProgressBar bar_;
+  std::vector<double> done_;
 };
 
 }  // namespace gputopo::cli

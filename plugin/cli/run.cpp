@@ -1,10 +1,8 @@
 #include "cli/run.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <sstream>
 #include <string>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
@@ -12,7 +10,7 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/process.hpp"
-#include "files/files.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::cli {
 namespace {
@@ -21,10 +19,8 @@ int status(Exit exit) {
   return static_cast<int>(exit);
 }
 
-void print_error(std::string message) {
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  // Nobody is left to tell if stderr is gone too.
-  static_cast<void>(files::write_all(STDERR_FILENO, "gputopo: " + message + "\n", "standard error"));
+void print_error(const std::string& message) {
+  tell("gputopo: " + message);
 }
 
 int report(const Error& error) {
@@ -48,6 +44,7 @@ void add_commands(CLI::App& app, Context& context) {
   add_devices_command(app, context);
   add_models_command(app, context);
   add_export_command(app, context);
+  add_compare_command(app, context);
   add_doctor_command(app, context);
 }
 
@@ -61,7 +58,9 @@ int parse_and_run(int argc, const char* const* argv) {
   CLI::App app("Measures how a GPU's memory is built: every cache, scratchpad and memory.", "gputopo");
   app.set_version_flag("--version", std::string("gputopo ") + GPUTOPO_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but something is inconclusive, 130 interrupted.");
+  app.footer(
+      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but something is inconclusive (compare: differs), 130 "
+      "interrupted.");
   add_commands(app, context);
   try {
     app.parse(argc, argv);
@@ -85,6 +84,8 @@ int run(int argc, const char* const* argv) {
   reserve_standard_descriptors();
   try {
     return parse_and_run(argc, argv);
+  } catch (const stop::Interrupted& e) {
+    return report({Error::Kind::interrupted, e.what()});
   } catch (const std::bad_alloc&) {
     print_error("out of memory; free some or ask for less");
   } catch (const std::exception& e) {

@@ -1,21 +1,17 @@
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "cli/commands.hpp"
 #include "cli/format_option.hpp"
 #include "cli/output.hpp"
 #include "cli/stored.hpp"
-#include "files/files.hpp"
+#include "cli/topology_files.hpp"
 #include "report/report.hpp"
-#include "topology/json.hpp"
 
 namespace gputopo::cli {
 namespace {
-
-constexpr std::size_t topology_limit_bytes = std::size_t{16} << 20;
 
 struct ShowFlags {
   std::string file;
@@ -24,24 +20,19 @@ struct ShowFlags {
   bool all = false;
 };
 
-Expected<std::vector<Topology>> load(const std::string& path) {
-  const auto text = files::read_file(path, topology_limit_bytes);
-  if (!text) return tl::unexpected<Error>(text.error());
-  auto topology = parse_topology(*text);
-  if (!topology)
-    return fail(topology.error().kind,
-                fmt::format("can't show '{}': {}; write one with 'gputopo discover --format json'", path,
-                            topology.error().message));
-  std::vector<Topology> list;
-  list.push_back(std::move(*topology));
-  return list;
+Expected<StoredGpus> load(const std::string& path) {
+  return read_topology_file(path, "show").map([](std::vector<Topology> list) {
+    return StoredGpus{std::move(list), {}};
+  });
 }
 
 Expected<Exit> show(const ShowFlags& flags, const Context& context) {
   if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
-  const auto topologies = flags.file.empty() ? stored_topologies() : load(flags.file);
-  if (!topologies) return tl::unexpected<Error>(topologies.error());
-  const std::string text = renderer(flags.format)(*topologies, report_options(context, flags.output, flags.all));
+  const auto gpus = flags.file.empty() ? stored_topologies() : load(flags.file);
+  if (!gpus) return tl::unexpected<Error>(gpus.error());
+  report::Options options = report_options(context, flags.output, flags.all);
+  options.numbers = gpus->numbers;
+  const std::string text = renderer(flags.format)(gpus->topologies, options);
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }

@@ -1,9 +1,11 @@
 #include "cli/stored.hpp"
 
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "cli/output.hpp"
 #include "cli/simulated.hpp"
 #include "store/environment.hpp"
 #include "store/machine.hpp"
@@ -18,28 +20,52 @@ tl::unexpected<Error> nothing(const std::string& why) {
   return fail(Error::Kind::unavailable, fmt::format("nothing to show: {}; {}", why, remedy));
 }
 
+Expected<StoredGpus> simulated_gpus(const std::vector<std::string>& names) {
+  StoredGpus gpus;
+  for (const std::string& name : names) {
+    auto topology = simulated_truth(name);
+    if (!topology) return tl::unexpected<Error>(topology.error());
+    gpus.numbers.push_back(static_cast<unsigned>(gpus.numbers.size()));
+    gpus.topologies.push_back(std::move(*topology));
+  }
+  // Without a PCI address, one simulated GPU needs no number.
+  if (names.size() == 1) gpus.numbers.clear();
+  return gpus;
+}
+
+// Why a GPU has no topology to show.
+std::string why_missing(const store::InstalledGpu& gpu, const store::Lookup& found) {
+  if (!found.refusals.empty()) return "what is stored was refused: " + found.refusals.front();
+  if (gpu.uuid.empty()) return "its driver doesn't tell the UUID yet; run nvidia-smi once";
+  return "nothing is stored; run 'gputopo discover --all-gpus --save'";
+}
+
 }  // namespace
 
-Expected<std::vector<Topology>> stored_topologies() {
+Expected<StoredGpus> stored_topologies() {
   const store::Environment environment = store::process_environment();
-  std::vector<Topology> list;
-  if (environment.simulate) {
-    auto topology = simulated_truth(*environment.simulate);
-    if (!topology) return tl::unexpected<Error>(topology.error());
-    list.push_back(std::move(*topology));
-    return list;
-  }
+  if (environment.simulate) return simulated_gpus(store::simulated_names(environment));
   const store::Machine machine = store::read_machine();
   if (machine.gpus.empty()) return nothing("this machine has no NVIDIA GPU with a running driver");
+  StoredGpus gpus;
+  std::vector<std::string> missing;
   std::string refusal;
-  for (const store::InstalledGpu& gpu : machine.gpus) {
+  for (unsigned number = 0; number < machine.gpus.size(); ++number) {
+    const store::InstalledGpu& gpu = machine.gpus[number];
     store::Lookup found = store::load(gpu.uuid, machine.driver_version, environment);
-    if (found.topology) list.push_back(std::move(*found.topology));
     if (refusal.empty() && !found.refusals.empty()) refusal = found.refusals.front();
+    if (found.topology) {
+      gpus.topologies.push_back(std::move(*found.topology));
+      gpus.numbers.push_back(number);
+    } else {
+      missing.push_back(fmt::format("gputopo: GPU {} at {} ({}) is left out: {}", number, gpu.pci_bus_id, gpu.name,
+                                    why_missing(gpu, found)));
+    }
   }
-  if (!list.empty()) return list;
-  if (!refusal.empty()) return nothing("what is stored was refused: " + refusal);
-  return nothing("no topology of this machine's GPUs under its driver is stored");
+  if (gpus.topologies.empty() && !refusal.empty()) return nothing("what is stored was refused: " + refusal);
+  if (gpus.topologies.empty()) return nothing("no topology of this machine's GPUs under its driver is stored");
+  for (const std::string& line : missing) tell(line);
+  return gpus;
 }
 
 }  // namespace gputopo::cli

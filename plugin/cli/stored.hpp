@@ -8,8 +8,13 @@
 
 namespace gputopo::cli {
 
-/// The simulated GPU of $GPUTOPO_SIMULATE where that is set, else what the store has for this machine's GPUs, in PCI
-/// order. `unavailable` where that is nothing.
-Expected<std::vector<Topology>> stored_topologies();
+struct StoredGpus {
+  std::vector<Topology> topologies;
+  std::vector<unsigned> numbers;  ///< of each, in PCI order; empty where headings need none
+};
+
+/// The simulated GPUs of $GPUTOPO_SIMULATE where that is set, else what the store has for this machine's GPUs, in PCI
+/// order; a line on stderr for each that it has nothing for, and why. `unavailable` where that is all of them.
+Expected<StoredGpus> stored_topologies();
 
 }  // namespace gputopo::cli

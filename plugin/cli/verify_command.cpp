@@ -9,9 +9,9 @@
 #include "cli/device_option.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/seed_option.hpp"
 #include "device/open/open.hpp"
 #include "experiments/discover.hpp"
-#include "files/files.hpp"
 #include "report/grid.hpp"
 #include "report/text.hpp"
 
@@ -109,10 +109,7 @@ void add_verify_command(CLI::App& app, Context& context) {
   auto spec = std::make_shared<device::Spec>();
   CLI::App* command = app.add_subcommand("verify", "Hold timing against hardware counters, footprint by footprint");
   add_device_option(*command, flags->device, spec, "auto or cuda:N");
-  command->add_option("--seed", flags->seed, "Of walk orders and bootstraps")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N")
-      ->capture_default_str();
+  add_seed_option(*command, flags->seed, "Of walk orders and bootstraps");
   command->add_flag("--quiet", flags->quiet, "No progress on stderr");
   command->callback(
       [flags, spec, &context] { context.action = [=, &context] { return verify(*flags, *spec, context); }; });

@@ -1,16 +1,29 @@
 #include <algorithm>
 #include <array>
+#include <vector>
 
+#include "report/legible.hpp"
 #include "report/report.hpp"
+#include "text/printable.hpp"
 
 namespace gputopo::report {
 namespace {
 
-constexpr std::array<Format, 5> all_formats{{{"table", render_table},
-                                             {"json", render_json},
-                                             {"csv", render_csv},
-                                             {"markdown", render_markdown},
-                                             {"html", render_html}}};
+// What files hold in names is made legible here, for every format at once.
+template <Renderer render>
+std::string legibly(std::span<const Topology> topologies, const Options& options) {
+  std::vector<Topology> copies;
+  for (const Topology& topology : topologies) copies.push_back(legible(topology));
+  Options shown = options;
+  shown.headline = text::message(options.headline);
+  return render(copies, shown);
+}
+
+constexpr std::array<Format, 5> all_formats{{{"table", legibly<render_table>},
+                                             {"json", render_json},  // escapes by itself
+                                             {"csv", legibly<render_csv>},
+                                             {"markdown", legibly<render_markdown>},
+                                             {"html", legibly<render_html>}}};
 
 }  // namespace
 

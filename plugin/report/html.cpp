@@ -89,9 +89,9 @@ std::string map_html(const Topology& topology) {
   return html.empty() ? html : "<section><h2>Where the SMs sit, by group</h2>\n<ul>\n" + html + "</ul></section>\n";
 }
 
-std::string article(const Topology& topology, const Options& options) {
-  std::string html = fmt::format("<article>\n<h1>{}</h1>\n<p>{}</p>\n", escape_html(headline(topology)),
-                                 escape_html(gpu_facts(topology)));
+std::string article(const Topology& topology, const Options& options, const std::string& heading) {
+  std::string html =
+      fmt::format("<article>\n<h1>{}</h1>\n<p>{}</p>\n", escape_html(heading), escape_html(gpu_facts(topology)));
   if (is_truth(topology)) html += fmt::format("<p>{}</p>\n", escape_html(truth_remark));
   if (const std::string shared = shared_gpu_text(topology.provenance); !shared.empty())
     html += "<p>" + escape_html(shared) + "</p>\n";
@@ -110,7 +110,8 @@ std::string render_html(std::span<const Topology> topologies, const Options& opt
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
       escape_html(title), style);
-  for (const Topology& topology : topologies) html += article(topology, options);
+  for (std::size_t i = 0; i < topologies.size(); ++i)
+    html += article(topologies[i], options, heading(topologies, i, options.numbers));
   return html + "</body>\n</html>\n";
 }
 

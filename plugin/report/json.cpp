@@ -10,7 +10,7 @@ std::string render_json(std::span<const Topology> topologies, const Options& /*o
   if (topologies.size() == 1) return to_json_text(topologies.front());
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Topology& topology : topologies) list.push_back(to_json(topology));
-  return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(list);
 }
 
 }  // namespace gputopo::report

@@ -53,10 +53,10 @@ std::string map_text(const Topology& topology) {
   return text.empty() ? text : "\n**Where the SMs sit, by group**\n\n" + text;
 }
 
-std::string one(const Topology& topology, const Options& options) {
+std::string one(const Topology& topology, const Options& options, const std::string& heading) {
   Footnotes notes(MarkStyle::markdown);
   const MainTable table = main_table(topology, Detail{}, true, notes);
-  std::string text = "## " + escaped(headline(topology)) + "\n\n";
+  std::string text = "## " + escaped(heading) + "\n\n";
   const std::string facts = gpu_facts(topology);
   if (!facts.empty()) text += escaped(facts) + "\n\n";
   if (is_truth(topology)) text += std::string(truth_remark) + "\n\n";
@@ -77,9 +77,9 @@ std::string one(const Topology& topology, const Options& options) {
 
 std::string render_markdown(std::span<const Topology> topologies, const Options& options) {
   std::string text;
-  for (const Topology& topology : topologies) {
+  for (std::size_t i = 0; i < topologies.size(); ++i) {
     if (!text.empty()) text += '\n';
-    text += one(topology, options);
+    text += one(topologies[i], options, heading(topologies, i, options.numbers));
   }
   return text;
 }

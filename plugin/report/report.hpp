@@ -4,20 +4,22 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "topology/topology.hpp"
 
 namespace gputopo::report {
 
 struct Options {
-  bool all = false;        ///< table: also the carve-outs, who shares what, cross-checks and where the time went
-  bool unicode = false;    ///< table: may use characters beyond ASCII
-  std::string headline;    ///< table, for a single topology: its first line; empty: made from the topology
+  bool all = false;               ///< table: also the carve-outs, who shares what, cross-checks and where the time went
+  bool unicode = false;           ///< table: may use characters beyond ASCII
+  std::string headline;           ///< table, for a single topology: its first line; empty: made from the topology
+  std::vector<unsigned> numbers;  ///< of the GPUs in their machine, for headings; empty: their places among several
   std::size_t width = 80;  ///< table: columns of the terminal; what finds no room moves to footnotes or is left out
 };
 
-/// Text of every topology given, ending in a newline. Never fails: odd values are shown as they are, control
-/// characters are replaced.
+/// Text of every topology given, ending in a newline. Never fails: odd values are shown as they are. The functions
+/// below take texts as they are; those of formats() show nothing that a terminal would act on (legible.hpp).
 using Renderer = std::string (*)(std::span<const Topology> topologies, const Options& options);
 
 std::string render_table(std::span<const Topology> topologies, const Options& options);

@@ -53,10 +53,10 @@ std::string one_table(const Topology& topology, const Options& options, const st
 
 std::string render_table(std::span<const Topology> topologies, const Options& options) {
   std::string text;
-  for (const Topology& topology : topologies) {
+  for (std::size_t i = 0; i < topologies.size(); ++i) {
     if (!text.empty()) text += '\n';
     const bool given = topologies.size() == 1 && !options.headline.empty();
-    text += one_table(topology, options, given ? options.headline : headline(topology));
+    text += one_table(topologies[i], options, given ? options.headline : heading(topologies, i, options.numbers));
   }
   return text;
 }

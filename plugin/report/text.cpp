@@ -70,20 +70,6 @@ std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
 }
 
-std::string printable(std::string_view text, std::size_t limit) {
-  std::string out;
-  std::size_t width = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (!is_continuation(text[i]) && ++width > limit) return out + "...";
-    // U+0080 to U+009F, in UTF-8 two bytes, steer terminals as well.
-    const bool steers = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (steers) ++i;
-    out += steers || byte < 0x20 || byte == 0x7F ? '?' : text[i];
-  }
-  return out;
-}
-
 std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent) {
   std::vector<std::string> lines;
   std::string line;
@@ -112,6 +98,14 @@ std::string headline(const Topology& topology) {
   if (p.device == "replay")
     return fmt::format("{} (replayed from a recording of a {} GPU)", name, p.simulated ? "simulated" : "real");
   return fmt::format("{} ({})", name, p.simulated ? "simulated" : "real GPU");
+}
+
+std::string heading(std::span<const Topology> topologies, std::size_t index, std::span<const unsigned> numbers) {
+  const Topology& topology = topologies[index];
+  if (topologies.size() == 1 && numbers.empty()) return headline(topology);
+  const std::string address = printable(topology.gpu.pci_bus_id, 20);
+  return fmt::format("GPU {}{}: {}", index < numbers.size() ? numbers[index] : index,
+                     address.empty() ? "" : " at " + address, headline(topology));
 }
 
 std::string shared_gpu_text(const Provenance& p) {

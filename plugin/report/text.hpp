@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "text/printable.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::report {
@@ -28,14 +30,17 @@ std::string quantity_text(double value, std::string_view unit);
 /// Columns that the text takes in a terminal: code points, for the characters used here.
 std::size_t display_width(std::string_view text);
 
-/// The text without control characters, so that a file's text can't steer a terminal; at most `limit` code points.
-std::string printable(std::string_view text, std::size_t limit);
+using text::printable;
 
 /// Breaks at spaces into lines of at most `width` columns; later lines start with `indent` spaces.
 std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent);
 
 /// "NVIDIA H200 (real GPU)" or "(simulated)", from a topology's provenance.
 std::string headline(const Topology& topology);
+
+/// The headline of one of several GPUs, with its number and PCI address: "GPU 1 at 0000:5e:00.0: NVIDIA H200 (real
+/// GPU)". Of a single one the headline alone, unless it has a number.
+std::string heading(std::span<const Topology> topologies, std::size_t index, std::span<const unsigned> numbers);
 
 /// "The GPU was shared: 12 switches to other work seen (34.5 ms away), 5 of 210 programs run again, 1 undecided." Empty
 /// where no switch was seen and nothing else is known of others.

@@ -61,8 +61,8 @@ TEST_F(RealGpu, L1TextureAndReadOnlyAreOneCacheOfOneSize) {
     EXPECT_EQ(t.find(id)->physical_cache, "l1");
     EXPECT_EQ(value_of(t, id, "size"), value_of(t, "l1", "size"));
   }
-  EXPECT_EQ(t.find("l1")->find("size")->method, "residency");
-  EXPECT_TRUE(t.find("l1")->find("size")->note.empty()) << "the change point disagrees";
+  EXPECT_EQ(t.find("l1")->find("size")->status, Status::measured);
+  EXPECT_TRUE(t.find("l1")->find("size")->note.empty()) << "what fits and what is held disagree";
 }
 
 TEST_F(RealGpu, ReservationIsTheSameAtEveryCarveOut) {

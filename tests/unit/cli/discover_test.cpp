@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "process_run.hpp"
 #include "topology/json.hpp"
@@ -46,6 +47,42 @@ TEST(Discover, TheFirstLineSaysWhichGpuAndThatItIsSimulated) {
   EXPECT_THAT(o.out, StartsWith("NVIDIA H200 (simulated, model h200)\n"));
   EXPECT_THAT(o.out, HasSubstr("L1 data"));
   EXPECT_EQ(o.err, "") << "no progress where stderr is no terminal";
+}
+
+TEST(Discover, SeveralDevicesGiveWhatEachGivesAlone) {
+  const auto json_of = [](const std::string& device) {
+    auto json = nlohmann::json::parse(
+        run_gputopo(discover({"--device", device, "--only", "l1,l2", "--format", "json", "--quiet"})).out);
+    for (auto* one : json.is_array() ? std::vector<nlohmann::json*>{&json[0], &json[1]} : std::vector{&json}) {
+      for (const char* key : {"created", "duration_s", "breakdown_s"}) (*one)["provenance"].erase(key);
+      one->erase("checksum");
+    }
+    return json;
+  };
+  EXPECT_EQ(json_of("sim:gt200,sim:fermi"), nlohmann::json::array({json_of("sim:gt200"), json_of("sim:fermi")}));
+}
+
+TEST(Discover, EachOfSeveralDevicesHasAHeading) {
+  const Outcome o = run_gputopo(discover({"--device", "sim:gt200,sim:gt200", "--only", "constant_l1"}));
+  EXPECT_THAT(o.out, StartsWith("GPU 0: "));
+  EXPECT_THAT(o.out, HasSubstr("\n\nGPU 1: "));
+}
+
+TEST(Discover, OneOfSeveralThatFailsLeavesTheOthers) {
+  const Outcome o = run_gputopo(discover({"--device", "sim:gt200,cuda:4000", "--only", "constant_l1"}));
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_THAT(o.out, StartsWith("GPU 0: "));
+  EXPECT_THAT(o.err, StartsWith("gputopo: cuda:4000 is left out: "));
+}
+
+TEST(Discover, SeveralDevicesDontMixWithWhatTakesOne) {
+  const Folder folder;
+  const std::vector<std::vector<std::string>> usage{
+      {"--device", "cuda:0,cuda:0"}, {"--device", "auto,sim:h200"}, {"--device", "cuda:0", "--all-gpus"}};
+  for (const auto& arguments : usage) EXPECT_EQ(run_gputopo(discover(arguments)).exit_code, 2) << arguments[1];
+  const Outcome o = run_gputopo(discover({"--device", "sim:gt200,sim:fermi", "--record", folder / "r.json"}));
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
 }
 
 TEST(Discover, JsonKeepsTheRemarkOnStderrUnlessQuiet) {

@@ -46,6 +46,27 @@ TEST(Output, AFullDiskIsOneLine) {
   EXPECT_THAT(o.err, HasSubstr("No space left on device"));
 }
 
+// A limit as `ulimit -f` sets it ends a process unless it looks.
+TEST(Output, AFileLimitIsOneLineAndLeavesNothing) {
+  const Folder folder;
+  Launch launch;
+  launch.arguments = truth_into(folder / "t.json");
+  launch.file_limit_bytes = 1024;
+  const Outcome o = run_gputopo(launch);
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("File too large; raise the limit"));
+  EXPECT_THAT(folder.names(), ElementsAre());
+}
+
+TEST(Output, TwoOutputsTakeTwoFiles) {
+  const Folder folder;
+  const Outcome o = run_gputopo({"discover", "--device", "sim:gt200", "-o", folder / "x", "--record", folder / "./x"});
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_EQ(o.err, "gputopo: -o and --record name the same file; give each its own\n");
+  EXPECT_THAT(folder.names(), ElementsAre());
+}
+
 TEST(Output, AFolderIsNoFile) {
   const Folder folder;
   const Outcome o = run_gputopo(truth_into(folder.path()));

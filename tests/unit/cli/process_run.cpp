@@ -14,6 +14,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 namespace gputopo::cli {
@@ -23,11 +24,16 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void become_gputopo(const Launch& launch, int out, int err) {
   ::dup2(err, STDERR_FILENO);
+  if (!launch.stdin_path.empty()) ::dup2(::open(launch.stdin_path.c_str(), O_RDWR), STDIN_FILENO);
   if (launch.stdout_path == "-")
     ::close(STDOUT_FILENO);
   else
     ::dup2(launch.stdout_path.empty() ? out : ::open(launch.stdout_path.c_str(), O_WRONLY | O_CREAT, 0600),
            STDOUT_FILENO);
+  if (launch.file_limit_bytes != 0) {
+    const rlimit limit{launch.file_limit_bytes, launch.file_limit_bytes};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
   const std::string program = std::string(GPUTOPO_BINARY_DIR) + "/bin/gputopo";
   std::vector<std::string> environment = launch.environment;
   environment.emplace_back("PATH=/usr/bin:/bin");
@@ -78,9 +84,11 @@ Outcome run_gputopo(const Launch& launch) {
   ::close(out[1]);
   ::close(err[1]);
   std::thread sender;
+  std::chrono::steady_clock::time_point sent;
   if (launch.signal != 0)
     sender = std::thread([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(launch.signal_after_ms));
+      sent = std::chrono::steady_clock::now();
       ::kill(child, launch.signal);
     });
   Outcome outcome;
@@ -88,6 +96,9 @@ Outcome run_gputopo(const Launch& launch) {
   if (sender.joinable()) sender.join();
   int status = 0;
   ::waitpid(child, &status, 0);
+  using std::chrono::milliseconds;
+  if (launch.signal != 0)
+    outcome.ms_after_signal = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - sent).count();
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   ::close(out[0]);
   ::close(err[0]);

@@ -10,12 +10,15 @@ struct Outcome {
   int exit_code = -1;  ///< 128 + signal where one ended it, as a shell says
   std::string out;
   std::string err;
+  long ms_after_signal = 0;  ///< how long it lived after Launch::signal
 };
 
 struct Launch {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  ///< "NAME=value", besides a bare PATH and an empty store
+  std::string stdin_path;                ///< a file or pipe to read, held open for writing as well; empty: the caller's
   std::string stdout_path;               ///< a file to use as stdout; empty: captured; "-": closed
+  std::size_t file_limit_bytes = 0;      ///< largest file that the process may write; 0: any
   int signal = 0;                        ///< sent to the process after `signal_after_ms`
   int signal_after_ms = 0;
 };

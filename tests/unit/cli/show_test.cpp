@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "process_run.hpp"
+#include "text/printable.hpp"
 #include "topology/json.hpp"
 
 namespace gputopo::cli {
@@ -25,6 +27,39 @@ TEST(Show, PrintsAFileInEveryFormat) {
   EXPECT_THAT(show_text(json, "csv").out, StartsWith("gpu,uuid,"));
   EXPECT_THAT(show_text(json, "markdown").out, StartsWith("## NVIDIA H200 (simulated)"));
   EXPECT_THAT(show_text(json, "html").out, StartsWith("<!DOCTYPE html>"));
+}
+
+TEST(Show, AFileWithoutChecksumIsShownAndOneThatWasAlteredIsRefused) {
+  auto json = nlohmann::ordered_json::parse(run_gputopo({"models", "--truth", "h200", "--format", "json"}).out);
+  json["gpu"]["sm_count"] = 131;
+  const Outcome altered = show_text(json.dump());
+  EXPECT_EQ(altered.exit_code, 1);
+  EXPECT_THAT(altered.err, HasSubstr("/checksum: doesn't fit"));
+  json.erase("checksum");
+  const Outcome by_hand = show_text(json.dump());
+  EXPECT_EQ(by_hand.exit_code, 0);
+  EXPECT_THAT(by_hand.err, HasSubstr("has no checksum: nothing tells whether it was altered"));
+}
+
+TEST(Show, NothingInAFileSteersATerminal) {
+  auto json = nlohmann::json::parse(run_gputopo({"models", "--truth", "h200", "--format", "json"}).out);
+  json.erase("checksum");
+  const std::string hostile = "\x1b[31m\a\r\x7f\xc2\x9b\xe2\x80\xae";
+  json["gpu"]["name"] = hostile;
+  json["gpu"]["uuid"] = hostile;
+  json["provenance"]["notes"] = {hostile};
+  auto& attributes = json["memories"][0]["attributes"];
+  attributes["size"]["unit"] = hostile;
+  attributes[hostile] = attributes["size"];
+  for (const std::string format : {"table", "json", "csv", "markdown", "html"}) {
+    const Outcome o = show_text(json.dump(), format);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_EQ(text::printable(o.out, o.out.size(), "\n"), o.out) << format;
+  }
+  attributes[hostile]["status"] = hostile;
+  const Outcome refused = show_text(json.dump());
+  EXPECT_TRUE(is_one_error_line(refused.err)) << refused.err;
+  EXPECT_EQ(text::printable(refused.err, refused.err.size(), "\n"), refused.err);
 }
 
 TEST(Show, AFileThatIsNoTopologyIsOneLine) {
@@ -57,6 +92,41 @@ TEST(Show, TheSimulatedGpuOfTheEnvironmentIsLabelled) {
   const Outcome unknown = run_gputopo(launch);
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.err, HasSubstr("nosuch"));
+}
+
+TEST(Show, SeveralSimulatedGpusAreNumberedAndWrittenAsWhatItReads) {
+  Launch launch;
+  launch.arguments = {"show"};
+  launch.environment = {"GPUTOPO_SIMULATE=h200,a100"};
+  const Outcome table = run_gputopo(launch);
+  EXPECT_THAT(table.out, StartsWith("GPU 0: NVIDIA H200 (simulated)\n"));
+  EXPECT_THAT(table.out, HasSubstr("\n\nGPU 1: NVIDIA A100"));
+  launch.arguments = {"show", "--format", "json"};
+  const std::string json = run_gputopo(launch).out;
+  EXPECT_EQ(show_text(json, "json").out, json);
+  EXPECT_EQ(show_text(json).out, table.out);
+  launch.environment = {"GPUTOPO_SIMULATE=h200,nosuch"};
+  const Outcome unknown = run_gputopo(launch);
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("nosuch"));
+}
+
+TEST(Show, AnArrayNamesTheElementThatIsNoTopology) {
+  const std::string json = run_gputopo({"models", "--truth", "h200", "--format", "json"}).out;
+  EXPECT_THAT(show_text("[" + json + ", {\"schema\": \"other\"}]").err, HasSubstr("/1/schema"));
+  EXPECT_EQ(show_text("[" + json + ", []]").exit_code, 1);
+}
+
+TEST(Show, EachElementOfAnArrayIsHeldAgainstItsChecksum) {
+  const auto json = nlohmann::ordered_json::parse(run_gputopo({"models", "--truth", "h200", "--format", "json"}).out);
+  nlohmann::ordered_json array = {json, json};
+  EXPECT_EQ(show_text(array.dump()).err, "");
+  array[1]["gpu"]["sm_count"] = 131;
+  EXPECT_THAT(show_text(array.dump()).err, HasSubstr("/1/checksum: doesn't fit"));
+  array[1].erase("checksum");
+  const Outcome by_hand = show_text(array.dump());
+  EXPECT_EQ(by_hand.exit_code, 0);
+  EXPECT_THAT(by_hand.err, HasSubstr("has no checksum"));
 }
 
 }  // namespace

@@ -64,13 +64,6 @@ TEST(Text, NumbersHaveAtMostOneDecimal) {
   EXPECT_EQ(number_text(std::numeric_limits<double>::infinity()), "?");
 }
 
-TEST(Text, ControlCharactersCannotReachATerminal) {
-  EXPECT_EQ(printable("a\x1b[31mb\n\x7f", 20), "a?[31mb??");
-  EXPECT_EQ(printable("a\302\23331mb", 20), "a?31mb") << "the one-character form of ESC [";
-  EXPECT_EQ(printable("größer", 20), "größer");
-  EXPECT_EQ(printable("größer", 4), "größ...");
-}
-
 TEST(Text, WidthCountsCharactersNotBytes) {
   EXPECT_EQ(display_width("≥ 64 KiB¹"), 9U);
   EXPECT_EQ(display_width(""), 0U);

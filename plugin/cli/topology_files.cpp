@@ -1,0 +1,61 @@
+#include "cli/topology_files.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/output.hpp"
+#include "files/files.hpp"
+#include "topology/check.hpp"
+#include "topology/json.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+constexpr std::size_t topology_limit_bytes = std::size_t{16} << 20;
+
+Expected<std::vector<ReadTopology>> read(const std::string& path, const std::string& verb) {
+  const auto text = files::read_file(path, topology_limit_bytes);
+  if (!text) return tl::unexpected<Error>(text.error());
+  auto topologies = read_topologies(*text);
+  if (!topologies)
+    return fail(topologies.error().kind,
+                fmt::format("can't {} '{}': {}; write one with 'gputopo discover --format json'", verb, path,
+                            topologies.error().message));
+  return topologies;
+}
+
+std::vector<Topology> accept(std::vector<ReadTopology> read, const std::string& path) {
+  if (!std::all_of(read.begin(), read.end(), [](const ReadTopology& one) { return one.has_checksum; }))
+    tell(fmt::format("gputopo: '{}' has no checksum: nothing tells whether it was altered", path));
+  std::vector<Topology> topologies;
+  for (ReadTopology& one : read) topologies.push_back(std::move(one.topology));
+  return topologies;
+}
+
+}  // namespace
+
+Expected<std::vector<Topology>> read_topology_file(const std::string& path, const std::string& verb) {
+  auto topologies = read(path, verb);
+  if (!topologies) return tl::unexpected<Error>(topologies.error());
+  return accept(std::move(*topologies), path);
+}
+
+Expected<FromFiles> read_topology_files(const std::vector<std::string>& paths, const std::string& verb) {
+  FromFiles all;
+  for (const std::string& path : paths) {
+    auto topologies = read(path, verb);
+    if (!topologies) return tl::unexpected<Error>(topologies.error());
+    for (const ReadTopology& one : *topologies)
+      if (const auto checked = check(one.topology); !checked)
+        return fail(checked.error().kind, fmt::format("can't {} '{}': {}", verb, path, checked.error().message));
+    for (Topology& topology : accept(std::move(*topologies), path)) {
+      all.topologies.push_back(std::move(topology));
+      all.files.push_back(path);
+    }
+  }
+  return all;
+}
+
+}  // namespace gputopo::cli
