@@ -26,7 +26,7 @@ constexpr std::uint32_t laps = 128;
 constexpr std::size_t repetitions = 5;  // each in a place of its own
 
 // Where 5 % of all loads are strangers, 44 % of the laps of 16 loads have none: a quarter of the laps lies among them.
-constexpr double undisturbed = 0.25;
+constexpr double undisturbed_share = 0.25;
 
 struct Quantile {
   double value = 0, below = 0, above = 0;  // and how far it may be off on either side, 95 %
@@ -35,12 +35,12 @@ struct Quantile {
 Quantile undisturbed_of(std::vector<double> cycles) {
   std::sort(cycles.begin(), cycles.end());
   const auto n = static_cast<double>(cycles.size());
-  const double reach = 1.96 * std::sqrt(n * undisturbed * (1 - undisturbed));  // ranks: normal limit of the binomial
+  const double reach = 1.96 * std::sqrt(n * undisturbed_share * (1 - undisturbed_share));  // ranks: normal limit of the binomial
   const auto at = [&](double rank) { return cycles[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))]; };
   constexpr double half_a_cycle = 0.5;
-  const double value = at(std::floor(n * undisturbed));
-  return {value, value - at(std::floor(n * undisturbed - reach)) + half_a_cycle,
-          at(std::ceil(n * undisturbed + reach)) - value + half_a_cycle};
+  const double value = at(std::floor(n * undisturbed_share));
+  return {value, value - at(std::floor(n * undisturbed_share - reach)) + half_a_cycle,
+          at(std::ceil(n * undisturbed_share + reach)) - value + half_a_cycle};
 }
 
 // What a lap of 2n loads takes longer than one of n, a load. Both vary by themselves: they add in squares.
@@ -92,7 +92,7 @@ Expected<Laps> time_laps(Session& session, const program::Program& like, program
     result.timed = merged(result.timed, phases.back().histogram);
     if (phases[1].lap_cycles.empty() || i < repetitions) continue;
     const std::vector<double> own(phases[1].lap_cycles.begin(), phases[1].lap_cycles.end());
-    result.overheads.push_back(whole_mode(phases.back().histogram).centre -
+    result.overheads.push_back(undisturbed(phases.back().histogram).value_or(0) -
                                undisturbed_of(own).value / static_cast<double>(long_loads));
   }
   return result;
@@ -127,6 +127,21 @@ Expected<Estimate> measure_shared_latency(Session& session) {
   auto timed = time_laps(session, p, walk);
   if (!timed) return tl::unexpected<Error>(timed.error());
   return difference_of(timed->shorter, timed->longer);
+}
+
+std::vector<double> undisturbed_by_line(LooksByLine looks) {
+  constexpr std::size_t fewest = 3;
+  std::vector<double> by_line;
+  for (std::vector<std::uint32_t>& of_line : looks) {
+    if (of_line.size() < fewest) continue;
+    std::sort(of_line.begin(), of_line.end());
+    by_line.push_back(of_line[static_cast<std::size_t>(static_cast<double>(of_line.size()) * undisturbed_share)]);
+  }
+  return by_line;
+}
+
+std::optional<double> undisturbed(std::span<const program::LatencyCount> histogram) {
+  return quantile(histogram, undisturbed_share);
 }
 
 Estimate median_estimate(std::vector<double> numbers, double quantum, std::string_view unit, std::string_view method) {

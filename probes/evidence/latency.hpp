@@ -1,7 +1,9 @@
 // What one load takes, by itself: no clock inside, no address arithmetic on its chain, no stranger in the average.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "evidence/histogram.hpp"
 #include "evidence/session.hpp"
@@ -22,6 +24,18 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
 
 /// The same for shared memory, which no other path reaches.
 Expected<Estimate> measure_shared_latency(Session& session);
+
+/// Latencies as timed, by line: what several looks at each took.
+using LooksByLine = std::vector<std::vector<std::uint32_t>>;
+
+/// Looks that tell what a line's load takes when nothing makes it wait. Strangers and others' traffic only make loads
+/// slower: where two loads in five wait, the third of nine looks in their order is one of those one time in forty.
+inline constexpr std::size_t looks_at_a_line = 9;
+
+/// The lower quartile of each line's looks; lines with fewer than three are left out.
+std::vector<double> undisturbed_by_line(LooksByLine looks);
+/// The lower quartile of all loads, cycles; nothing for an empty histogram.
+std::optional<double> undisturbed(std::span<const program::LatencyCount> histogram);
 
 /// The middle of `numbers` and its distribution-free 95 % interval (order statistics), widened by half a `quantum` of
 /// the clock on either side.

@@ -15,7 +15,7 @@ namespace {
 using program::Walk;
 
 constexpr std::string_view method = "shifted_stride";
-constexpr std::uint64_t largest_line_bytes = 4096;
+constexpr std::uint64_t largest_line_bytes = 1024;
 constexpr std::uint64_t enough_loads = 128;
 constexpr std::uint32_t most_looks = 10;  // each costs microseconds, and a program must fit between two interruptions
 
@@ -32,8 +32,7 @@ class Pattern {
           std::uint64_t most_loads)
       : session_(session), cache_(cache), capacity_(capacity_bytes), isolation_(isolation), most_loads_(most_loads) {}
 
-  // Both regions in turn, then both timed. With `stride` a line or less and no shift: a plain walk of
-  // `percent` of the capacity.
+  // Both regions in turn, then both timed, each of `percent` of the capacity.
   void add(std::uint64_t stride, std::uint64_t gap_strides, bool shifted, std::uint64_t percent) {
     program::Program p = make_program(fmt::format("{} line, stride {}, gap {}", cache_.path.id, stride, gap_strides),
                                       session_.info(), cache_.path.slot);
@@ -42,8 +41,8 @@ class Pattern {
     const std::uint64_t region = (capacity_ * percent / 100 + stride - 1) / stride * stride;
     Walk first = make_walk(cache_.path, region, stride, 1);
     Walk second = first;
-    second.first_byte = region + gap_strides * stride + stride / 2;
-    const std::uint64_t needed = shifted ? second.first_byte + region : region;
+    second.first_byte = region + gap_strides * stride + (shifted ? stride / 2 : 0);
+    const std::uint64_t needed = second.first_byte + region;
     std::uint64_t& buffer = p.buffers[cache_.path.slot].size_bytes;
     if (cache_.path.slot == slot_flush) buffer = std::max(buffer, needed);
     const bool fits_buffer = needed <= buffer;
@@ -55,14 +54,14 @@ class Pattern {
     }
     for (std::uint32_t lap = 0; lap < cache_.warm_laps + 1; ++lap) {
       p.phases.emplace_back(first);
-      if (shifted) p.phases.emplace_back(second);
+      p.phases.emplace_back(second);
     }
     // Both regions are looked at: a cache that goes by age may hold all of one for a while, never all of both.
     const Walk look_at_first = timed(first), look_at_second = timed(second);
-    const std::uint64_t a_look = program::lap_loads(look_at_first) * (shifted ? 2 : 1);
+    const std::uint64_t a_look = 2 * program::lap_loads(look_at_first);
     for (std::uint32_t look = 0; look == 0 || (look < most_looks && look * a_look < enough_loads); ++look) {
       p.phases.emplace_back(look_at_first);
-      if (shifted) p.phases.emplace_back(look_at_second);
+      p.phases.emplace_back(look_at_second);
     }
     batch_.back() = std::move(p);
   }
@@ -110,22 +109,25 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
                                 Scope isolation, std::uint64_t most_loads) {
   const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes != 0 ? cache.sector_bytes : 32);
   Pattern pattern(session, cache, capacity_bytes, isolation, most_loads);
-  constexpr std::size_t controls = 2;
-  pattern.add(least, 0, false, 120);
-  pattern.add(least, 0, false, 60);
-  std::vector<std::uint64_t> strides;
-  for (std::uint64_t x = 2 * least; x <= std::min(2 * largest_line_bytes, capacity_bytes / 2); x *= 2)
-    for (const std::uint64_t gap : gaps_in_strides(capacity_bytes, x)) {
-      strides.push_back(x);
-      pattern.add(x, gap, true, 60);
+  std::vector<PatternWalk> walks;
+  const auto add = [&](std::uint64_t stride, PatternWalk::Kind kind, std::size_t every) {
+    const auto gaps = gaps_in_strides(capacity_bytes, stride);
+    for (std::size_t i = 0; i < gaps.size(); i += every) {
+      const bool fits = kind == PatternWalk::Kind::fits;
+      pattern.add(stride, gaps.at(i), kind == PatternWalk::Kind::shifted, fits ? 30 : 60);
+      walks.push_back({stride, kind, {}});
     }
+  };
+  add(least, PatternWalk::Kind::fits, 2);
+  add(least, PatternWalk::Kind::straight, 2);
+  for (std::uint64_t x = 2 * least; x <= std::min(2 * largest_line_bytes, capacity_bytes / 2); x *= 2) {
+    add(x, PatternWalk::Kind::shifted, 1);
+    add(x, PatternWalk::Kind::straight, 2);
+  }
   auto seen = pattern.run();
   if (!seen) return tl::unexpected<Error>(seen.error());
-  std::vector<ShiftedWalk> walks;
-  for (std::size_t i = 0; i < strides.size(); ++i)
-    if ((*seen)[i + controls].loads > 0) walks.push_back({strides[i], (*seen)[i + controls]});
-  if ((*seen)[0].loads == 0) return inconclusive("B", method, "there is no room to overflow the cache");
-  return line_of(walks, (*seen)[0], (*seen)[1], least, method);
+  for (std::size_t i = 0; i < walks.size(); ++i) walks[i].seen = (*seen)[i];
+  return line_of(walks, least, method);
 }
 
 }  // namespace gputopo::evidence

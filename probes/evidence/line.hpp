@@ -2,8 +2,8 @@
 //
 // Two regions of 0.6 of the capacity each, walked at stride X, the second shifted by X/2: together they need 1.2 times
 // the capacity as long as X/2 lies within a line, and no more than 0.6 from the first X on whose halves are lines of
-// their own. Works for modulo and hashed sets and any replacement. What 1.2 and 0.6 of the capacity miss is measured
-// beside it, by plain walks.
+// their own. Works for modulo and hashed sets and any replacement. The same walks without the shift overflow, too, as
+// long as X lies within a line, and with half the regions they fit: what either misses is measured beside it.
 #pragma once
 
 #include "evidence/findings.hpp"

@@ -73,39 +73,52 @@ Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, con
   return likeliest(candidates, rival, method, static_cast<double>(n), "cold misses follow no regular spacing");
 }
 
-Estimate line_of(std::span<const ShiftedWalk> walks, const Tally& overflows, const Tally& fits,
-                 std::uint64_t least_bytes, std::string_view method) {
+Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, std::string_view method) {
+  using Kind = PatternWalk::Kind;
   constexpr double collides = 0.3;  // share of places, beforehand, that put both halves of a pattern into the same sets
   constexpr std::string_view why_not = "no stride's pattern both overflows as one too many lines do and fits as few do";
-  // By stride: how likely all its places are if the pattern overflows, and if it fits.
+  Tally fits;
+  std::map<std::uint64_t, Tally> straight;  // by stride
+  for (const PatternWalk& walk : walks) {
+    if (walk.kind == Kind::fits) fits += walk.seen;
+    if (walk.kind == Kind::straight && walk.seen.loads > 0) straight[walk.stride_bytes] += walk.seen;
+  }
+  if (straight.empty()) return inconclusive("B", method, "there is no room to overflow the cache");
+  // What walks of a stride miss if it is within a line: what those of shorter ones did, at least.
+  std::map<std::uint64_t, Tally> overflows;
+  for (Tally most; const auto& [stride, seen] : straight) {
+    if (most.loads == 0 || seen.share() > most.share()) most = seen;
+    overflows[stride] = most;
+  }
+  // By stride: how likely all its places are if it is within a line, and if it is longer.
   struct Both {
-    double overflowing = 0, fitting = 0, loads = 0;
+    double within = 0, longer = 0;
   };
   std::map<std::uint64_t, Both> by_stride;
-  for (const ShiftedWalk& walk : walks) {
-    const Sameness s = sameness(walk.seen, overflows, fits);
-    const double same = std::clamp(s.probability, 1e-6, 1 - 1e-6);
+  double samples = 0;
+  for (const PatternWalk& walk : walks) {
+    const auto control = overflows.find(walk.stride_bytes);
+    if (walk.kind == Kind::fits || walk.seen.loads == 0 || control == overflows.end()) continue;
+    const double same = std::clamp(sameness(walk.seen, control->second, fits).probability, 1e-6, 1 - 1e-6);
     Both& both = by_stride[walk.stride_bytes];
-    both.overflowing += std::log(same);
-    both.fitting += std::log(collides * same + (1 - collides) * (1 - same));
-    both.loads += walk.seen.loads;
+    both.within += std::log(same);
+    // Where a straight walk of longer strides goes depends on the index: it may do either.
+    both.longer += walk.kind == Kind::straight ? std::log(0.5) : std::log(collides * same + (1 - collides) * (1 - same));
+    samples += walk.seen.loads;
   }
+  by_stride.erase(least_bytes);
   std::vector<Candidate> candidates;
   std::vector<std::uint64_t> lines{least_bytes};
-  double samples = 0;
-  for (const auto& [stride, both] : by_stride) {
-    lines.push_back(stride);
-    samples += both.loads;
-  }
+  for (const auto& [stride, both] : by_stride) lines.push_back(stride);
   // A line of the longest stride would have nothing behind it that fits.
   lines.pop_back();
   for (const std::uint64_t line : lines) {
     double log_likelihood = 0;
-    for (const auto& [stride, both] : by_stride) log_likelihood += stride <= line ? both.overflowing : both.fitting;
+    for (const auto& [stride, both] : by_stride) log_likelihood += stride <= line ? both.within : both.longer;
     candidates.push_back({static_cast<double>(line), log_likelihood});
   }
   double rival = 0;  // every pattern overflows
-  for (const auto& [stride, both] : by_stride) rival += both.overflowing;
+  for (const auto& [stride, both] : by_stride) rival += both.within;
   return likeliest(candidates, rival, method, samples, why_not);
 }
 

@@ -18,16 +18,21 @@ namespace gputopo::evidence {
 Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, const Contamination& contamination,
                    std::string_view method);
 
-/// One place of the shifted pattern: stride X, and what its loads did.
-struct ShiftedWalk {
+/// One place of the shifted pattern, or of a control: stride X, and what its loads did.
+struct PatternWalk {
+  enum class Kind {
+    shifted,   ///< two regions of 0.6 of the capacity, the second half a stride further
+    straight,  ///< the same without the shift: overflows where X is a line or less
+    fits,      ///< the same, half as much of the capacity
+  };
   std::uint64_t stride_bytes = 0;
-  Tally seen;
+  Kind kind = Kind::shifted;
+  Tally seen;  ///< no loads where there was no room for it
 };
 
-/// The line: the patterns of strides up to it overflow the cache at every place, those of longer strides fit, but where
-/// a place happens to put both halves into the same sets. `overflows` and `fits` are walks of the same cache that do
-/// so by construction. `least_bytes` is the shortest line there can be.
-Estimate line_of(std::span<const ShiftedWalk> walks, const Tally& overflows, const Tally& fits,
-                 std::uint64_t least_bytes, std::string_view method);
+/// The line: patterns of strides up to it miss as much as those without the shift, and those as much as the ones of
+/// shorter strides, since all of them walk the same lines; those of longer strides fit, but where a place happens to put
+/// both halves into the same sets. `least_bytes` is the shortest line there can be.
+Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, std::string_view method);
 
 }  // namespace gputopo::evidence

@@ -11,6 +11,7 @@
 
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
+#include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
 #include "evidence/period.hpp"
 #include "experiments/experiments.hpp"
@@ -28,7 +29,6 @@ constexpr CachePath path = constant_l1_5_path;
 // of what was there.
 constexpr std::uint32_t settling_laps = 24;
 constexpr std::uint64_t coarse_stride_bytes = 256;  // the longest line of a constant cache there has been
-constexpr std::size_t repetitions = 3;
 constexpr std::uint32_t most_banks = 7;  // of other modules, to push constants out
 
 // How constants get out of the cache: the bank's first `near_bytes` by the bytes behind them, by code and by the banks
@@ -70,8 +70,7 @@ void add_eviction(program::Program& p, const device::DeviceInfo& info, std::uint
 }
 
 // Constants that were pushed out, loaded from afar once (so that they come by the level behind), and pushed out again.
-Expected<std::vector<std::uint32_t>> time_cold(Session& session, std::uint64_t stride, std::uint64_t every_line,
-                                               const Eviction& e) {
+Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e) {
   const device::DeviceInfo& info = session.info();
   program::Program p = make_program("constant_l1_5 cold", info, slot_constant);
   p.isolation = Scope::gpu;
@@ -82,9 +81,12 @@ Expected<std::vector<std::uint32_t>> time_cold(Session& session, std::uint64_t s
   p.phases.emplace_back(near);
   add_eviction(p, info, every_line, e);
   p.phases.emplace_back(recorded(near, Record::latencies, 1));
-  auto traces = session.run({p});
+  auto traces = session.run(program::Batch(looks_at_a_line, p));
   if (!traces) return tl::unexpected<Error>(traces.error());
-  return traces->front().phases.back().latencies;
+  LooksByLine looks(traces->front().phases.back().latencies.size());
+  for (const program::ProgramTrace& trace : *traces)
+    for (std::size_t i = 0; i < looks.size(); ++i) looks[i].push_back(trace.phases.back().latencies.at(i));
+  return looks;
 }
 
 // A little more than the L1 holds, round and round: what misses L1 of it is served by the level behind, which holds that
@@ -105,9 +107,10 @@ Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
   return between(recorded_histogram(traces->front()), l1.levels.threshold_cycles, 1e9);
 }
 
-Histogram histogram_of(const std::vector<std::uint32_t>& latencies) {
+Histogram histogram_of(const LooksByLine& looks) {
   Histogram h;
-  for (const std::uint32_t cycles : latencies) h = merged(h, Histogram{{cycles, 1}});
+  for (const auto& of_line : looks)
+    for (const std::uint32_t cycles : of_line) h = merged(h, Histogram{{cycles, 1}});
   return h;
 }
 
@@ -146,7 +149,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     set_open(memory, "levels", "hardly any constant load misses the L1");
     return {};
   }
-  const double timed = whole_mode(hits).centre;
+  const double timed = undisturbed(hits).value_or(0);
   cache.overhead_cycles = l1->overhead_cycles;
   cache.latency_cycles = timed - l1->overhead_cycles;
   const std::uint64_t l2_bytes = l2 != nullptr && l2->present ? l2->capacity_bytes : 0;
@@ -154,16 +157,14 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   const auto evictions = evictions_of(session.info(), circle_bytes(*l1), l2_bytes);
   Eviction eviction;
   std::vector<Histogram> graded;
+  LooksByLine lost;
   for (const Eviction& e : evictions) {
     eviction = e;
     // One load a line, however long that is: the next one of a line finds what the first brought in.
-    Histogram all;
-    for (std::size_t i = 0; i < repetitions; ++i) {
-      auto cold = time_cold(session, coarse_stride_bytes, l1->stride(), e);
-      if (!cold) return tl::unexpected<Error>(cold.error());
-      all = merged(all, histogram_of(*cold));
-    }
-    graded.push_back(between(all, l1->levels.threshold_cycles, 1e9));
+    auto cold = time_cold(session, coarse_stride_bytes, l1->stride(), e);
+    if (!cold) return tl::unexpected<Error>(cold.error());
+    lost = std::move(*cold);
+    graded.push_back(between(histogram_of(lost), l1->levels.threshold_cycles, 1e9));
     if (levels_of(*second, graded.back()).usable())
       break;  // what more would push out is pushed further than it need be
   }
@@ -194,9 +195,12 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   const double error = whole_mode(hits).error;
   latency.interval = Interval{cache.latency_cycles - error, cache.latency_cycles + error};
   memory.attributes["latency"] = latency;
-  const Histogram misses = between(cache.levels.next, cache.levels.threshold_cycles, 1e9);
-  const Mode next = lowest_mode(misses);
-  memory.attributes["miss_penalty"] = penalty_of(next, timed, total(misses));
+  for (auto& of_line : lost)
+    std::erase_if(of_line, [&](std::uint32_t cycles) { return cycles < cache.levels.threshold_cycles; });
+  Histogram misses;
+  for (const double cycles : undisturbed_by_line(std::move(lost)))
+    misses = merged(misses, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+  memory.attributes["miss_penalty"] = penalty_of(lowest_mode(misses), timed, total(misses) * looks_at_a_line);
   // A few KiB of constants may all have their home on one side, near or far.
   const Structure& of_l2 = findings.memory("l2").structure;
   const auto sides = of_l2.find("l2_sides");
@@ -206,14 +210,14 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     memory.attributes["miss_penalty"] =
         inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
   findings.memory("constant_l1").attributes["miss_penalty"] =
-      penalty_of(whole_mode(hits), l1->latency_cycles + l1->overhead_cycles, total(hits));
+      penalty_of(Mode{timed, timed, timed, 1, timed, error}, undisturbed(l1->levels.hit).value_or(0), total(hits));
   const std::uint64_t step = std::max<std::uint64_t>(4, l1->sector_bytes);
-  auto latencies = time_cold(session, step, l1->stride(), eviction);
-  if (!latencies) return tl::unexpected<Error>(latencies.error());
-  const auto missed = std::make_unique<bool[]>(latencies->size());
-  for (std::size_t i = 0; i < latencies->size(); ++i) missed[i] = (*latencies)[i] >= cache.levels.threshold_cycles;
-  const Estimate sector =
-      period_of(std::span(missed.get(), latencies->size()), step, cache.contamination(), "cold_misses");
+  auto looks = time_cold(session, step, l1->stride(), eviction);
+  if (!looks) return tl::unexpected<Error>(looks.error());
+  const std::vector<double> words = undisturbed_by_line(std::move(*looks));
+  const auto missed = std::make_unique<bool[]>(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) missed[i] = words[i] >= cache.levels.threshold_cycles;
+  const Estimate sector = period_of(std::span(missed.get(), words.size()), step, cache.contamination(), "cold_misses");
   memory.attributes["sector_size"] = sector;
   if (sector.has_value()) cache.sector_bytes = static_cast<std::uint64_t>(*sector.value);
   return {};

@@ -19,37 +19,44 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::uint64_t loads = 1024;
+constexpr std::uint64_t lines = 384;
 constexpr std::uint64_t stride_bytes = 1152;  // nine lines of 128 B: no load finds what a neighbour fetched
-constexpr int repetitions = 3;
 
-// Loads of lines that `flush_bytes` of other loads came after.
-Expected<Histogram> loads_behind(Session& session, std::uint64_t flush_bytes) {
-  const std::uint64_t buffer_bytes = flush_bytes + loads * stride_bytes;
+// Looks at lines that `flush_bytes` of other loads came after.
+Expected<LooksByLine> looks_behind(Session& session, std::uint64_t flush_bytes, std::size_t times) {
+  const std::uint64_t buffer_bytes = flush_bytes + lines * stride_bytes;
   program::Program p =
       make_program(fmt::format("device memory behind {} MiB", flush_bytes >> 20), session.info(), slot_flush);
   p.isolation = Scope::gpu;
   p.buffers[slot_flush].size_bytes = std::max(buffer_bytes, slot_bytes);
-  Walk timed = make_walk(l2_path, loads * stride_bytes, stride_bytes, 1);
+  Walk timed = make_walk(l2_path, lines * stride_bytes, stride_bytes, 1);
   timed.first_byte = flush_bytes;
   program::Program translate = p;
   translate.phases = {timed};  // the TLBs' first misses belong to nobody's latency
-  p.phases = {recorded(timed, Record::histogram, 1)};
-  Histogram all;
-  for (int i = 0; i < repetitions; ++i) {
+  p.phases = {recorded(timed, Record::latencies, 1)};
+  LooksByLine looks(lines);
+  for (std::size_t i = 0; i < times; ++i) {
     auto traces = session.run_in_order([&] {
       return std::vector<program::Batch>{{translate}, flush_batch(session.info(), flush_bytes, buffer_bytes), {p}};
     });
     if (!traces) return tl::unexpected<Error>(traces.error());
-    all = merged(all, traces->back().phases.back().histogram);
+    const auto& latencies = traces->back().phases.back().latencies;
+    for (std::size_t line = 0; line < lines; ++line) looks[line].push_back(latencies.at(line));
   }
+  return looks;
+}
+
+Histogram histogram_of(const LooksByLine& looks) {
+  Histogram all;
+  for (const auto& of_line : looks)
+    for (const std::uint32_t cycles : of_line) all = merged(all, Histogram{{cycles, 1}});
   return all;
 }
 
 }  // namespace
 
 Expected<void> measure_device_memory(Session& session, Findings& findings) {
-  constexpr std::string_view method = "timed_loads";
+  constexpr std::string_view method = "line_quartiles";
   constexpr double same = 1.02;  // levels of memory are 5 % apart at least (docs/domain.md)
   Memory& memory = findings.memory("device_memory");
   memory.kind = Kind::memory;
@@ -59,19 +66,22 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   if (!load) return tl::unexpected<Error>(load.error());
   const std::uint64_t room = session.info().largest_buffer_bytes / 2;
   std::uint64_t flush = std::min(room, std::max<std::uint64_t>(4 * session.info().l2_bytes, 32 << 20));
-  auto timed = loads_behind(session, flush);
+  auto timed = looks_behind(session, flush, 1);
   if (!timed) return tl::unexpected<Error>(timed.error());
   bool level = false;
   for (int doubling = 0; doubling < 3 && 2 * flush <= room && !level; ++doubling) {
     flush *= 2;
-    auto more = loads_behind(session, flush);
+    auto more = looks_behind(session, flush, 1);
     if (!more) return tl::unexpected<Error>(more.error());
-    level = whole_mode(*more).centre <= same * whole_mode(*timed).centre;
+    level = whole_mode(histogram_of(*more)).centre <= same * whole_mode(histogram_of(*timed)).centre;
     timed = more;
   }
-  const Mode mode = whole_mode(*timed);
-  Estimate latency = measured(mode.centre - load->overhead_cycles, "cycles", method, total(*timed));
-  latency.interval = Interval{*latency.value - mode.error, *latency.value + mode.error};
+  auto again = looks_behind(session, flush, looks_at_a_line);
+  if (!again) return tl::unexpected<Error>(again.error());
+  const Histogram all = histogram_of(*again);
+  Estimate latency = mean_estimate(undisturbed_by_line(std::move(*again)), "cycles", method);
+  latency.samples = total(all);
+  for (double* x : {&*latency.value, &latency.interval->low, &latency.interval->high}) *x -= load->overhead_cycles;
   if (!level) {
     latency.status = Status::lower_bound;
     latency.interval.reset();
@@ -82,7 +92,7 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   facts.latency_cycles = *latency.value;
   facts.overhead_cycles = load->overhead_cycles;
   if (load->estimate.has_value()) findings.caches["l2"].latency_cycles = *load->estimate.value;  // if there is one
-  facts.levels.next = *timed;
+  facts.levels.next = all;
   facts.capacity_bytes = flush;
   return {};
 }

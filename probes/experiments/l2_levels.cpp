@@ -22,11 +22,11 @@ using program::Walk;
 
 constexpr std::uint64_t stride_bytes = 1152;  // nine lines of 128 B: over all slices
 constexpr std::uint64_t lines = 192;
-constexpr std::size_t laps = 5;
+constexpr std::size_t laps = looks_at_a_line;
 constexpr double least_ratio = 1.05;  // levels less than this apart are beyond what is told here (docs/domain.md)
 
 struct Hits {
-  std::vector<double> by_line;  // the median of each line's loads
+  std::vector<double> by_line;  // what each line's loads take undisturbed
   Histogram timed;
 };
 
@@ -39,15 +39,13 @@ Expected<Hits> time_hits(Session& session) {
   auto traces = session.run({p});
   if (!traces) return tl::unexpected<Error>(traces.error());
   Hits hits;
-  for (std::uint64_t line = 0; line < lines; ++line) {
-    std::vector<double> of_line;
+  LooksByLine looks(lines);
+  for (std::uint64_t line = 0; line < lines; ++line)
     for (std::size_t lap = 1; lap <= laps; ++lap) {
-      const std::uint32_t cycles = traces->front().phases[lap].latencies.at(line);
-      of_line.push_back(cycles);
-      hits.timed = merged(hits.timed, Histogram{{cycles, 1}});
+      looks[line].push_back(traces->front().phases[lap].latencies.at(line));
+      hits.timed = merged(hits.timed, Histogram{{looks[line].back(), 1}});
     }
-    hits.by_line.push_back(median(of_line));
-  }
+  hits.by_line = undisturbed_by_line(std::move(looks));
   return hits;
 }
 
@@ -112,7 +110,7 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
     return {};
   }
   l2.present = true;
-  Estimate latency = mean_estimate(hits->by_line, "cycles", "line_medians");
+  Estimate latency = mean_estimate(hits->by_line, "cycles", "line_quartiles");
   for (double* x : {&*latency.value, &latency.interval->low, &latency.interval->high}) *x -= l2.overhead_cycles;
   l2.latency_cycles = *latency.value;
   memory.attributes["latency"] = latency;

@@ -86,7 +86,7 @@ Expected<FirstLook> look_first(Session& session, std::uint32_t owner, std::uint3
   return result;
 }
 
-// By SM, each line's median over several laps; all SMs look at the same lines.
+// By SM, what each line's loads take undisturbed; all SMs look at the same lines.
 Expected<std::vector<std::vector<double>>> look_later(Session& session, const std::vector<std::uint32_t>& sms) {
   const std::uint64_t at = session.fresh_region(slot_flush, lines * stride_bytes + beside_bytes);
   program::Batch batch;
@@ -95,21 +95,20 @@ Expected<std::vector<std::vector<double>>> look_later(Session& session, const st
     p.isolation = Scope::gpu;
     p.agents = {{sm, 0}};
     p.phases = {lines_walk(at, 0, 2)};
-    p.phases.insert(p.phases.end(), later_laps, recorded(lines_walk(at, 0, 1), Record::latencies, 1));
+    p.phases.insert(p.phases.end(), looks_at_a_line, recorded(lines_walk(at, 0, 1), Record::latencies, 1));
     batch.push_back(std::move(p));
   }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
-  std::vector<std::vector<double>> medians;
+  std::vector<std::vector<double>> by_sm;
   for (const auto& trace : *traces) {
-    auto& of_sm = medians.emplace_back();
-    for (std::uint64_t line = 0; line < lines; ++line) {
-      std::vector<double> loads;
-      for (std::size_t lap = 1; lap <= later_laps; ++lap) loads.push_back(trace.phases[lap].latencies.at(line));
-      of_sm.push_back(median(loads));
-    }
+    LooksByLine looks(lines);
+    for (std::uint64_t line = 0; line < lines; ++line)
+      for (std::size_t lap = 1; lap <= looks_at_a_line; ++lap)
+        looks[line].push_back(trace.phases[lap].latencies.at(line));
+    by_sm.push_back(undisturbed_by_line(std::move(looks)));
   }
-  return medians;
+  return by_sm;
 }
 
 // A split of latencies into a near and a far kind with a gap between: near ones below `threshold`.
@@ -245,16 +244,16 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   const auto sms = some_sms(session.info().gpu.sm_count);
   auto later = look_later(session, sms);
   if (!later) return tl::unexpected<Error>(later.error());
-  const std::uint64_t samples = sms.size() * lines * (1 + later_laps);
+  const std::uint64_t samples = sms.size() * lines * looks_at_a_line;
   const auto alone = [&](Estimate e) {
     for (double* x : {&*e.value, &e.interval->low, &e.interval->high}) *x -= l2->overhead_cycles;
     return e;
   };
   if (const Homes homes = homes_of(*later); homes.sides > 1) {
     findings.lines_have_sides = true;
-    state_sides(findings.memory("l2"), homes.sides, alone(mean_estimate(homes.far, "cycles", "line_medians")),
+    state_sides(findings.memory("l2"), homes.sides, alone(mean_estimate(homes.far, "cycles", "line_quartiles")),
                 "lines_by_sm", samples);
-    findings.memory("l2").attributes["latency"] = alone(mean_estimate(homes.near, "cycles", "line_medians"));
+    findings.memory("l2").attributes["latency"] = alone(mean_estimate(homes.near, "cycles", "line_quartiles"));
     l2->latency_cycles = *findings.memory("l2").attributes["latency"].value;
     return {};
   }

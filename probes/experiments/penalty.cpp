@@ -1,5 +1,11 @@
-// Miss penalty: the latency of the level behind on the same path, less the own one, like with like: near with near
-// where the level behind has sides, all of it where it hasn't.
+// Miss penalty: what a line's load takes when the cache just lost it, less what a hit takes, like with like: near with
+// near where the level behind has sides, all of it where it hasn't. Both are lower quartiles, of each line's loads and of
+// the hits, so that neither strangers nor others' traffic nor the clock around a load has a part in the difference.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "evidence/cold.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
@@ -9,19 +15,74 @@ namespace gputopo::experiments {
 
 using namespace evidence;
 
-Expected<void> measure_penalty(Session& /*session*/, Findings& findings, const CachePath& path) {
+namespace {
+
+constexpr std::uint64_t lines = 96;
+constexpr std::uint64_t apart_bytes = 1152;  // nine lines of 128 B: over all slices
+
+// Lines that were pushed out of the cache and brought into the L2 before each look.
+program::Program lost_lines(Session& session, const CacheFacts& cache) {
+  if (cache.path.slot == slot_constant) {
+    const Cold cold = cold_region(session, cache.path, 8192, fmt::format("{} lost lines", cache.path.id));
+    program::Program p = cold.program;
+    const program::Phase evict = p.phases.back();
+    const program::Walk look = make_walk(cache.path, cold.bytes, std::max<std::uint64_t>(128, cache.stride()), 1);
+    for (std::size_t i = 0; i < looks_at_a_line; ++i) {
+      if (i > 0) p.phases.push_back(evict);
+      p.phases.emplace_back(recorded(look, program::Record::latencies, 1));
+    }
+    return p;
+  }
+  program::Program p =
+      make_program(fmt::format("{} lost lines", cache.path.id), session.info(), cache.path.slot);
+  program::Walk look = make_walk(cache.path, lines * apart_bytes, apart_bytes, 1);
+  look.first_byte = session.fresh_region(cache.path.slot, lines * apart_bytes);
+  const program::Walk evict =
+      by_all_lanes(make_walk(cache.path, 2 * cache.capacity_bytes, cache.stride(), 1), session.info());
+  for (std::size_t i = 0; i < looks_at_a_line; ++i) {
+    p.phases.emplace_back(evict);
+    p.phases.emplace_back(past_l1(look));
+    p.phases.emplace_back(recorded(look, program::Record::latencies, 1));
+  }
+  return p;
+}
+
+// What each line's looks that missed took; lines that were hardly ever lost left out.
+Expected<Histogram> time_lost_lines(Session& session, const CacheFacts& cache) {
+  auto traces = session.run({lost_lines(session, cache)});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  LooksByLine looks;
+  for (const program::PhaseTrace& phase : traces->front().phases)
+    for (std::size_t line = 0; line < phase.latencies.size(); ++line) {
+      looks.resize(std::max(looks.size(), line + 1));
+      if (phase.latencies[line] >= cache.levels.threshold_cycles) looks[line].push_back(phase.latencies[line]);
+    }
+  Histogram lost;
+  for (const double cycles : undisturbed_by_line(looks))
+    lost = merged(lost, Histogram{{static_cast<std::uint32_t>(std::lround(cycles)), 1}});
+  return lost;
+}
+
+}  // namespace
+
+Expected<void> measure_penalty(Session& session, Findings& findings, const CachePath& path) {
   CacheFacts* cache = findings.cache(path.id);
   if (cache == nullptr || !cache->present) return {};
-  const Histogram misses = between(cache->levels.next, cache->levels.threshold_cycles, 1e9);
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"];
-  if (total(misses) < 8) {
+  if (cache->capacity_bytes == 0) {
+    penalty = inconclusive("cycles", "miss_latency", "needs the size: how much to load so that lines are lost");
+    return {};
+  }
+  auto misses = time_lost_lines(session, *cache);
+  if (!misses) return tl::unexpected<Error>(misses.error());
+  if (total(*misses) < 8) {
     penalty = inconclusive("cycles", "miss_latency", "too few loads that miss were seen");
     return {};
   }
   // Constants come from a level right behind or, where that lost them, from one further on.
   const bool nearest = findings.lines_have_sides || path.slot == slot_constant;
-  const Mode next = nearest ? lowest_mode(misses) : whole_mode(misses);
-  penalty = penalty_of(next, cache->latency_cycles + cache->overhead_cycles, total(misses));
+  penalty = penalty_of(nearest ? lowest_mode(*misses) : whole_mode(*misses),
+                       undisturbed(cache->levels.hit).value_or(0), total(*misses) * looks_at_a_line);
   return {};
 }
 
