@@ -217,7 +217,12 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   const std::vector<double> words = undisturbed_by_line(std::move(*looks));
   const auto missed = std::make_unique<bool[]>(words.size());
   for (std::size_t i = 0; i < words.size(); ++i) missed[i] = words[i] >= cache.levels.threshold_cycles;
-  const Estimate sector = period_of(std::span(missed.get(), words.size()), step, cache.contamination(), "cold_misses");
+  Estimate sector = period_of(std::span(missed.get(), words.size()), step, cache.contamination(), "cold_misses");
+  // Each step is a sector of the L1, which asks for all of it at once.
+  if (sector.has_value() && *sector.value <= static_cast<double>(step) && step > 4) {
+    sector.status = Status::upper_bound;
+    sector.note = "an L1 miss brings in as much by itself";
+  }
   memory.attributes["sector_size"] = sector;
   if (sector.has_value()) cache.sector_bytes = static_cast<std::uint64_t>(*sector.value);
   return {};

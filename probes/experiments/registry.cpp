@@ -110,7 +110,7 @@ const std::vector<Experiment>& table() {
        true,
        of<measure_instances, constant_path>},
       {"l1.carve_outs", {"l1", "read_only"}, {"l1.geometry", "sharing"}, Cost::cheap, true, measure_carve_outs},
-      {"l2.scope", {"l2"}, {"l2.levels"}, Cost::cheap, true, measure_l2_scope},
+      {"l2.scope", {"l2"}, {"l2.geometry"}, Cost::cheap, true, measure_l2_scope},
       {"constant_l1_5.groups",
        {"constant_l1_5"},
        {"constant_l1_5.size"},
