@@ -227,22 +227,23 @@ void bound_below(Estimate& size, std::string_view why) {
 Estimate capacity_of(const Estimate& fits, const Held& held, double line_bytes) {
   constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
   const bool has_fit = fits.status == Status::measured;
-  if (held.exact && (!has_fit || held.bytes >= *fits.value + line_bytes)) {
-    Estimate size = measured(held.bytes, "B", "residency", held.samples);
-    size.interval = held.interval;
+  const Interval& counted = held.interval;
+  Estimate size = fits;
+  if (held.samples != 0 && held.steady && (!has_fit || *fits.value + line_bytes <= counted.low)) {
+    size = measured(held.bytes, "B", "residency", held.samples);
+    size.interval = counted;
     size.confidence = 0.95;
     if (has_fit) size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
-    return size;
+  } else if (!has_fit) {
+    return fits;
+  } else {
+    size.samples += held.samples;
+    // From above the count is all there is; where more leaves less there are no sets that still had room.
+    const bool is_bound = held.samples != 0 && (held.steady || held.bytes < *fits.value + line_bytes);
+    size.interval->high = is_bound ? std::max(size.interval->high, counted.high) : 1e300;
+    if (is_bound && held.steady) size.interval->low = std::clamp(counted.low, size.interval->low, *size.value);
   }
-  if (!has_fit) return fits;
-  Estimate size = fits;
-  size.samples += held.samples;
-  // Both bound the capacity from below; from above the count is all there is. Where more leaves less there are no sets
-  // that still had room.
-  if (held.samples != 0 && (held.steady || held.bytes < *fits.value + line_bytes)) {
-    size.interval->high = std::max(size.interval->high, held.exact ? held.bytes : held.interval.high);
-    if (size.interval->high - size.interval->low <= telling * *size.value + line_bytes) return size;
-  }
+  if (size.interval->high - size.interval->low <= telling * size.interval->low + line_bytes) return size;
   bound_below(size, "so much fits; how much is held of more can't be counted");
   return size;
 }

@@ -8,26 +8,31 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr std::uint64_t shortly = 16;
-constexpr std::uint64_t long_loads = 20000;  // of shared memory: about 0.3 ms, a part of what a neighbour's turn leaves
+constexpr double shortly_cycles = 500;
+constexpr double long_cycles = 500'000;  // about 0.3 ms, a part of what a neighbour's turn leaves
 constexpr std::size_t repetitions = 3;
 constexpr std::uint64_t most_looks = 512;
 
-// The time is spent in shared memory, which no cache sees.
+// The time is spent in shared memory, which no cache sees, or else on one of the lines, which stays the newest.
 program::Program idle_program(const Session& session, const CacheFacts& cache, std::uint64_t bytes, Scope isolation,
-                              std::uint64_t idle_loads) {
-  program::Program p =
-      make_program(fmt::format("{} left alone for {} loads", cache.path.id, idle_loads), session.info(), cache.path.slot);
+                              double idle_cycles) {
+  program::Program p = make_program(fmt::format("{} left alone for {:.0f} cycles", cache.path.id, idle_cycles),
+                                    session.info(), cache.path.slot);
   p.isolation = isolation;
   p.buffers[cache.path.slot].size_bytes = std::max(p.buffers[cache.path.slot].size_bytes, bytes);
-  p.buffers.push_back({program::Space::shared, 64, 0});
   const program::Walk fill = make_walk(cache.path, bytes, cache.stride(), 3);
-  program::Walk idle;
-  idle.buffer = static_cast<std::uint32_t>(p.buffers.size() - 1);
-  idle.path = program::Path::shared;
-  idle.footprint_bytes = 64;
-  idle.stride_bytes = 4;
-  idle.loads_per_lap = idle_loads;
+  program::Walk idle = make_walk(cache.path, 4, 4, 1);
+  double load_cycles = std::max(1.0, cache.latency_cycles);
+  if (session.info().shared_bytes_per_block != 0) {
+    constexpr std::uint64_t bytes_of_shared = 64;
+    constexpr double least_cycles = 25;  // of a load of shared memory
+    idle.buffer = static_cast<std::uint32_t>(p.buffers.size());
+    p.buffers.push_back({program::Space::shared, bytes_of_shared, 0});
+    idle.path = program::Path::shared;
+    idle.footprint_bytes = bytes_of_shared;
+    load_cycles = least_cycles;
+  }
+  idle.loads_per_lap = static_cast<std::uint64_t>(idle_cycles / load_cycles) + 1;
   program::Walk look = recorded(fill, program::Record::histogram, 1);
   if (program::lap_loads(look) > most_looks) {
     look.order = program::Order::shuffled;
@@ -40,10 +45,9 @@ program::Program idle_program(const Session& session, const CacheFacts& cache, s
 }  // namespace
 
 Expected<bool> is_left_alone(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes, Scope isolation) {
-  if (session.info().shared_bytes_per_block == 0) return true;
   const std::uint64_t bytes = std::max(cache.stride(), capacity_bytes * 3 / 4 / cache.stride() * cache.stride());
-  program::Batch batch(repetitions, idle_program(session, cache, bytes, isolation, shortly));
-  batch.insert(batch.end(), repetitions, idle_program(session, cache, bytes, isolation, long_loads));
+  program::Batch batch(repetitions, idle_program(session, cache, bytes, isolation, shortly_cycles));
+  batch.insert(batch.end(), repetitions, idle_program(session, cache, bytes, isolation, long_cycles));
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   double lost[2] = {0, 0}, looked[2] = {0, 0};

@@ -10,7 +10,7 @@
 namespace gputopo::evidence {
 
 /// Whether three quarters of `capacity_bytes` lie in the cache as long as nothing touches them: for microseconds, and for
-/// about as long as an experiment takes. True where there is no shared memory to spend the time in.
+/// about as long as an experiment takes.
 Expected<bool> is_left_alone(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes, Scope isolation);
 
 }  // namespace gputopo::evidence

@@ -79,7 +79,8 @@ class Pattern {
       seen.push_back({});
       if (p.phases.empty()) continue;
       const Histogram timed = recorded_histogram((*traces)[next++]);
-      seen.back() = {static_cast<double>(total(timed)),
+      // What a cache in front answers says nothing of this one.
+      seen.back() = {static_cast<double>(count_from(timed, cache_.front_threshold_cycles)),
                      static_cast<double>(count_from(timed, cache_.levels.threshold_cycles))};
     }
     return seen;
@@ -108,6 +109,8 @@ class Pattern {
 Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
                                 Scope isolation, std::uint64_t most_loads) {
   const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes != 0 ? cache.sector_bytes : 32);
+  // What a cache in front holds needn't be held by this one: five sixths of it, of which 1.2 overflow it as well.
+  capacity_bytes += cache.front_capacity_bytes * 5 / 6;
   Pattern pattern(session, cache, capacity_bytes, isolation, most_loads);
   std::vector<PatternWalk> walks;
   const auto add = [&](std::uint64_t stride, PatternWalk::Kind kind, std::size_t every) {
@@ -127,6 +130,7 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   auto seen = pattern.run();
   if (!seen) return tl::unexpected<Error>(seen.error());
   for (std::size_t i = 0; i < walks.size(); ++i) walks[i].seen = (*seen)[i];
+  if (getenv("DBG")) for (auto& w: walks) fmt::print(stderr, "LINE {} cap {} kind {} {} {}/{}\n", cache.path.id, capacity_bytes, int(w.kind), w.stride_bytes, w.seen.misses, w.seen.loads);
   return line_of(walks, least, method);
 }
 

@@ -74,6 +74,7 @@ Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uin
   const device::DeviceInfo& info = session.info();
   program::Program p = make_program("constant_l1_5 cold", info, slot_constant);
   p.isolation = Scope::gpu;
+  p.agents = {{0, 0}};  // as near to each line, and as far from it, as in the circle
   for (std::uint32_t i = 1; i <= e.other_banks; ++i)
     p.buffers.push_back({program::Space::constant, info.constant_bytes_per_module, i});
   const Walk near = make_walk(path, e.near_bytes, stride, 1);
@@ -102,7 +103,9 @@ Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
   circle.isolation = Scope::gpu;
   circle.warm_laps = settling_laps;
   circle.timed_laps = 16;
-  auto traces = session.run({footprint_program(session.info(), circle, circle_bytes(l1))});
+  program::Program p = footprint_program(session.info(), circle, circle_bytes(l1));
+  p.agents = {{0, 0}};
+  auto traces = session.run({p});
   if (!traces) return tl::unexpected<Error>(traces.error());
   return between(recorded_histogram(traces->front()), l1.levels.threshold_cycles, 1e9);
 }

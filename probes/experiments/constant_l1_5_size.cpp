@@ -81,15 +81,10 @@ bool sets_thrash_in_turn(const Counts& counts, double size, double line_bytes) {
 Estimate within_own_bytes(const SearchResult& found, const CacheFacts& cache, std::uint64_t limit_bytes) {
   Estimate size = estimate_of(found, "modules");
   if (size.status != Status::measured) return size;
-  if (*size.value > static_cast<double>(limit_bytes - own_bytes)) {
-    size.status = Status::lower_bound;
-    size.value = size.interval->low;
-    size.interval.reset();
-    size.note = "the constants that there are end here, and the kernel's own lie beside them";
-  } else if (!sets_thrash_in_turn(found.counts, *size.value, static_cast<double>(cache.stride()))) {
-    size.interval->high += own_bytes;
-    size.note = "the kernel's own code and constants may take a part of it";
-  }
+  if (*size.value > static_cast<double>(limit_bytes - own_bytes))
+    bound_below(size, "the constants that there are end here, and the kernel's own lie beside them");
+  else if (!sets_thrash_in_turn(found.counts, *size.value, static_cast<double>(cache.stride())))
+    bound_below(size, "so much fits; the kernel's own code and constants, or sets that fill unevenly, may hide the rest");
   return size;
 }
 
@@ -132,8 +127,11 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
   attributes["size"] = size;
   if (size.status == Status::measured || size.status == Status::lower_bound)
     cache->capacity_bytes = static_cast<std::uint64_t>(*size.value);
-  Estimate& line_size = attributes["line_size"] = attributes["sector_size"];
-  if (line_size.status == Status::measured) {
+  const Estimate& sector = attributes["sector_size"];
+  Estimate& line_size = attributes["line_size"] =
+      inconclusive("B", "cold_misses", "the constants that there are don't tell how much a line has");
+  if (sector.status == Status::measured) {
+    line_size = sector;
     line_size.status = Status::lower_bound;
     line_size.interval.reset();
     line_size.note = "what one miss brings in; the constants that there are don't tell whether a line has more";
