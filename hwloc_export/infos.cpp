@@ -117,6 +117,7 @@ std::vector<Info> memory_infos(const Topology& topology, const std::vector<const
   for (const Memory* m : members) {
     const std::string prefix = m == &main ? "" : m->id + ".";
     add_estimates(infos, prefix, *m, topology.gpu);
+    if (!m->created.empty()) infos.emplace_back(prefix + "Created", m->created);
     const std::string table = carve_out_text(*m);
     if (!table.empty() && (m == &main || table != table_of_main))
       infos.emplace_back(prefix + "UsableBytesByCarveOut", table);

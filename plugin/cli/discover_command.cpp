@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,7 @@ struct DiscoverFlags {
   std::string output;
   std::string record;
   bool save = false;
+  bool force = false;
   bool verify = false;
   std::string method = "default";
   std::uint64_t seed = 1;
@@ -110,26 +112,45 @@ Expected<void> verify(device::Device& device, const device::Spec& spec, const Di
 struct Measured {
   Topology topology;
   std::string headline;
+  std::optional<Error> not_saved;
 };
+
+// What can't be kept is refused before it is measured.
+Expected<void> may_be_saved(const device::DeviceInfo& info, const DiscoverFlags& flags) {
+  if (!flags.save) return {};
+  if (info.simulated)
+    return fail(Error::Kind::bad_input,
+                "--save keeps real GPUs alone and this one is simulated; use -o FILE, or choose a GPU by --device");
+  if (info.kind == "replay" && !flags.force)
+    return fail(
+        Error::Kind::bad_input,
+        "--save keeps measurements and this is a replay of one; use -o FILE, or add --force to keep it all the same");
+  return {};
+}
+
+// A result that can't be kept is printed all the same.
+std::optional<Error> save(const Topology& topology, const DiscoverFlags& flags) {
+  const auto saved = store::save(topology, store::process_environment(), flags.force);
+  if (!saved) return saved.error();
+  for (const std::string& remark : saved->remarks) say_loudly(remark);
+  if (!flags.quiet) tell("saved as " + saved->path);
+  return std::nullopt;
+}
 
 Expected<Measured> measure_one(const DiscoverFlags& flags, const Context& context, const Subject& subject) {
   auto opened = device::open(subject.spec, open_options(context, flags.quiet));
   if (!opened) return tl::unexpected<Error>(opened.error());
-  if (flags.save && opened->device->info().simulated)
-    return fail(Error::Kind::bad_input,
-                "--save keeps real GPUs alone and this one is simulated; use -o FILE, or choose a GPU by --device");
+  if (auto ok = may_be_saved(opened->device->info(), flags); !ok) return tl::unexpected<Error>(ok.error());
   if (flags.format != "table" && !flags.quiet) tell(opened->headline);
   auto topology = measure_and_record(*opened->device, flags, context, subject);
   if (!topology) return tl::unexpected<Error>(topology.error());
   if (flags.verify)
     if (auto ok = verify(*opened->device, subject.spec, flags, context, *topology); !ok)
       return tl::unexpected<Error>(ok.error());
-  if (flags.save) {
-    const auto saved = store::save(*topology, store::process_environment());
-    if (!saved) return tl::unexpected<Error>(saved.error());
-    if (!flags.quiet) tell("saved as " + *saved);
-  }
-  return Measured{std::move(*topology), std::move(opened->headline)};
+  std::optional<Error> not_saved;
+  if (flags.save) not_saved = save(*topology, flags);
+  if (not_saved && not_saved->kind == Error::Kind::interrupted) return tl::unexpected<Error>(*not_saved);
+  return Measured{std::move(*topology), std::move(opened->headline), std::move(not_saved)};
 }
 
 // GPUs share nothing that a chase could feel, so each is measured by a thread of its own, at once; the counters are the
@@ -146,7 +167,7 @@ std::vector<Expected<Measured>> measure_all(const std::vector<device::Spec>& spe
   return results;
 }
 
-// One that can't be measured doesn't take the others with it.
+// One that can't be measured, or saved, doesn't take the others with it.
 Expected<Exit> write_all(const std::vector<device::Spec>& specs, std::vector<Expected<Measured>> results,
                          const DiscoverFlags& flags, const Context& context) {
   std::vector<Topology> topologies;
@@ -162,6 +183,10 @@ Expected<Exit> write_all(const std::vector<device::Spec>& specs, std::vector<Exp
       continue;
     }
     exit = std::max(exit, verdict(results[i]->topology));
+    if (const auto& why = results[i]->not_saved) {
+      tell(fmt::format("gputopo: {}{}", results.size() == 1 ? "" : device::to_string(specs[i]) + ": ", why->message));
+      any_failed = true;
+    }
     options.headline = results[i]->headline;
     if (results.size() > 1)
       options.numbers.push_back(static_cast<unsigned>(
@@ -177,8 +202,7 @@ Expected<Exit> write_all(const std::vector<device::Spec>& specs, std::vector<Exp
 
 Expected<std::vector<device::Spec>> every_gpu() {
   const device::DeviceList list = device::list_devices();
-  if (list.real.empty())
-    return fail(Error::Kind::unavailable, "no GPU to measure: " + list.no_real_reason);
+  if (list.real.empty()) return fail(Error::Kind::unavailable, "no GPU to measure: " + list.no_real_reason);
   std::vector<device::Spec> specs;
   for (const device::Listed& gpu : list.real) specs.push_back(*device::parse_spec(gpu.spec));
   return specs;
@@ -189,6 +213,8 @@ Expected<Exit> discover(const DiscoverFlags& flags, const std::vector<device::Sp
     if (auto ok = check_output(path); !ok) return tl::unexpected<Error>(ok.error());
   if (!flags.output.empty() && !flags.record.empty() && files::lead_to_one_file(flags.output, flags.record))
     return fail(Error::Kind::bad_input, "-o and --record name the same file; give each its own");
+  if (flags.save)
+    if (auto ok = store::check_writable(store::process_environment()); !ok) return tl::unexpected<Error>(ok.error());
   const auto specs = flags.all_gpus ? every_gpu() : named;
   if (!specs) return tl::unexpected<Error>(specs.error());
   if (specs->size() > 1 && !flags.record.empty())
@@ -214,7 +240,11 @@ void add_discover_command(CLI::App& app, Context& context) {
   add_output_option(*command, flags->output);
   command->add_flag("--verify", flags->verify,
                     "Also hold timing against hardware counters (a real GPU, with the right to)");
-  command->add_flag("--save", flags->save, "Keep the result for show, hwloc and LIKWID");
+  CLI::Option* save = command->add_flag("--save", flags->save, "Keep the result for show, hwloc and LIKWID");
+  command
+      ->add_flag("--force", flags->force,
+                 "With --save: also keep a replay or a run beside others, and replace what knows more")
+      ->needs(save);
   command->add_option("--record", flags->record, "Keep everything the device answered in FILE, for replay:FILE")
       ->type_name("FILE");
   command->add_option("--method", flags->method, "Statistics: default, or thesis (geometric mapping and KS test)")

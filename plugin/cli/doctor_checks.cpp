@@ -111,28 +111,30 @@ void stores(std::vector<Check>& checks) {
   for (const std::string& folder : folders) {
     struct stat status {};
     const bool exists = ::stat(folder.c_str(), &status) == 0;
-    const bool can_write =
-        files::check_writable((exists ? folder : folder.substr(0, folder.rfind('/'))) + "/x").has_value();
+    store::Environment alone = store::process_environment();
+    alone.elevated = false;
+    alone.store = folder;
+    const bool can_write = store::check_writable(alone).has_value();
     writable = writable || can_write;
     const char* state = !exists ? "isn't there yet" : "is there";
     checks.push_back(
         {Result::good, "Store", fmt::format("{} {}{}", folder, state, can_write ? ", can be written" : ""), {}});
   }
   if (!writable)
-    checks.push_back(
-        {Result::limited, "Store", "no folder can be written", "set GPUTOPO_STORE, or run discover --save as root"});
+    checks.push_back({Result::limited, "Store", "no folder can be written",
+                      "set GPUTOPO_STORE, or run discover --all-gpus --save as root"});
 }
 
 void stored(const store::Machine& machine, std::vector<Check>& checks) {
   for (const store::InstalledGpu& gpu : machine.gpus) {
     const store::Lookup found = store::load(gpu.uuid, machine.driver_version, store::process_environment());
     for (const std::string& refusal : found.refusals)
-      checks.push_back({Result::limited, "Stored topology", refusal, "remove the file and run discover --save"});
+      checks.push_back({Result::limited, "Stored topology", refusal, "run discover --all-gpus --save"});
     if (found.topology)
       checks.push_back({Result::good, "Stored topology", found.path, {}});
     else if (found.refusals.empty())
-      checks.push_back(
-          {Result::limited, "Stored topology", "none of the GPU at " + gpu.pci_bus_id, "run discover --save"});
+      checks.push_back({Result::limited, "Stored topology", "none of the GPU at " + gpu.pci_bus_id,
+                        "run discover --all-gpus --save"});
   }
 }
 

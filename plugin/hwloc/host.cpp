@@ -52,7 +52,7 @@ void place_stored(hwloc_topology_t topology, const store::Machine& machine, unsi
   const store::Lookup found = store::load(gpu.uuid, machine.driver_version, environment);
   for (const std::string& refusal : found.refusals) log(refusal);
   if (!found.topology) {
-    log(fmt::format("GPU {}: nothing stored for {}: run gputopo discover --save", gpu.pci_bus_id, gpu.uuid));
+    log(fmt::format("GPU {}: nothing stored for {}: run gputopo discover --all-gpus --save", gpu.pci_bus_id, gpu.uuid));
     return;
   }
   hwloc_export::Target target{gpu.pci_bus_id, index, nullptr};

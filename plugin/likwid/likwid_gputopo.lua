@@ -210,6 +210,7 @@ local function checked_memory(raw)
         instances = if_known(count_of, raw.instances_per_scope, 1024),
         parent = text_of(raw.parent, 64),
         physical = text_of(raw.physical_cache, 64),
+        created = text_of(raw.created, 32),
         attributes = {},
         names = {},
         groups = {},
@@ -620,7 +621,11 @@ end
 local function source_of(topology)
     if topology.simulated and topology.truth then return "simulated GPU (the model's specification)" end
     if topology.simulated then return "simulated GPU (measured on the model by " .. topology.tool .. ")" end
-    return "measured by " .. topology.tool .. (topology.created ~= "" and " at " .. topology.created or "")
+    local text = "measured by " .. topology.tool .. (topology.created ~= "" and " at " .. topology.created or "")
+    for _, memory in ipairs(topology.memories) do
+        if memory.created ~= "" then text = text .. "; " .. name_of(memory) .. " at " .. memory.created end
+    end
+    return text
 end
 
 local function add_gpu(lines, topology, options)

@@ -93,8 +93,8 @@ std::string article(const Topology& topology, const Options& options, const std:
   std::string html =
       fmt::format("<article>\n<h1>{}</h1>\n<p>{}</p>\n", escape_html(heading), escape_html(gpu_facts(topology)));
   if (is_truth(topology)) html += fmt::format("<p>{}</p>\n", escape_html(truth_remark));
-  if (const std::string shared = shared_gpu_text(topology.provenance); !shared.empty())
-    html += "<p>" + escape_html(shared) + "</p>\n";
+  for (const std::string& remark : {shared_gpu_text(topology.provenance), earlier_runs_text(topology)})
+    if (!remark.empty()) html += "<p>" + escape_html(remark) + "</p>\n";
   for (const std::string& note : topology.provenance.notes) html += "<p>Note: " + escape_html(note) + "</p>\n";
   html += table_html(topology) + latency_section(topology) + size_section(topology) + carve_out_section(topology) +
           sharing_section(topology) + time_section(topology);

@@ -44,7 +44,7 @@ void clean(std::map<std::string, Value>& by_key) {
 }
 
 void clean(Memory& m) {
-  for (std::string* name : {&m.id, &m.label, &m.parent, &m.physical_cache}) clean(*name);
+  for (std::string* name : {&m.id, &m.label, &m.parent, &m.physical_cache, &m.created}) clean(*name);
   clean(m.structure);
   clean(m.attributes);
   for (CarveOut& c : m.carve_outs) clean(c);
@@ -64,6 +64,7 @@ void clean(Provenance& p) {
 Topology legible(const Topology& topology) {
   Topology t = topology;
   clean(t.provenance);
+  for (Provenance& run : t.earlier_runs) clean(run);
   for (std::string* name : {&t.gpu.name, &t.gpu.uuid, &t.gpu.pci_bus_id, &t.gpu.compute_capability}) clean(*name);
   for (Memory& m : t.memories) clean(m);
   for (CrossCheck& c : t.crosscheck)

@@ -61,8 +61,8 @@ std::string one(const Topology& topology, const Options& options, const std::str
   if (!facts.empty()) text += escaped(facts) + "\n\n";
   if (is_truth(topology)) text += std::string(truth_remark) + "\n\n";
   text += table_text(table) + "\n" + latency_legend + "\n";
-  if (const std::string shared = shared_gpu_text(topology.provenance); !shared.empty())
-    text += "\n" + escaped(shared) + "\n";
+  for (const std::string& remark : {shared_gpu_text(topology.provenance), earlier_runs_text(topology)})
+    if (!remark.empty()) text += "\n" + escaped(remark) + "\n";
   for (const std::string& note : topology.provenance.notes)
     text += "\n> Note: " + escaped(printable(note, note_limit)) + "\n";
   if (options.all)

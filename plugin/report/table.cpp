@@ -43,6 +43,7 @@ std::string one_table(const Topology& topology, const Options& options, const st
   if (is_truth(topology)) text += lines_of(truth_remark, options);
   text += '\n' + memories(topology, options);
   text += lines_of(shared_gpu_text(topology.provenance), options);
+  text += lines_of(earlier_runs_text(topology), options);
   for (const std::string& note : topology.provenance.notes)
     text += lines_of("Note: " + printable(note, 400), options, 6);
   if (options.all) text += table_extras(topology, options);

@@ -121,6 +121,20 @@ std::string shared_gpu_text(const Provenance& p) {
   return text;
 }
 
+std::string earlier_runs_text(const Topology& topology) {
+  std::string text;
+  for (const Provenance& run : topology.earlier_runs) {
+    std::string memories;
+    for (const Memory& m : topology.memories)
+      if (m.created == run.created) memories += (memories.empty() ? "" : ", ") + printable(m.id, 40);
+    if (memories.empty()) continue;
+    text += fmt::format("{}{} ({}{}{})", text.empty() ? "From earlier runs: " : "; ", memories,
+                        printable(run.created, 24), run.device == "replay" ? ", replayed from a recording" : "",
+                        was_shared(run) ? ", when others used the GPU" : "");
+  }
+  return text.empty() ? text : text + ".";
+}
+
 std::string gpu_facts(const Topology& topology) {
   const Gpu& gpu = topology.gpu;
   std::string text;

@@ -46,6 +46,10 @@ std::string heading(std::span<const Topology> topologies, std::size_t index, std
 /// where no switch was seen and nothing else is known of others.
 std::string shared_gpu_text(const Provenance& provenance);
 
+/// "From earlier runs: l2 (2026-01-02T03:04:05Z); l1, shared (2026-01-01T08:00:00Z, when others used the GPU)." Empty
+/// where all memories are from the latest run.
+std::string earlier_runs_text(const Topology& topology);
+
 /// "compute capability 9.0, 132 SMs at 1980 MHz, driver 580.1", as far as it is known.
 std::string gpu_facts(const Topology& topology);
 

@@ -48,7 +48,7 @@ Lookup load(std::string_view uuid, std::string_view driver_version, const Enviro
     auto topology = read_stored(*text, uuid, driver_version);
     if (!topology) {
       found.refusals.push_back(
-          fmt::format("{}: {}: run gputopo discover --save again", shown, topology.error().message));
+          fmt::format("{}: {}: run gputopo discover --all-gpus --save again", shown, topology.error().message));
       continue;
     }
     found.topology = std::move(*topology);

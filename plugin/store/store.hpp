@@ -12,11 +12,26 @@
 
 namespace gputopo::store {
 
-/// Writes the topology under its GPU's UUID into the first of the store's folders that can be written, creating the
-/// folder where needed, and returns the file's path. Readers see the old file or the new one, never a part.
-/// Errors: `bad_input` for a topology without a UUID, or one that `load` would refuse; `io` where no folder can be
-/// written (with the reason of each).
-Expected<std::string> save(const Topology& topology, const Environment& environment);
+/// Whether `save` has a folder to write to, asked before a measurement whose result goes there. Leaves nothing there.
+/// Error: `io`, with the reason of each folder.
+Expected<void> check_writable(const Environment& environment);
+
+struct Saved {
+  std::string path;
+  std::vector<std::string> remarks;  ///< one line each: what stays as it was stored, what was replaced, and why
+};
+
+/// Puts a run's memories under its GPU's UUID into the first of the store's folders that can be written, creating the
+/// folder where needed, beside what that file has of the same GPU under the same driver (merge.hpp). Readers see the
+/// old file or the new one, never a part; of two that save at once, each finds what the other wrote.
+///
+/// `force`: keeps also what nobody should take for the GPU's own without being told to, a replay or a run beside
+/// others, and lets the run replace what knows more than it.
+///
+/// Errors: `bad_input` for a simulated GPU, a replay (unless forced), a topology without a UUID, or one that `load`
+/// would refuse; `unavailable` for a run beside others (unless forced); `io` where no folder can be written (with the
+/// reason of each); `interrupted`.
+Expected<Saved> save(const Topology& run, const Environment& environment, bool force = false);
 
 /// What the store has for one GPU.
 struct Lookup {

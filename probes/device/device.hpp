@@ -16,12 +16,13 @@ struct DeviceInfo {
   Gpu gpu;
   std::string kind;  ///< "cuda", "sim" or "replay"
   bool simulated = false;
+  std::string recorded;  ///< of a recording: when it was made, RFC 3339, UTC; empty where unknown
   std::string driver_version;
-  std::string kernels;  ///< of an opened real GPU: "machine_code" or "ptx", as Provenance has it
-  std::uint64_t memory_bytes = 0;               ///< device memory in all
-  std::uint64_t l2_bytes = 0;                   ///< as the API states it
-  std::uint64_t shared_bytes_per_sm = 0;        ///< the largest carve-out
-  std::uint64_t shared_bytes_per_block = 0;     ///< the largest a block may ask for
+  std::string kernels;                       ///< of an opened real GPU: "machine_code" or "ptx", as Provenance has it
+  std::uint64_t memory_bytes = 0;            ///< device memory in all
+  std::uint64_t l2_bytes = 0;                ///< as the API states it
+  std::uint64_t shared_bytes_per_sm = 0;     ///< the largest carve-out
+  std::uint64_t shared_bytes_per_block = 0;  ///< the largest a block may ask for
   std::uint64_t shared_reserved_per_block = 0;  ///< kept by the system in each block
   std::uint64_t shared_recorder_bytes = 0;      ///< shared memory the device itself needs in each block
   std::uint64_t constant_bytes_per_module = 65536;

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "catalog/catalog.hpp"
@@ -17,10 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using evidence::Disturbance;
 
-std::string now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
-
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -28,7 +22,7 @@ double seconds_since(Clock::time_point begin) {
 Provenance provenance_of(const device::DeviceInfo& info, const DiscoverOptions& options) {
   Provenance p;
   p.tool_version = GPUTOPO_VERSION;
-  p.created = now();
+  p.created = info.recorded.empty() ? rfc3339_now() : info.recorded;
   p.device = info.kind;
   p.simulated = info.simulated;
   p.driver_version = info.driver_version;

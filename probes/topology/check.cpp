@@ -1,6 +1,7 @@
 #include "topology/check.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <vector>
@@ -19,6 +20,12 @@ constexpr double value_limit = 1152921504606846976.0;  // 2^60
 bool is_plain(const std::string& text) {
   return text.size() <= text_limit &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+bool is_plain(const Provenance& p) {
+  const std::array texts{&p.tool_name,      &p.tool_version, &p.created,    &p.device,
+                         &p.driver_version, &p.method,       &p.shared_gpu, &p.kernels};
+  return std::all_of(texts.begin(), texts.end(), [](const std::string* text) { return is_plain(*text); });
 }
 
 Expected<void> wrong(std::string message) {
@@ -78,6 +85,7 @@ Expected<void> check_structure(const Memory& m) {
 Expected<void> check_memory(const Memory& m) {
   if (m.id.empty() || !is_plain(m.id)) return not_plain("a memory's id");
   if (!is_plain(m.label)) return not_plain(fmt::format("memory {}'s label", m.id));
+  if (!is_plain(m.created)) return not_plain(fmt::format("memory {}'s date", m.id));
   if (!is_plain(m.parent)) return not_plain(fmt::format("memory {}'s parent", m.id));
   if (!is_plain(m.physical_cache)) return not_plain(fmt::format("memory {}'s physical_cache", m.id));
   if (m.instances_per_scope && (*m.instances_per_scope < 1 || *m.instances_per_scope > count_limit))
@@ -113,11 +121,13 @@ Expected<void> check_parents(const Topology& t) {
 }  // namespace
 
 Expected<void> check(const Topology& t) {
-  for (const std::string* text :
-       {&t.gpu.name, &t.gpu.uuid, &t.gpu.pci_bus_id, &t.gpu.compute_capability, &t.provenance.tool_name,
-        &t.provenance.tool_version, &t.provenance.created, &t.provenance.device, &t.provenance.driver_version,
-        &t.provenance.method, &t.provenance.shared_gpu, &t.provenance.kernels})
+  for (const std::string* text : {&t.gpu.name, &t.gpu.uuid, &t.gpu.pci_bus_id, &t.gpu.compute_capability})
     if (!is_plain(*text)) return not_plain("a text of gpu or provenance");
+  if (!is_plain(t.provenance)) return not_plain("a text of gpu or provenance");
+  if (!std::all_of(t.earlier_runs.begin(), t.earlier_runs.end(), [](const Provenance& p) { return is_plain(p); }))
+    return not_plain("a text of an earlier run");
+  if (t.earlier_runs.size() > memory_limit)
+    return wrong(fmt::format("there are {} earlier runs", t.earlier_runs.size()));
   if (t.gpu.sm_count > count_limit) return wrong(fmt::format("the GPU has {} SMs", t.gpu.sm_count));
   if (t.memories.size() > memory_limit) return wrong(fmt::format("there are {} memories", t.memories.size()));
   std::set<std::string_view> ids;

@@ -107,6 +107,7 @@ Memory read_memory(const Json& j, const std::string& path) {
   m.kind = as_enum(member(j, path, "kind"), path + "/kind", parse_kind);
   m.label = string_or_empty(j, path, "label");
   m.parent = string_or_empty(j, path, "parent");
+  m.created = string_or_empty(j, path, "created");
   read_structure(m, j, path);
   for (const auto& [name, value] : as_object(member(j, path, "attributes"), path + "/attributes"))
     m.attributes.emplace(name, read_estimate(value, fmt::format("{}/attributes/{}", path, name)));
@@ -226,6 +227,7 @@ Topology topology_of(const Json& j) {
       sum != nullptr && as_string(*sum, "/checksum") != checksum_without(j, "checksum"))
     bad("/checksum", "doesn't fit, so the file was altered or damaged");
   t.provenance = read_provenance(member(j, "", "provenance"), "/provenance");
+  read_list(t.earlier_runs, j, "", "earlier_runs", read_provenance);
   t.gpu = read_gpu(member(j, "", "gpu"), "/gpu");
   as_array(member(j, "", "memories"), "/memories");
   read_list(t.memories, j, "", "memories", read_memory);

@@ -51,6 +51,7 @@ Json memory_json(const Memory& m, const Gpu& gpu) {
   if (m.scope) j["scope"] = to_string(*m.scope);
   if (m.instances_per_scope) j["instances_per_scope"] = *m.instances_per_scope;
   j["parent"] = m.parent;
+  if (!m.created.empty()) j["created"] = m.created;
   if (!m.physical_cache.empty()) j["physical_cache"] = m.physical_cache;
   for (const auto& [about, statement] : m.structure) j["structure"][about] = statement_json(statement);
   j["attributes"] = Json::object();
@@ -141,6 +142,7 @@ Json to_json(const Topology& topology) {
   Json j;
   j["schema"] = topology_schema;
   j["provenance"] = provenance_json(topology.provenance);
+  for (const Provenance& run : topology.earlier_runs) j["earlier_runs"].push_back(provenance_json(run));
   j["gpu"] = gpu_json(topology.gpu);
   j["memories"] = Json::array();
   for (const Memory& m : topology.memories) j["memories"].push_back(memory_json(m, topology.gpu));

@@ -37,4 +37,10 @@ struct Provenance {
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
+/// The time of day as `created` has it: "2026-01-02T03:04:05Z".
+std::string rfc3339_now();
+
+/// Whether anybody else was seen to use the GPU while it was measured.
+bool was_shared(const Provenance& provenance);
+
 }  // namespace gputopo

@@ -1,7 +1,11 @@
 #include "topology/topology.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
 
 namespace gputopo {
 namespace {
@@ -58,6 +62,20 @@ const Memory* Topology::find(std::string_view id) const {
 
 Memory* Topology::find(std::string_view id) {
   return const_cast<Memory*>(std::as_const(*this).find(id));
+}
+
+const Provenance& Topology::run_of(const Memory& memory) const {
+  const auto it = std::find_if(earlier_runs.begin(), earlier_runs.end(),
+                               [&](const Provenance& run) { return run.created == memory.created; });
+  return memory.created.empty() || it == earlier_runs.end() ? provenance : *it;
+}
+
+bool was_shared(const Provenance& provenance) {
+  return !provenance.shared_gpu.empty() || (provenance.interruptions && provenance.interruptions->switches > 0);
+}
+
+std::string rfc3339_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 std::optional<double> cycles_to_ns(double cycles, const Gpu& gpu) {

@@ -44,6 +44,7 @@ struct Memory {
   std::optional<Scope> scope;                        ///< nothing where it wasn't measured
   std::optional<std::uint32_t> instances_per_scope;  ///< nothing where it wasn't measured
   std::string parent;                                ///< id of the memory that serves its misses; empty at the root
+  std::string created;                               ///< of an earlier run: its Provenance::created; else empty
   std::string physical_cache;                  ///< equal ids are one physical cache; empty where it wasn't measured
   Structure structure;                         ///< how scope, instances_per_scope, physical_cache, ... were found
   std::map<std::string, Estimate> attributes;  ///< "size", "line_size", "sector_size", "latency", "miss_penalty", ...
@@ -108,7 +109,8 @@ struct Gpu {
 };
 
 struct Topology {
-  Provenance provenance;
+  Provenance provenance;                 ///< of the latest run
+  std::vector<Provenance> earlier_runs;  ///< that memories with a date of their own are from, each once
   Gpu gpu;
   std::vector<Memory> memories;
   std::vector<CrossCheck> crosscheck;
@@ -117,6 +119,8 @@ struct Topology {
 
   const Memory* find(std::string_view id) const;
   Memory* find(std::string_view id);
+  /// Of the run that a memory of this topology is from.
+  const Provenance& run_of(const Memory& memory) const;
   friend bool operator==(const Topology&, const Topology&) = default;
 };
 

@@ -74,7 +74,7 @@ void store_one(const Folder& folder, Originals& from) {
   environment.store = folder / "store";
   const auto saved = store::save(from.stored_topology, environment);
   if (!saved) throw std::runtime_error(saved.error().message);
-  from.stored = contents(*saved);
+  from.stored = contents(saved->path);
 }
 
 Originals originals(const Folder& folder) {

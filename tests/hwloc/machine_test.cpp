@@ -97,7 +97,7 @@ TEST_F(MachineTest, NothingStoredMeansNothingAddedAndAHintWhenVerbose) {
   EXPECT_EQ(lstopo(), stock());
   EXPECT_THAT(lstopo({{"HWLOC_COMPONENTS_VERBOSE", "1"}}),
               HasSubstr("GPU 0000:3b:00.0: nothing stored for GPU-aaaaaaaa-0000-0000-0000-000000000001: run gputopo "
-                        "discover --save"));
+                        "discover --all-gpus --save"));
 }
 
 TEST_F(MachineTest, TheSecondGpuKeepsItsNumberWithoutTheFirst) {

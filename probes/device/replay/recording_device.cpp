@@ -4,7 +4,9 @@
 
 namespace gputopo::replay {
 
-RecordingDevice::RecordingDevice(device::Device& inner) : inner_(inner), recording_{inner.info(), {}} {}
+RecordingDevice::RecordingDevice(device::Device& inner) : inner_(inner), recording_{inner.info(), {}} {
+  if (recording_.info.recorded.empty()) recording_.info.recorded = rfc3339_now();
+}
 
 Expected<std::vector<program::ProgramTrace>> RecordingDevice::run(const program::Batch& batch) {
   auto traces = inner_.run(batch);

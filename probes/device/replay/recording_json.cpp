@@ -111,6 +111,7 @@ Json device_json(const device::DeviceInfo& info) {
   visit_limit_fields(info, [&](const std::string& key, std::uint64_t value) {
     if (value > 0) j[key] = value;
   });
+  if (!info.recorded.empty()) j["recorded"] = info.recorded;
   return j;
 }
 
@@ -165,6 +166,7 @@ Recording read(const Value& j) {
   visit_limit_fields(recording.info, [&](const std::string& key, std::uint64_t& value) {
     if (info.find(key) != nullptr) read_field(info, key.c_str(), value);
   });
+  if (info.find("recorded") != nullptr) read_field(info, "recorded", recording.info.recorded);
   Checksum sum;
   sum.add(dump(device_json(recording.info)));
   for (std::size_t i = 0; i < runs.size(); ++i) add_run(runs[i], i, sum);

@@ -105,6 +105,8 @@ TEST(Discover, ARecordingReplaysToTheSameMemories) {
   EXPECT_EQ(replayed->memories, measured->memories);
   EXPECT_EQ(replayed->gpu, measured->gpu);
   EXPECT_EQ(replayed->provenance.device, "replay");
+  EXPECT_NE(contents(folder / "r.json").find("\"recorded\":\"" + replayed->provenance.created), std::string::npos)
+      << "a replay's date is the recording's";
 }
 
 TEST(Discover, ATruncatedRecordingIsOneLine) {

@@ -41,6 +41,13 @@ TEST(MemoryInfos, ASizeThatCountersConfirmedSaysSo) {
   EXPECT_THAT(infos_of(t, {"l1"}), Contains(Pair("Confidence", "0.99")));
 }
 
+TEST(MemoryInfos, AMemoryOfAnEarlierRunHasItsOwnDate) {
+  Topology t = sample();
+  EXPECT_THAT(infos_of(t, {"l1", "texture"}), Not(Contains(Pair("Created", testing::_))));
+  t.find("texture")->created = "2025-12-24T18:00:00Z";
+  EXPECT_THAT(infos_of(t, {"l1", "texture"}), Contains(Pair("texture.Created", "2025-12-24T18:00:00Z")));
+}
+
 TEST(MemoryInfos, OtherNamesOfOneCacheKeepTheirOwnNumbers) {
   const auto infos = infos_of(sample(), {"l1", "texture", "read_only"});
   EXPECT_THAT(infos, Contains(Pair("GPUTopoAlso", "texture read_only")));

@@ -13,6 +13,7 @@ Recording example() {
   r.info.gpu = {"NVIDIA Test \"1\"", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 3201000, 6144};
   r.info.kind = "cuda";
   r.info.driver_version = "580.1";
+  r.info.recorded = "2026-01-02T03:04:05Z";
   r.info.memory_bytes = 150754820096;
   r.info.l2_bytes = 1;
   r.info.shared_bytes_per_sm = 2;
@@ -56,6 +57,7 @@ TEST(Recording, ComesBackBitForBit) {
   EXPECT_EQ(after->runs, before.runs);
   EXPECT_EQ(to_text(*after), to_text(before));  // the device's fields too
   EXPECT_EQ(after->info.gpu, before.info.gpu);
+  EXPECT_EQ(after->info.recorded, "2026-01-02T03:04:05Z");
   EXPECT_EQ(after->info.execute_limit_bytes, 12U);
   EXPECT_TRUE(after->info.has_no_allocate);
   EXPECT_FALSE(after->info.has_read_only);
@@ -126,7 +128,8 @@ TEST(Recording, ThatContradictsItselfIsRefused) {
     return refusal(to_text(r));
   };
   EXPECT_EQ(refusal_of({8, 0, {}, {}, {{38, 8}}}), "accepted");
-  EXPECT_EQ(refusal_of({8, 0, {}, {}, {{38, 7}}}), "accepted") << "a lead isn't counted; the program says how long it is";
+  EXPECT_EQ(refusal_of({8, 0, {}, {}, {{38, 7}}}), "accepted")
+      << "a lead isn't counted; the program says how long it is";
   EXPECT_THAT(refusal_of({8, 0, {}, {}, {{38, 9}}}), HasSubstr("run 0 ('l1 size, 4096 B') has a phase 0 with"));
   EXPECT_THAT(refusal_of({8, 0, {}, {}, {{38, 9}}}), HasSubstr("a histogram of more than its 8 loads"));
   EXPECT_THAT(refusal_of({8, 0, {}, {}, {{38, 8}, {39, 0}}}), HasSubstr("a histogram of more than its 8 loads"));

@@ -32,13 +32,14 @@ Topology hostile_topology() {
   e.unit = e.method = e.note = e.interval_kind = hostile;
   e.interval = Interval{0, 2};
   Memory& m = t.memories.emplace_back();
-  m.id = m.label = m.parent = m.physical_cache = hostile;
+  m.id = m.label = m.parent = m.physical_cache = m.created = hostile;
   for (const char* key : {"size", "latency", "line_size"}) m.attributes[key] = e;
   m.attributes[hostile] = e;
   m.attributes[std::string(100000, 'k')] = e;
   m.structure[hostile] = {hostile, Status::measured, hostile, 1.0, 1, hostile};
   m.structure["scope"] = {hostile, Status::measured, hostile, 1.0, 1, hostile};
   m.carve_outs = {{1, e, e, e}};
+  t.earlier_runs = {p};
   t.crosscheck = {{hostile, hostile, 1, 1, 1, 1, hostile, 0}};
   t.sharing = {{hostile, hostile, hostile, {{hostile, hostile, 1, 1}}}};
   return t;

@@ -10,6 +10,22 @@
 namespace gputopo::report {
 namespace {
 
+TEST(EarlierRuns, AreNamedWithTheirMemoriesAndConditions) {
+  Topology t;
+  EXPECT_EQ(earlier_runs_text(t), "");
+  t.memories.resize(4);
+  for (std::size_t i = 0; i < 4; ++i) t.memories[i].id = "m" + std::to_string(i);
+  t.earlier_runs.resize(3);
+  t.earlier_runs[0].created = t.memories[1].created = t.memories[3].created = "2026-01-01T00:00:00Z";
+  t.earlier_runs[1].created = t.memories[2].created = "2026-01-02T00:00:00Z";
+  t.earlier_runs[1].shared_gpu = "somebody";
+  t.earlier_runs[1].device = "replay";
+  t.earlier_runs[2].created = "2026-01-03T00:00:00Z";
+  EXPECT_EQ(earlier_runs_text(t),
+            "From earlier runs: m1, m3 (2026-01-01T00:00:00Z); m2 (2026-01-02T00:00:00Z, replayed from a recording, "
+            "when others used the GPU).");
+}
+
 TEST(Text, ASharedGpuIsSaidInOneLine) {
   Provenance p;
   EXPECT_EQ(shared_gpu_text(p), "");

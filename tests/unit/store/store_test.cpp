@@ -16,11 +16,11 @@ TEST(Store, GivesBackWhatWasSaved) {
   const Environment e = environment_with(folder.path() + "/a/new/one");
   const auto path = save(small_topology(), e);
   ASSERT_TRUE(path) << path.error().message;
-  EXPECT_EQ(*path, folder.path() + "/a/new/one/" + test_uuid + ".json");
+  EXPECT_EQ(path->path, folder.path() + "/a/new/one/" + test_uuid + ".json");
   const Lookup found = load(test_uuid, test_driver, e);
   ASSERT_TRUE(found.topology);
   EXPECT_EQ(*found.topology, small_topology());
-  EXPECT_EQ(found.path, *path);
+  EXPECT_EQ(found.path, path->path);
 }
 
 TEST(Store, ReplacesWhatWasThereAndLeavesNothingElse) {
@@ -43,7 +43,7 @@ TEST(Store, FilesAreReadableByAllAndWritableByTheOwnerWhateverTheUmask) {
   umask(before);
   ASSERT_TRUE(path);
   struct stat status {};
-  ASSERT_EQ(stat(path->c_str(), &status), 0);
+  ASSERT_EQ(stat(path->path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0644U);
 }
 
@@ -65,7 +65,7 @@ TEST(Store, FallsBackToTheUsersFolder) {
   write_file(folder.path() + "/file", "in the way: the system's folder can't be made");
   const auto path = save(small_topology(), e);
   ASSERT_TRUE(path) << path.error().message;
-  EXPECT_EQ(*path, folder.path() + "/gputopo/" + test_uuid + ".json");
+  EXPECT_EQ(path->path, folder.path() + "/gputopo/" + test_uuid + ".json");
   EXPECT_TRUE(load(test_uuid, test_driver, e).topology);
 }
 

@@ -238,7 +238,7 @@ TEST_P(TrustTest, HostileContentsAreRefused) {
                                   with("/provenance", nullptr)};
   for (const std::string& text : contents) {
     replace(text);
-    EXPECT_THAT(outcome(), HasSubstr("run gputopo discover --save again")) << text.substr(0, 200);
+    EXPECT_THAT(outcome(), HasSubstr("run gputopo discover --all-gpus --save again")) << text.substr(0, 200);
   }
 }
 

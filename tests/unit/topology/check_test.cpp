@@ -144,6 +144,13 @@ TEST(Check, RefusesStatementsThatCannotBeShown) {
               HasSubstr("confidence"));
   EXPECT_THAT(objection_to([](Topology& t) { t.provenance.shared_gpu = "two\nlines"; }),
               HasSubstr("not printable ASCII"));
+  EXPECT_THAT(objection_to([](Topology& t) { t.memories[1].created = "two\nlines"; }), HasSubstr("memory l2's date"));
+  EXPECT_THAT(objection_to([](Topology& t) {
+                t.earlier_runs.resize(1);
+                t.earlier_runs[0].created = "\n";
+              }),
+              HasSubstr("an earlier run"));
+  EXPECT_THAT(objection_to([](Topology& t) { t.earlier_runs.resize(1000); }), HasSubstr("1000 earlier runs"));
 }
 
 TEST(Check, RefusesMoreMemoriesThanAnyGpuHas) {

@@ -51,6 +51,10 @@ Topology example() {
   memory.instances_per_scope = 2;
   memory.sm_groups = {{0, 1}, {2, 131}};
   memory.attributes["size"] = {150754820096.0, "B", Status::api, "driver", std::nullopt, std::nullopt, 0, "a \"note\""};
+  memory.created = "2025-12-24T18:00:00Z";
+  t.earlier_runs = {t.provenance};
+  t.earlier_runs[0].created = memory.created;
+  t.earlier_runs[0].shared_gpu = "two others computed";
   t.memories = {l1, memory};
   t.crosscheck = {{"l1", "l1tex__t_sectors", 262144, 16384, 15984, 15984, "equal"}};
   t.sharing = {{"l1", "texture", "same", {{"eviction", "same", 1, 1285}, {"residency", "same", 0.96875, 92544}}},
