@@ -1,11 +1,7 @@
 #include "topology/topology.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
-
-#include <fmt/chrono.h>
-#include <fmt/format.h>
 
 namespace gputopo {
 namespace {
@@ -72,10 +68,6 @@ const Provenance& Topology::run_of(const Memory& memory) const {
 
 bool was_shared(const Provenance& provenance) {
   return !provenance.shared_gpu.empty() || (provenance.interruptions && provenance.interruptions->switches > 0);
-}
-
-std::string rfc3339_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 std::optional<double> cycles_to_ns(double cycles, const Gpu& gpu) {

@@ -43,7 +43,7 @@ def options():
     parser.add_argument("--heaters", type=int, default=3, help="how many of them at once")
     for phase, count in PHASES.items():
         parser.add_argument(f"--{phase}-runs", type=int, default=count, help=f"runs of this phase (default {count})")
-    parser.add_argument("--limit", type=float, default=290, help="seconds after which no further run begins")
+    parser.add_argument("--limit", type=float, default=360, help="seconds after which no further run begins")
     parser.add_argument("--time-tolerance", type=float, default=5, help="percent between times' intervals (default 5)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments of interruption")
     parser.add_argument("--out", default="soak", help="OUT.json and OUT.md are written (default soak)")
