@@ -229,7 +229,7 @@ Estimate capacity_of(const Estimate& fits, const Held& held, double line_bytes) 
   const bool has_fit = fits.status == Status::measured;
   const Interval& counted = held.interval;
   Estimate size = fits;
-  if (held.samples != 0 && held.steady && (!has_fit || *fits.value + line_bytes <= counted.low)) {
+  if (held.steady && counted.low > 0 && (!has_fit || *fits.value + line_bytes <= counted.low)) {
     size = measured(held.bytes, "B", "residency", held.samples);
     size.interval = counted;
     size.confidence = 0.95;

@@ -21,9 +21,9 @@ constexpr std::uint32_t most_looks = 10;  // each costs microseconds, and a prog
 
 // Where the second region may begin, strides behind the first: odd distances, which tell halves of lines from sets in
 // conflict, near by and some capacities further on, where a hash has other rows.
-std::array<std::uint64_t, 8> gaps_in_strides(std::uint64_t capacity_bytes, std::uint64_t stride) {
+std::array<std::uint64_t, 6> gaps_in_strides(std::uint64_t capacity_bytes, std::uint64_t stride) {
   const std::uint64_t strides = capacity_bytes / stride;
-  return {0, 1, 3, 7, strides / 3 | 1U, strides | 1U, (strides * 5 / 3) | 1U, (strides * 7 / 3) | 1U};
+  return {0, 1, 3, strides / 3 | 1U, strides | 1U, (strides * 5 / 3) | 1U};
 }
 
 class Pattern {
@@ -42,7 +42,7 @@ class Pattern {
     Walk first = make_walk(cache_.path, region, stride, 1);
     Walk second = first;
     second.first_byte = region + gap_strides * stride + (shifted ? stride / 2 : 0);
-    const std::uint64_t needed = second.first_byte + region;
+    const std::uint64_t needed = second.first_byte + region + cache_.sector_bytes;
     std::uint64_t& buffer = p.buffers[cache_.path.slot].size_bytes;
     if (cache_.path.slot == slot_flush) buffer = std::max(buffer, needed);
     const bool fits_buffer = needed <= buffer;
@@ -52,16 +52,24 @@ class Pattern {
       first = by_all_lanes(first, session_.info());
       second = by_all_lanes(second, session_.info());
     }
-    for (std::uint32_t lap = 0; lap < cache_.warm_laps + 1; ++lap) {
-      p.phases.emplace_back(first);
-      p.phases.emplace_back(second);
+    // Every lap loads each line by another line of the cache in front, as long as one miss brings in several of those.
+    const auto shift = [&](Walk walk, std::uint32_t lap) {
+      const std::uint64_t turns =
+          cache_.front_line_bytes == 0 ? 1 : std::max<std::uint64_t>(1, cache_.sector_bytes / cache_.front_line_bytes);
+      walk.first_byte += lap % turns * cache_.front_line_bytes;
+      return walk;
+    };
+    std::uint32_t lap = 0;
+    for (; lap < cache_.warm_laps + 1; ++lap) {
+      p.phases.emplace_back(shift(first, lap));
+      p.phases.emplace_back(shift(second, lap));
     }
     // Both regions are looked at: a cache that goes by age may hold all of one for a while, never all of both.
     const Walk look_at_first = timed(first), look_at_second = timed(second);
     const std::uint64_t a_look = 2 * program::lap_loads(look_at_first);
-    for (std::uint32_t look = 0; look == 0 || (look < most_looks && look * a_look < enough_loads); ++look) {
-      p.phases.emplace_back(look_at_first);
-      p.phases.emplace_back(look_at_second);
+    for (std::uint32_t look = 0; look == 0 || (look < most_looks && look * a_look < enough_loads); ++look, ++lap) {
+      p.phases.emplace_back(shift(look_at_first, lap));
+      p.phases.emplace_back(shift(look_at_second, lap));
     }
     batch_.back() = std::move(p);
   }
@@ -79,8 +87,10 @@ class Pattern {
       seen.push_back({});
       if (p.phases.empty()) continue;
       const Histogram timed = recorded_histogram((*traces)[next++]);
-      // What a cache in front answers says nothing of this one.
-      seen.back() = {static_cast<double>(count_from(timed, cache_.front_threshold_cycles)),
+      // What a cache in front answers says nothing of this one; where it answers most of them this one isn't walked.
+      const std::uint64_t told = count_from(timed, cache_.front_threshold_cycles);
+      if (2 * told < total(timed)) continue;
+      seen.back() = {static_cast<double>(told),
                      static_cast<double>(count_from(timed, cache_.levels.threshold_cycles))};
     }
     return seen;
@@ -113,20 +123,18 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   capacity_bytes += cache.front_capacity_bytes * 5 / 6;
   Pattern pattern(session, cache, capacity_bytes, isolation, most_loads);
   std::vector<PatternWalk> walks;
-  const auto add = [&](std::uint64_t stride, PatternWalk::Kind kind, std::size_t every) {
-    const auto gaps = gaps_in_strides(capacity_bytes, stride);
-    for (std::size_t i = 0; i < gaps.size(); i += every) {
-      const bool fits = kind == PatternWalk::Kind::fits;
-      pattern.add(stride, gaps.at(i), kind == PatternWalk::Kind::shifted, fits ? 30 : 60);
-      walks.push_back({stride, kind, {}});
-    }
+  const auto add = [&](std::uint64_t stride, std::uint64_t gap, PatternWalk::Kind kind) {
+    pattern.add(stride, gap, kind == PatternWalk::Kind::shifted, kind == PatternWalk::Kind::fits ? 30 : 60);
+    walks.push_back({stride, gap, kind, {}});
   };
-  add(least, PatternWalk::Kind::fits, 2);
-  add(least, PatternWalk::Kind::straight, 2);
-  for (std::uint64_t x = 2 * least; x <= std::min(2 * largest_line_bytes, capacity_bytes / 2); x *= 2) {
-    add(x, PatternWalk::Kind::shifted, 1);
-    add(x, PatternWalk::Kind::straight, 2);
-  }
+  constexpr std::size_t times = 4;
+  for (std::size_t i = 0; i < times; ++i) add(least, 0, PatternWalk::Kind::fits);
+  add(least, 0, PatternWalk::Kind::straight);
+  for (std::uint64_t x = 2 * least; x <= std::min(2 * largest_line_bytes, capacity_bytes / 2); x *= 2)
+    for (const std::uint64_t gap : gaps_in_strides(capacity_bytes, x)) {
+      add(x, gap, PatternWalk::Kind::shifted);
+      add(x, gap, PatternWalk::Kind::straight);
+    }
   auto seen = pattern.run();
   if (!seen) return tl::unexpected<Error>(seen.error());
   for (std::size_t i = 0; i < walks.size(); ++i) walks[i].seen = (*seen)[i];

@@ -50,6 +50,10 @@ Estimate likeliest(std::vector<Candidate> candidates, double rival, std::string_
   return e;
 }
 
+double sure_of(const Sameness& s) {
+  return std::clamp(s.probability, 1e-6, 1 - 1e-6);
+}
+
 }  // namespace
 
 Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, const Contamination& contamination,
@@ -78,35 +82,36 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
   constexpr double collides = 0.3;  // share of places, beforehand, that put both halves of a pattern into the same sets
   constexpr std::string_view why_not = "no stride's pattern both overflows as one too many lines do and fits as few do";
   Tally fits;
-  std::map<std::uint64_t, Tally> straight;  // by stride
+  using Place = std::pair<std::uint64_t, std::uint64_t>;  // stride, gap
+  std::map<Place, Tally> straight;
   for (const PatternWalk& walk : walks) {
     if (walk.kind == Kind::fits) fits += walk.seen;
-    if (walk.kind == Kind::straight && walk.seen.loads > 0) straight[walk.stride_bytes] += walk.seen;
+    if (walk.kind == Kind::straight && walk.seen.loads > 0) straight[{walk.stride_bytes, walk.gap_strides}] = walk.seen;
   }
   if (straight.empty()) return inconclusive("B", method, "there is no room to overflow the cache");
-  // What walks of a stride miss if it is within a line: what those of shorter ones did, at least.
-  std::map<std::uint64_t, Tally> overflows;
-  for (Tally most; const auto& [stride, seen] : straight) {
-    if (most.loads == 0 || seen.share() > most.share()) most = seen;
-    overflows[stride] = most;
-  }
   // By stride: how likely all its places are if it is within a line, and if it is longer.
   struct Both {
     double within = 0, longer = 0;
   };
   std::map<std::uint64_t, Both> by_stride;
   double samples = 0;
-  for (const PatternWalk& walk : walks) {
-    const auto control = overflows.find(walk.stride_bytes);
-    if (walk.kind == Kind::fits || walk.seen.loads == 0 || control == overflows.end()) continue;
-    const double same = std::clamp(sameness(walk.seen, control->second, fits).probability, 1e-6, 1 - 1e-6);
-    Both& both = by_stride[walk.stride_bytes];
-    both.within += std::log(same);
-    // Where a straight walk of longer strides goes depends on the index: it may do either.
-    both.longer += walk.kind == Kind::straight ? std::log(0.5) : std::log(collides * same + (1 - collides) * (1 - same));
-    samples += walk.seen.loads;
+  Tally shorter;  // what strides up to this one missed of the lines without a gap, the most
+  for (const auto& [place, seen] : straight) {
+    if (place.second != 0) continue;
+    if (shorter.loads > 0) {
+      by_stride[place.first].within += std::log(sure_of(sameness(seen, shorter, fits)));
+      by_stride[place.first].longer += std::log(0.5);  // it may do either: the index decides
+    }
+    if (shorter.loads == 0 || seen.share() > shorter.share()) shorter = seen;
   }
-  by_stride.erase(least_bytes);
+  for (const PatternWalk& walk : walks) {
+    const auto control = straight.find({walk.stride_bytes, walk.gap_strides});
+    if (walk.kind != Kind::shifted || walk.seen.loads == 0 || control == straight.end()) continue;
+    const double same = sure_of(sameness(walk.seen, control->second, fits));
+    by_stride[walk.stride_bytes].within += std::log(same);
+    by_stride[walk.stride_bytes].longer += std::log(collides * same + (1 - collides) * (1 - same));
+    samples += walk.seen.loads + control->second.loads;
+  }
   std::vector<Candidate> candidates;
   std::vector<std::uint64_t> lines{least_bytes};
   for (const auto& [stride, both] : by_stride) lines.push_back(stride);

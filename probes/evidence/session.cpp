@@ -18,6 +18,11 @@ constexpr std::uint32_t rejections_of_a_clock = 6;  // then the new clock is the
 
 }  // namespace
 
+double Session::clock_share() const {
+  const double driver = static_cast<double>(info().gpu.clock_khz) / 1e6;
+  return driver == 0 || cycles_per_ns_ == 0 ? 1 : cycles_per_ns_ / driver;
+}
+
 bool Session::is_spoiled(const program::ProgramTrace& trace) {
   const program::Interruptions& i = trace.interruptions;
   disturbance_.switches += i.switches;

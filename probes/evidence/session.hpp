@@ -37,6 +37,8 @@ class Session {
   const device::DeviceInfo& info() const { return device_.info(); }
   const Settings& settings() const { return settings_; }
   const Disturbance& disturbance() const { return disturbance_; }
+  /// The SM clock that programs ran at, as a share of the driver's; 1 where either isn't known.
+  double clock_share() const;
 
   /// Runs a batch; what comes back ran from its first load to its last without losing the GPU. A program that was
   /// interrupted is run again, by itself, until it fits between two interruptions: of processes that take turns, each

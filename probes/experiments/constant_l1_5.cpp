@@ -132,12 +132,13 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   CacheFacts& cache = findings.caches[std::string(path.id)];
   cache.path = path;
-  if (l1 == nullptr || !l1->present) {
+  const Estimate* l1_size = findings.memory("constant_l1").find("size");
+  if (l1_size != nullptr && l1_size->status == Status::not_supported) {
     set_absent(memory, "there is no constant L1 in front of it");
     return {};
   }
   const std::uint64_t bank = session.info().constant_bytes_per_module;
-  if (l1->capacity_bytes == 0 || 2 * l1->capacity_bytes > bank) {
+  if (l1 == nullptr || l1->capacity_bytes == 0 || 2 * l1->capacity_bytes > bank) {
     set_open(memory, "levels", "needs the size of the constant L1");
     return {};
   }
@@ -178,8 +179,9 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     constexpr double least_ratio = 1.05;                  // docs/domain.md: levels are 5 % apart
     constexpr std::uint64_t larger_than_any = 256 << 10;  // twice the largest such cache there has been
     const Mode near = whole_mode(*second), far = whole_mode(graded.back());
-    const bool alike =
-        std::fabs(far.centre - near.centre) + far.error + near.error < (least_ratio - 1) * (near.centre - cache.overhead_cycles);
+    const double own = near.centre - cache.overhead_cycles, other = far.centre - cache.overhead_cycles;
+    const double apart = std::max(std::fabs(other - own), std::fabs(other / session.clock_share() - own));
+    const bool alike = apart + far.error + near.error < (least_ratio - 1) * own;
     if (alike && evicted_by >= larger_than_any)
       set_absent(memory,
                  fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them",

@@ -98,7 +98,7 @@ Expected<Estimate> size_in_one_bank(Session& session, const CacheFacts& cache) {
   auto held = count_held(session, cache, about, Scope::gpu);
   if (!held && held.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(held.error());
   // What the cache in front holds of the newest lines counts as held, and need not be.
-  if (held) held->exact = false;
+  if (held) held->interval.low = 0;
   return held ? capacity_of(fits, *held, static_cast<double>(cache.stride())) : fits;
 }
 
@@ -142,9 +142,6 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
   }
   auto line = measure_line(session, *cache, cache->capacity_bytes, Scope::gpu);
   if (!line) return tl::unexpected<Error>(line.error());
-  if (line->has_value() && cache->sector_bytes != 0 && *line->value != static_cast<double>(cache->sector_bytes))
-    *line = inconclusive("B", line->method,
-                         fmt::format("{:.0f} B, but a miss brings in {} B", *line->value, cache->sector_bytes));
   attributes["line_size"] = *line;
   if (line->has_value()) cache->line_bytes = static_cast<std::uint64_t>(*line->value);
   return {};

@@ -1,6 +1,7 @@
 // Size and line of a cache that a thread can fill: a first idea of the size is enough for the line, and with the line
 // the size is searched to the line, one load each. Where it can be counted what is there, both have to agree.
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -36,8 +37,13 @@ SearchSpec spec_of(Session& session, const CacheFacts& cache, std::uint64_t stri
   return spec;
 }
 
-// A first idea of the capacity, within a tenth: 0 where nothing overflows.
-Expected<std::uint64_t> rough_capacity(Session& session, const CacheFacts& cache) {
+struct Rough {
+  std::uint64_t bytes = 0;     // 0 where nothing overflows
+  std::uint32_t patience = 1;  // times the usual warm laps that the cache took to settle
+};
+
+// A first idea of the capacity, within a tenth.
+Expected<Rough> rough_capacity(Session& session, const CacheFacts& cache) {
   const std::uint64_t stride = cache.stride();
   constexpr std::uint64_t sampled_loads = 1024;
   SearchSpec spec = spec_of(session, cache, stride, sampled_loads);
@@ -47,8 +53,8 @@ Expected<std::uint64_t> rough_capacity(Session& session, const CacheFacts& cache
   auto found = search_capacity(spec);
   if (!found) return tl::unexpected<Error>(found.error());
   const CapacityPosterior& p = found->posterior;
-  if (p.probability.back() > 0.5 || p.none_fits > 0.5) return std::uint64_t{0};
-  return static_cast<std::uint64_t>(p.footprints_bytes[p.best()]);
+  if (p.probability.back() > 0.5 || p.none_fits > 0.5) return Rough{};
+  return Rough{static_cast<std::uint64_t>(p.footprints_bytes[p.best()]), found->patience};
 }
 
 Held held_of(const Residency& counted) {
@@ -70,67 +76,102 @@ Expected<Held> count(Session& session, const CacheFacts& cache, std::uint64_t ab
   return count_held(session, cache, about_bytes, Scope::sm);
 }
 
+struct LineAndSize {
+  Estimate line, size;
+  std::uint32_t patience = 1;
+};
+
+// The line, with as many warm laps as the size turns out to take, and the size by footprints with a load a line.
+Expected<LineAndSize> fit(Session& session, CacheFacts& cache, const Rough& rough) {
+  LineAndSize result;
+  result.patience = rough.patience;
+  for (bool is_settled = false; !is_settled;) {
+    result.line = inconclusive("B", "shifted_stride", "needs the size");
+    if (rough.bytes != 0) {
+      CacheFacts settled = cache;
+      settled.warm_laps *= result.patience;
+      auto line = measure_line(session, settled, rough.bytes, Scope::sm);
+      if (!line) return tl::unexpected<Error>(line.error());
+      result.line = *line;
+      cache.line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : 0;
+    }
+    SearchSpec spec = spec_of(session, cache, cache.stride());
+    if (rough.bytes != 0) spec.first_bytes = std::max(first_bytes, rough.bytes / 4);
+    auto found = search_capacity(spec);
+    if (!found) return tl::unexpected<Error>(found.error());
+    result.size = estimate_of(*found, "misses");
+    is_settled = rough.bytes == 0 || found->patience <= result.patience;
+    result.patience = std::max(result.patience, found->patience);
+  }
+  return result;
+}
+
+// Loads further apart than a line leave lines out, and more seems to fit than when every sector is loaded.
+bool leaves_lines_out(const LineAndSize& found, const CacheFacts& cache, const Rough& rough) {
+  return rough.bytes != 0 && found.size.has_value() &&
+         *found.size.value > static_cast<double>(rough.bytes * 9 / 8 + 2 * cache.line_bytes);
+}
+
+// Nothing where a neighbour on the GPU leaves no time for it: then what it would say isn't known.
+template <typename T>
+Expected<std::optional<T>> if_there_is_time(Expected<T> result) {
+  if (result) return std::optional<T>(std::move(*result));
+  if (result.error().kind == Error::Kind::unavailable) return std::optional<T>();
+  return tl::unexpected<Error>(result.error());
+}
+
+// The size by a second opinion, and whether the cache was all ours.
+Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, std::uint64_t rough_bytes) {
+  Estimate& size = found.size;
+  if (rough_bytes != 0 && (size.status == Status::measured || size.status == Status::inconclusive)) {
+    const auto about = size.has_value() ? static_cast<std::uint64_t>(*size.value) : rough_bytes;
+    auto held = if_there_is_time(count(session, cache, about));
+    if (!held) return tl::unexpected<Error>(held.error());
+    if (*held) size = capacity_of(size, **held, static_cast<double>(cache.stride()));
+  }
+  if (size.status != Status::measured) {
+    found.line = inconclusive("B", "shifted_stride", "needs the size");
+    return {};
+  }
+  cache.capacity_bytes = static_cast<std::uint64_t>(*size.value);
+  auto alone = if_there_is_time(is_left_alone(session, cache, cache.capacity_bytes, Scope::sm));
+  if (!alone) return tl::unexpected<Error>(alone.error());
+  if (alone->value_or(true)) return {};
+  bound_below(size, others_fill_it);
+  found.line = inconclusive("B", "shifted_stride", others_fill_it);
+  cache.capacity_bytes = 0;
+  return {};
+}
+
 }  // namespace
 
 Expected<void> measure_geometry(Session& session, Findings& findings, const CachePath& path) {
   CacheFacts* cache = findings.cache(path.id);
   if (cache == nullptr || !cache->present) return {};
-  auto& attributes = findings.memory(path.id).attributes;
   auto rough = rough_capacity(session, *cache);
   if (!rough) return tl::unexpected<Error>(rough.error());
-  if (*rough != 0) {
-    auto line = measure_line(session, *cache, *rough, Scope::sm);
-    if (!line) return tl::unexpected<Error>(line.error());
-    attributes["line_size"] = *line;
-    if (line->has_value()) cache->line_bytes = static_cast<std::uint64_t>(*line->value);
-  } else {
-    attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
-  }
-  SearchSpec spec = spec_of(session, *cache, cache->stride());
-  if (*rough != 0) spec.first_bytes = std::max(first_bytes, *rough / 4);
-  auto found = search_capacity(spec);
+  auto found = fit(session, *cache, *rough);
   if (!found) return tl::unexpected<Error>(found.error());
-  cache->warm_laps *= found->patience;
-  Estimate size = estimate_of(*found, "misses");
-  // Loads further apart than a line leave lines out, and more seems to fit than when every sector is loaded.
-  if (*rough != 0 && size.has_value() && *size.value > static_cast<double>(*rough * 9 / 8 + 2 * cache->line_bytes)) {
-    attributes["line_size"] = inconclusive(
-        "B", "shifted_stride",
-        fmt::format("{} B, but at that stride more fits than when every sector is loaded", cache->line_bytes));
+  if (leaves_lines_out(*found, *cache, *rough)) {
+    const std::string why =
+        fmt::format("{} B, but at that stride more fits than when every sector is loaded", cache->line_bytes);
     cache->line_bytes = 0;
-    spec = spec_of(session, *cache, cache->stride());
-    found = search_capacity(spec);
-    if (!found) return tl::unexpected<Error>(found.error());
-    size = estimate_of(*found, "misses");
+    auto by_sector = search_capacity(spec_of(session, *cache, cache->stride()));
+    if (!by_sector) return tl::unexpected<Error>(by_sector.error());
+    *found = {inconclusive("B", "shifted_stride", why), estimate_of(*by_sector, "misses"), by_sector->patience};
   }
-  const bool has_overflown = size.status == Status::measured || size.status == Status::inconclusive;
-  if (has_overflown && session.settings().thesis && size.status == Status::measured) {
-    cache->capacity_bytes = static_cast<std::uint64_t>(*size.value);
+  cache->warm_laps *= found->patience;
+  if (session.settings().thesis && found->size.status == Status::measured) {
+    cache->capacity_bytes = static_cast<std::uint64_t>(*found->size.value);
     auto by_thesis = size_by_thesis(session, *cache);
     if (!by_thesis) return tl::unexpected<Error>(by_thesis.error());
-    attributes["size"] = *by_thesis;
-    return {};
+    found->size = *by_thesis;
+  } else if (auto confirmed = confirm(session, *cache, *found, rough->bytes); !confirmed) {
+    return confirmed;
   }
-  if (has_overflown && *rough != 0) {
-    const auto about = size.has_value() ? static_cast<std::uint64_t>(*size.value) : *rough;
-    auto held = count(session, *cache, about);
-    // Where a neighbour on the GPU leaves no time for a second opinion, the first one stands.
-    if (!held && held.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(held.error());
-    if (held) size = capacity_of(size, *held, static_cast<double>(cache->stride()));
-  }
-  if (size.status == Status::measured) {
-    cache->capacity_bytes = static_cast<std::uint64_t>(*size.value);
-    auto alone = is_left_alone(session, *cache, cache->capacity_bytes, Scope::sm);
-    if (!alone && alone.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(alone.error());
-    if (alone && !*alone) {
-      bound_below(size, others_fill_it);
-      attributes["line_size"] = inconclusive("B", "shifted_stride", others_fill_it);
-      cache->capacity_bytes = 0;
-    }
-  } else {
-    attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
-  }
-  attributes["size"] = size;
+  auto& attributes = findings.memory(path.id).attributes;
+  attributes["line_size"] = found->line;
+  attributes["size"] = found->size;
   return {};
 }
 

@@ -93,10 +93,13 @@ Expected<Samples> time_footprints(Session& session, const CachePath& path) {
   return result;
 }
 
-// Whether loads that can't have hit take as long as those that can: within less than levels are apart.
-bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_cycles) {
+// Whether loads that can't have hit take as long as those that can: within less than levels are apart, at the SM clock
+// there is and at the driver's. What lies behind an SM has a clock of its own, and is fewer cycles away from a slower SM.
+bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_cycles, double clock_share) {
   const Mode near = whole_mode(hits), far = whole_mode(behind);
-  return std::fabs(far.centre - near.centre) + far.error + near.error < (least_ratio - 1) * (near.centre - overhead_cycles);
+  const double own = near.centre - overhead_cycles, other = far.centre - overhead_cycles;
+  const double apart = std::max(std::fabs(other - own), std::fabs(other / clock_share - own));
+  return apart + far.error + near.error < (least_ratio - 1) * own;
 }
 
 bool exists(const device::DeviceInfo& info, const CachePath& path, std::string& why) {
@@ -128,7 +131,7 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
   const Levels surely = levels_of(samples->hits, samples->graded.back());
   if (!surely.usable()) {
     const bool all_alike = std::all_of(samples->graded.begin(), samples->graded.end(), [&](const Histogram& behind) {
-      return are_alike(samples->hits, behind, cache.overhead_cycles);
+      return are_alike(samples->hits, behind, cache.overhead_cycles, session.clock_share());
     });
     if (all_alike)
       set_absent(memory,

@@ -51,6 +51,9 @@ void add_latency_spans(const Model& model, Topology& truth) {
   for (const auto& [id, path, level] : levels)
     if (const auto& p = model.path(path); p && level < p->size()) add_spans(*truth.find(id), model, *p, level);
   const PathModel& p = *model.path(Path::global_l2_only);
+  const Interval near = latencies(model, p, 0);
+  const double further = p[0].far_latency_cycles - p[0].latency_cycles;
+  add_span(*truth.find("l2"), "far_latency", {near.low + further, near.high + further});
   add_spans(*truth.find("device_memory"), model, p, p.size() - 1);
 }
 
