@@ -5,11 +5,12 @@
 #include <set>
 #include <utility>
 
+#include "evidence/modes.hpp"
+
 namespace gputopo::evidence {
 namespace {
 
 constexpr double surely_another_kind = 1e-6;  // tens of samples a discovery
-constexpr double least_ratio = 1.05;           // of a level to the one before it (docs/domain.md)
 
 // Laplace's rule: the mean of the posterior of a share.
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -87,6 +88,14 @@ Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded) {
   levels.false_hit = std::min(levels.false_hit, std::max(of_sure_misses, levels.false_miss));
   levels.doubt = surely.doubt;
   return levels;
+}
+
+bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_cycles, double clock_share) {
+  constexpr double by_chance = 0.01;
+  const Mode near = whole_mode(hits), far = whole_mode(behind);
+  const double own = near.centre - overhead_cycles, other = far.centre - overhead_cycles;
+  const double apart = std::max(std::fabs(other - own), std::fabs(other / clock_share - own));
+  return apart + far.error + near.error < (least_ratio - 1) * own && levels_of(hits, behind).doubt > by_chance;
 }
 
 }  // namespace gputopo::evidence

@@ -6,6 +6,11 @@
 
 namespace gputopo::evidence {
 
+/// Levels of memory less than this apart are beyond what is told (docs/domain.md); halfway is where one is as near as the
+/// other.
+inline constexpr double least_ratio = 1.05;
+inline constexpr double half_a_level = 1.025;
+
 /// Two kinds of loads and the latency that tells them apart. Cycles as timed, the clock pair included.
 struct Levels {
   Histogram hit;                ///< loads that the nearest level served, by construction
@@ -29,5 +34,10 @@ Levels levels_of(Histogram hit, Histogram next);
 /// missed, the last one for sure. The threshold lies below the nearest level that any of them found; how far misses are
 /// taken for hits is told by the last.
 Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded);
+
+/// Whether loads that can't have hit take as long as those that can: the same kind of loads, and less than levels are
+/// apart, at the SM clock there is and at the driver's (`clock_share` is the one in the other). What lies behind an SM has
+/// a clock of its own, and is fewer cycles away from a slower SM. `overhead_cycles` is what timing adds.
+bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_cycles, double clock_share);
 
 }  // namespace gputopo::evidence

@@ -138,7 +138,6 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   auto seen = pattern.run();
   if (!seen) return tl::unexpected<Error>(seen.error());
   for (std::size_t i = 0; i < walks.size(); ++i) walks[i].seen = (*seen)[i];
-  if (getenv("DBG")) for (auto& w: walks) fmt::print(stderr, "LINE {} cap {} kind {} {} {}/{}\n", cache.path.id, capacity_bytes, int(w.kind), w.stride_bytes, w.seen.misses, w.seen.loads);
   return line_of(walks, least, method);
 }
 

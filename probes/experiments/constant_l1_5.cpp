@@ -176,12 +176,8 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   if (cache.levels.usable()) cache.levels = graded_levels(hits, graded);
   if (!cache.levels.usable()) {
     const std::uint64_t evicted_by = eviction.bytes(bank);
-    constexpr double least_ratio = 1.05;                  // docs/domain.md: levels are 5 % apart
     constexpr std::uint64_t larger_than_any = 256 << 10;  // twice the largest such cache there has been
-    const Mode near = whole_mode(*second), far = whole_mode(graded.back());
-    const double own = near.centre - cache.overhead_cycles, other = far.centre - cache.overhead_cycles;
-    const double apart = std::max(std::fabs(other - own), std::fabs(other / session.clock_share() - own));
-    const bool alike = apart + far.error + near.error < (least_ratio - 1) * own;
+    const bool alike = are_alike(*second, graded.back(), cache.overhead_cycles, session.clock_share());
     if (alike && evicted_by >= larger_than_any)
       set_absent(memory,
                  fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them",

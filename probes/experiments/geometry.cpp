@@ -129,17 +129,20 @@ Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, 
     if (!held) return tl::unexpected<Error>(held.error());
     if (*held) size = capacity_of(size, **held, static_cast<double>(cache.stride()));
   }
-  if (size.status != Status::measured) {
-    found.line = inconclusive("B", "shifted_stride", "needs the size");
+  if (size.status != Status::measured) found.line = inconclusive("B", "shifted_stride", "needs the size");
+  if (size.status != Status::measured && size.status != Status::upper_bound) return {};
+  auto alone =
+      if_there_is_time(is_left_alone(session, cache, static_cast<std::uint64_t>(*size.value), Scope::sm));
+  if (!alone) return tl::unexpected<Error>(alone.error());
+  if (alone->value_or(true)) {
+    if (size.status == Status::measured) cache.capacity_bytes = static_cast<std::uint64_t>(*size.value);
     return {};
   }
-  cache.capacity_bytes = static_cast<std::uint64_t>(*size.value);
-  auto alone = if_there_is_time(is_left_alone(session, cache, cache.capacity_bytes, Scope::sm));
-  if (!alone) return tl::unexpected<Error>(alone.error());
-  if (alone->value_or(true)) return {};
-  bound_below(size, others_fill_it);
   found.line = inconclusive("B", "shifted_stride", others_fill_it);
-  cache.capacity_bytes = 0;
+  if (size.status == Status::upper_bound)
+    size = inconclusive("B", "misses", others_fill_it);
+  else
+    bound_below(size, others_fill_it);
   return {};
 }
 

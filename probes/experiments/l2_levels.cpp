@@ -23,7 +23,6 @@ using program::Walk;
 constexpr std::uint64_t stride_bytes = 1152;  // nine lines of 128 B: over all slices
 constexpr std::uint64_t lines = 192;
 constexpr std::size_t laps = looks_at_a_line;
-constexpr double least_ratio = 1.05;  // levels less than this apart are beyond what is told here (docs/domain.md)
 
 struct Hits {
   std::vector<double> by_line;  // what each line's loads take undisturbed

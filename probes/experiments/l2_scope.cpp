@@ -42,10 +42,10 @@ program::Program look_program(Session& session, std::uint32_t owner, const std::
     p.agents.push_back({sm, 0});
     const auto agent = static_cast<std::uint32_t>(p.agents.size() - 1);
     const std::uint64_t at = session.fresh_region(slot_flush, bytes + beside_bytes);
-    p.phases.emplace_back(walk(0, at));
     // Other lines of the same pages, which nobody has brought in: what this SM's loads of memory take.
     p.phases.emplace_back(walk(agent, at + 2 * beside_bytes / 4));  // translates
     p.phases.emplace_back(recorded(walk(agent, at + beside_bytes), Record::histogram, 1));
+    p.phases.emplace_back(walk(0, at));
     p.phases.emplace_back(recorded(walk(agent, at), Record::latencies, 1));
     p.phases.emplace_back(recorded(walk(agent, at), Record::latencies, 1));
   }
@@ -58,8 +58,7 @@ struct Look {
   double slower = 0, faster = 0;  // lines whose first load took half a level (docs/domain.md) longer, or less
 
   void add(std::span<const program::PhaseTrace> phases) {
-    constexpr double half_a_level = 1.025;
-    of_memory = merged(of_memory, phases[2].histogram);
+    of_memory = merged(of_memory, phases[1].histogram);
     for (std::size_t i = 0; i < phases[3].latencies.size(); ++i) {
       const std::uint32_t first = phases[3].latencies[i], next = phases[4].latencies.at(i);
       seen = merged(seen, Histogram{{first, 1}});

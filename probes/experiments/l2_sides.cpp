@@ -70,7 +70,6 @@ struct FirstLook {
 };
 
 Expected<FirstLook> look_first(Session& session, std::uint32_t owner, std::uint32_t sm) {
-  constexpr double slower = 1.05;  // levels less than this apart are beyond what is told here (docs/domain.md)
   auto traces = session.run_in_order([&] { return std::vector<program::Batch>{first_look(session, owner, sm)}; });
   if (!traces) return tl::unexpected<Error>(traces.error());
   const auto& phases = traces->front().phases;
@@ -80,7 +79,7 @@ Expected<FirstLook> look_first(Session& session, std::uint32_t owner, std::uint3
     for (std::size_t lap = 1; lap <= later_laps; ++lap)
       latest = std::max<double>(latest, phases[2 + lap].latencies.at(line));
     const double first = phases[2].latencies.at(line);
-    if (first > slower * latest) result.far.push_back(first);
+    if (first > least_ratio * latest) result.far.push_back(first);
   }
   result.elsewhere = static_cast<double>(result.far.size()) / static_cast<double>(lines);
   return result;
@@ -150,7 +149,6 @@ struct Homes {
 Homes homes_of(const std::vector<std::vector<double>>& by_sm) {
   constexpr double clear_cut = 0.1;     // share of lines that strangers and distance may leave between the kinds
   constexpr double same_pattern = 0.9;  // share of lines that two SMs of one side see alike
-  constexpr double least_ratio = 1.05;  // docs/domain.md
   Homes homes;
   std::vector<std::vector<bool>> patterns;
   std::vector<double> near, far;
@@ -273,8 +271,7 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   const std::size_t sides = copies->sides;
   const std::vector<double>& far = copies->far;
   // As slow as memory: these SMs have an L2 of their own.
-  constexpr double as_slow = 0.95;  // levels are 5 % apart (docs/domain.md)
-  if (median(far) > as_slow * whole_mode(l2->levels.next).centre) {
+  if (median(far) * half_a_level > whole_mode(l2->levels.next).centre) {
     statement = decided("1", "first_loads", 0.99, samples);
     return {};
   }

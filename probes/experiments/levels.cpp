@@ -27,9 +27,6 @@ constexpr std::uint64_t shortest_line_of_constants = 32;
 constexpr std::uint64_t few_constants = 256;
 constexpr std::size_t repetitions = 4;
 
-// Levels of memory less than this apart are beyond what is told here (docs/domain.md).
-constexpr double least_ratio = 1.05;
-
 struct Samples {
   Histogram hits;                 // if anything near keeps what was loaded
   std::vector<Histogram> graded;  // ever further from the nearest level, the last one surely not served by it
@@ -91,15 +88,6 @@ Expected<Samples> time_footprints(Session& session, const CachePath& path) {
   }
   result.hits = result.graded.front();
   return result;
-}
-
-// Whether loads that can't have hit take as long as those that can: within less than levels are apart, at the SM clock
-// there is and at the driver's. What lies behind an SM has a clock of its own, and is fewer cycles away from a slower SM.
-bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_cycles, double clock_share) {
-  const Mode near = whole_mode(hits), far = whole_mode(behind);
-  const double own = near.centre - overhead_cycles, other = far.centre - overhead_cycles;
-  const double apart = std::max(std::fabs(other - own), std::fabs(other / clock_share - own));
-  return apart + far.error + near.error < (least_ratio - 1) * own;
 }
 
 bool exists(const device::DeviceInfo& info, const CachePath& path, std::string& why) {

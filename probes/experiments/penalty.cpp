@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "evidence/cold.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
@@ -22,19 +21,16 @@ constexpr std::uint64_t apart_bytes = 1152;  // nine lines of 128 B: over all sl
 
 // Lines that were pushed out of the cache and brought into the L2 before each look.
 program::Program lost_lines(Session& session, const CacheFacts& cache) {
+  program::Program p = make_program(fmt::format("{} lost lines", cache.path.id), session.info(), cache.path.slot);
   if (cache.path.slot == slot_constant) {
-    const Cold cold = cold_region(session, cache.path, 8192, fmt::format("{} lost lines", cache.path.id));
-    program::Program p = cold.program;
-    const program::Phase evict = p.phases.back();
-    const program::Walk look = make_walk(cache.path, cold.bytes, std::max<std::uint64_t>(128, cache.stride()), 1);
-    for (std::size_t i = 0; i < looks_at_a_line; ++i) {
-      if (i > 0) p.phases.push_back(evict);
-      p.phases.emplace_back(recorded(look, program::Record::latencies, 1));
-    }
+    // Round and round a little more than fits, which a level right behind has even if it isn't much larger.
+    constexpr std::uint32_t settling_laps = 24;
+    const std::uint64_t circle = (cache.capacity_bytes * 9 / 8 / cache.stride() + 1) * cache.stride();
+    const program::Walk look = make_walk(cache.path, circle, cache.stride(), settling_laps);
+    p.phases = {look};
+    p.phases.insert(p.phases.end(), looks_at_a_line, recorded(look, program::Record::latencies, 1));
     return p;
   }
-  program::Program p =
-      make_program(fmt::format("{} lost lines", cache.path.id), session.info(), cache.path.slot);
   program::Walk look = make_walk(cache.path, lines * apart_bytes, apart_bytes, 1);
   look.first_byte = session.fresh_region(cache.path.slot, lines * apart_bytes);
   const program::Walk evict =
@@ -68,18 +64,16 @@ Expected<Histogram> time_lost_lines(Session& session, const CacheFacts& cache) {
 Expected<void> measure_penalty(Session& session, Findings& findings, const CachePath& path) {
   CacheFacts* cache = findings.cache(path.id);
   if (cache == nullptr || !cache->present) return {};
-  Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"];
-  if (cache->capacity_bytes == 0) {
-    penalty = inconclusive("cycles", "miss_latency", "needs the size: how much to load so that lines are lost");
-    return {};
-  }
+  Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] =
+      inconclusive("cycles", "miss_latency", "needs the size: how much to load so that lines are lost");
+  if (cache->capacity_bytes == 0) return {};
   auto misses = time_lost_lines(session, *cache);
   if (!misses) return tl::unexpected<Error>(misses.error());
   if (total(*misses) < 8) {
     penalty = inconclusive("cycles", "miss_latency", "too few loads that miss were seen");
     return {};
   }
-  // Constants come from a level right behind or, where that lost them, from one further on.
+  // Constants come from a level right behind or, where that lost some, from one further on.
   const bool nearest = findings.lines_have_sides || path.slot == slot_constant;
   penalty = penalty_of(nearest ? lowest_mode(*misses) : whole_mode(*misses),
                        undisturbed(cache->levels.hit).value_or(0), total(*misses) * looks_at_a_line);
