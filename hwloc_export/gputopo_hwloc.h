@@ -142,6 +142,16 @@ static inline int gputopo_hwloc_parse(const char* text, double* value, const cha
   return -1;
 }
 
+/** A number that came from a text, as long as it fits below `limit`. */
+static inline int gputopo_hwloc_whole(double value, double limit, uint64_t* whole) {
+  if (value < limit) {
+    *whole = (uint64_t)value;
+    return 0;
+  }
+  errno = EINVAL;
+  return -1;
+}
+
 /** An attribute as a number; see gputopo_hwloc_text. */
 static inline int gputopo_hwloc_number(hwloc_obj_t memory, const char* id, const char* attribute, double* value) {
   const char* text = gputopo_hwloc_text(memory, id, attribute);
@@ -159,8 +169,7 @@ static inline int gputopo_hwloc_number(hwloc_obj_t memory, const char* id, const
 static inline int gputopo_hwloc_bytes(hwloc_obj_t memory, const char* id, const char* attribute, uint64_t* bytes) {
   double value;
   if (gputopo_hwloc_number(memory, id, attribute, &value) != 0) return -1;
-  *bytes = (uint64_t)value;
-  return 0;
+  return gputopo_hwloc_whole(value, 18446744073709551616.0, bytes);
 }
 
 /** Bytes of one instance. */
@@ -197,16 +206,19 @@ static inline const char* gputopo_hwloc_scope(hwloc_obj_t memory) {
 /** How many SMs share one instance; groups may differ in size, so from *least to *most. */
 static inline int gputopo_hwloc_shared_by_sms(hwloc_obj_t memory, unsigned* least, unsigned* most) {
   const char* text = hwloc_obj_get_info_by_name(memory, "SharedBySMs");
+  const double limit = 4294967296.0;
+  uint64_t sms;
   double value;
   if (text == NULL) {
     errno = ENOENT;
     return -1;
   }
-  if (gputopo_hwloc_parse(text, &value, &text) != 0) return -1;
-  *least = *most = (unsigned)value;
+  if (gputopo_hwloc_parse(text, &value, &text) != 0 || gputopo_hwloc_whole(value, limit, &sms) != 0) return -1;
+  *least = *most = (unsigned)sms;
   if (*text == '\0') return 0;
-  if (*text == '-' && gputopo_hwloc_parse(text + 1, &value, &text) == 0 && *text == '\0') {
-    *most = (unsigned)value;
+  if (*text == '-' && gputopo_hwloc_parse(text + 1, &value, &text) == 0 && *text == '\0' &&
+      gputopo_hwloc_whole(value, limit, &sms) == 0) {
+    *most = (unsigned)sms;
     return 0;
   }
   errno = EINVAL;
@@ -292,10 +304,7 @@ static inline int gputopo_hwloc_usable_bytes(hwloc_obj_t l1, uint64_t shared_byt
       errno = EINVAL;
       return -1;
     }
-    if (shared >= (double)shared_bytes) {
-      *bytes = (uint64_t)usable;
-      return 0;
-    }
+    if (shared >= (double)shared_bytes) return gputopo_hwloc_whole(usable, 18446744073709551616.0, bytes);
     while (*text == ' ') ++text;
   }
   errno = ENOENT;

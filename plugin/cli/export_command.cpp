@@ -60,14 +60,22 @@ Expected<void> write_one(const std::string& out, Convert convert, const std::vec
   return emit(path, *text);
 }
 
-// A GPU without a usable UUID in its file must not lead out of the folder.
-Expected<void> write_each(const std::string& folder, Convert convert, const std::vector<Topology>& gpus) {
+// A GPU without a usable UUID in its file must not lead out of the folder. One that the format can't say doesn't take
+// the others with it.
+Expected<Exit> write_each(const std::string& folder, Convert convert, const std::vector<Topology>& gpus) {
+  std::size_t left_out = 0;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const std::string& uuid = gpus[i].gpu.uuid;
     const std::string name = store::is_uuid(uuid) ? uuid : fmt::format("gpu{}", i);
-    if (auto written = write_one(fmt::format("{}/{}.json", folder, name), convert, {gpus[i]}); !written) return written;
+    const auto written = write_one(fmt::format("{}/{}.json", folder, name), convert, {gpus[i]});
+    if (written) continue;
+    if (written.error().kind != Error::Kind::bad_input || gpus.size() == 1)
+      return tl::unexpected<Error>(written.error());
+    tell(fmt::format("gputopo: GPU {} is left out: {}", i, written.error().message));
+    ++left_out;
   }
-  return {};
+  if (left_out == gpus.size()) return fail(Error::Kind::bad_input, "none of the GPUs could be written");
+  return left_out == 0 ? Exit::done : Exit::failed;
 }
 
 Expected<std::vector<Topology>> topologies_of(const std::vector<std::string>& files) {
@@ -81,7 +89,8 @@ Expected<Exit> run_export(const ExportFlags& flags) {
   Expected<void> written;
   if (flags.hwloc_xml) written = write_one(*flags.hwloc_xml, as_hwloc_xml, *gpus);
   if (flags.prometheus) written = write_one(*flags.prometheus, as_prometheus, *gpus);
-  if (flags.mt4g) written = (is_folder(*flags.mt4g) ? write_each : write_one)(*flags.mt4g, as_mt4g, *gpus);
+  if (flags.mt4g && is_folder(*flags.mt4g)) return write_each(*flags.mt4g, as_mt4g, *gpus);
+  if (flags.mt4g) written = write_one(*flags.mt4g, as_mt4g, *gpus);
   if (!written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }

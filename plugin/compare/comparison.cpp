@@ -66,8 +66,10 @@ std::vector<std::string> notes_of(std::span<const Topology> gpus) {
   if (drivers.size() > 1)
     notes.push_back(fmt::format("They were measured under different drivers: {}.", fmt::join(drivers, ", ")));
   for (std::size_t i = 0; i < gpus.size(); ++i)
-    if (!gpus[i].provenance.shared_gpu.empty())
-      notes.push_back(fmt::format("GPU {} was in use by others: {}", i + 1, gpus[i].provenance.shared_gpu));
+    if (was_shared(gpus[i].provenance)) {
+      const std::string& who = gpus[i].provenance.shared_gpu;
+      notes.push_back(fmt::format("GPU {} was in use by others{}", i, who.empty() ? "." : ": " + who));
+    }
   return notes;
 }
 

@@ -33,10 +33,10 @@ std::string answer_text(const Answer& answer, const std::string& unit) {
   return fmt::format("{} ({} to {})", value, report::number_text(low), report::number_text(high));
 }
 
-// "1-7 9", numbered from 1.
+// "0-6 8", numbered from 0, as in JSON and wherever else GPUs have numbers.
 std::string gpu_list(const std::vector<std::size_t>& gpus) {
   std::vector<std::uint32_t> numbers;
-  for (const std::size_t i : gpus) numbers.push_back(static_cast<std::uint32_t>(i + 1));
+  for (const std::size_t i : gpus) numbers.push_back(static_cast<std::uint32_t>(i));
   return report::sm_list(numbers);
 }
 
@@ -79,7 +79,7 @@ Json side_json(const Side& side) {
 
 std::string render_table(std::span<const Subject> gpus, const Comparison& comparison, std::size_t width) {
   std::string text;
-  for (std::size_t i = 0; i < gpus.size(); ++i) text += lines_of(subject_line(i + 1, gpus[i]), width, 7);
+  for (std::size_t i = 0; i < gpus.size(); ++i) text += lines_of(subject_line(i, gpus[i]), width, 7);
   for (const std::string& note : comparison.notes) text += lines_of("Note: " + report::printable(note, 400), width, 6);
   text += '\n';
   if (!comparison.differences.empty()) {

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "topology/json.hpp"
+
 namespace gputopo::exchange {
 namespace {
 
@@ -77,9 +79,9 @@ class Writer {
     if (!missing_.empty())
       return fail(Error::Kind::bad_input,
                   fmt::format("mt4g's format can't be written for {}: its readers insist on {}; measure it again with "
-                              "'gputopo discover'",
+                              "'gputopo discover --save'",
                               t_.gpu.name, fmt::join(missing_, ", ")));
-    return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_text(j);
   }
 
  private:

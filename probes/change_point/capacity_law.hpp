@@ -12,7 +12,8 @@ namespace gputopo::change_point {
 /// multiples of k, and at most every k-th load can miss. Unknown (negative) with fewer than three distances, and for
 /// rows that aren't whole laps: the loads that were kept may miss less than the others. Whole laps where the rows'
 /// lengths grow in proportion to their footprints, as they do if every line is loaded equally often (up to a few loads
-/// that the recorder dropped); a row that stops after a fixed number of loads is none.
+/// that the recorder dropped); a row that stops after a fixed number of loads is none. Time
+/// grows with the loads.
 CapacityLaw capacity_law(const Trace& trace, std::span<const Observation> rows, double threshold_cycles);
 
 }  // namespace gputopo::change_point

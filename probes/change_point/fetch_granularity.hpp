@@ -14,7 +14,7 @@ namespace gputopo::change_point {
 /// oddly (loads in flight, a prefetcher) don't decide. `low` and `high`: the likelihood-ratio set. A lower bound if the
 /// misses haven't saturated at the longest stride, an upper bound if they are at the shortest, inconclusive if no level
 /// of latency behaves like that. Judges the fastest level that does: for a walk that starts beyond a cache, name the
-/// cache by where the walk ran.
+/// cache by where the walk ran. Time grows with the loads.
 Finding find_fetch_granularity(const Trace& trace, const Options& options);
 
 }  // namespace gputopo::change_point

@@ -44,7 +44,8 @@ struct Options {
   std::uint64_t seed = 1;
 };
 
-/// The largest control value before capacity misses set in ("the largest footprint that fits").
+/// The largest control value before capacity misses set in ("the largest footprint that fits"). Time grows with the
+/// loads, and with the square of the rows where each has one load and they rise all the way.
 Finding find_size(const Trace& trace, const Options& options);
 
 }  // namespace gputopo::change_point

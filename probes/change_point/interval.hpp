@@ -15,7 +15,7 @@ struct RowRange {
 };
 
 /// All rows whose log-likelihood is within 1.92 (half of chi-squared's 95 % point at one degree of freedom) times
-/// `scale` of the greatest, joined to one range that contains the estimate.
+/// `scale` of the greatest, joined to one range that contains the estimate. Time grows with the rows.
 RowRange likelihood_ratio_set(const OnsetProfile& profile, double scale);
 
 struct Resampled {

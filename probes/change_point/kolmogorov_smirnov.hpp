@@ -12,6 +12,7 @@
 namespace gputopo::change_point {
 
 /// D: the greatest distance between the empirical distribution functions, in [0, 1]. Neither sample may be empty.
+/// Time n log n in both together.
 double ks_statistic(std::span<const double> a, std::span<const double> b);
 
 /// P(D >= d) for samples of `m` and `n` values without ties (with ties: an upper bound), all lattice paths

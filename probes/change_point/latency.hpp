@@ -9,7 +9,7 @@ namespace gputopo::change_point {
 /// don't move it. `low` and `high`: the distribution-free 95 % interval from order statistics (Conover, Practical
 /// Nonparametric Statistics, 1999, section 3.2). `confidence`: the probability mass of the level that holds the median,
 /// by a mixture; where it is below one half the loads come from several levels and the finding is inconclusive, with
-/// the median as `value`.
+/// the median as `value`. Time n log n in the loads.
 Finding find_latency(const Trace& trace, const Options& options);
 
 }  // namespace gputopo::change_point

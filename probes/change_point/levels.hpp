@@ -28,7 +28,7 @@ struct Levels {
 /// criterion, 2 s^2 log T, with the noise s^2 from differences between neighbouring rows (their median square, which
 /// the changes themselves can't move). Levels of fewer than `shortest` rows don't exist; neighbouring levels less than
 /// a cycle or 1 % apart are one. A gradual rise (a cache that overflows row by row) comes out as a staircase: sizes are
-/// find_size's business.
+/// find_size's business. Time grows with the loads, and with the square of the longest level's rows (see pelt).
 Levels find_levels(const Trace& trace, const Options& options, std::size_t shortest = 3);
 
 }  // namespace gputopo::change_point

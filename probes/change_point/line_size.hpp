@@ -24,7 +24,8 @@ struct StrideSweep {
 /// The line size in bytes as one of the strides; `low` and `high` are the strides with a posterior probability of at
 /// least 5 %. A lower bound if even the longest stride misses like the shorter ones, an upper bound if the shortest
 /// stride is already the only one that does, inconclusive if no footprint overflows, if all of them do, or if no line
-/// size explains the strides. Sweeps may come in any order; at least two strides.
+/// size explains the strides. Sweeps may come in any order; at least two strides. Time
+/// grows with the loads, and with the square of the strides.
 Finding find_line_size(std::span<const StrideSweep> sweeps, const Options& options);
 
 }  // namespace gputopo::change_point

@@ -22,6 +22,7 @@ struct Component {
 
 /// Components in ascending order of mean, at least one unless `bins` is empty. The deviation never falls below half a
 /// cycle or 0.2 % of the mean, so that a level without any spread (a clock that counts whole cycles) stays one level.
+/// Time grows with the bins, and with the square of `max_components`.
 std::vector<Component> fit_mixture(std::span<const Bin> bins, std::size_t max_components);
 
 /// A latency that separates what lies below from what lies above.

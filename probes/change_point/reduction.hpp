@@ -31,6 +31,7 @@ struct ReducedRow {
   std::size_t loads = 0;
 };
 
+/// Of every row. Time grows with the loads.
 std::vector<ReducedRow> reduce(const Trace& trace, double threshold_cycles);
 
 /// Distance of every row divided by the root of its length, so that rows of different length compare; cycles.

@@ -8,7 +8,8 @@
 
 namespace gputopo::change_point {
 
-/// The middle value, or the mean of the middle two. 0 for no values.
+/// The middle value, or the mean of the middle two. 0 for no values. Time
+/// grows with the values.
 double median(std::vector<double> values);
 
 /// The smallest bin value that at least `share` of all counts don't exceed. 0 for no bins.

@@ -29,7 +29,7 @@ struct Separation {
 /// loads above.
 ///
 /// Two hit levels give a boundary that no size changes; a miss level that is nearly empty gives one that few rows
-/// cross. Neither is decided here.
+/// cross. Neither is decided here. Time grows with the loads.
 std::vector<Separation> separations(const Trace& trace);
 /// The same where the latencies have been counted already.
 std::vector<Separation> separations(const Trace& trace, const LatencyCounts& counted);

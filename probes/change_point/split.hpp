@@ -53,7 +53,8 @@ struct Split {
   double cost_without = 0;      ///< of the series unsplit
 };
 
-/// The cheapest split (the earliest of equals); nothing if the series is too short for two segments.
+/// The cheapest split (the earliest of equals); nothing if the series is too short for two segments. Time
+/// grows with the series; that of ranks (SegmentCost) is n log n.
 std::optional<Split> best_split(const SegmentCost& cost);
 
 }  // namespace gputopo::change_point

@@ -21,7 +21,8 @@ std::string why_unusable(const Row& row);
 /// The same of the number of rows.
 std::string too_few_rows(const Trace& trace, std::size_t min_rows);
 
-/// Rows sorted by control, rows of equal control joined (the laps of one size), rows without values dropped.
+/// Rows sorted by control, rows of equal control joined (the laps of one size), rows without values dropped. Time
+/// n log n in the rows, and with the loads.
 Trace tidied(const Trace& trace);
 
 /// True where `tidied` would change nothing.

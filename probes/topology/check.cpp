@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -100,7 +100,7 @@ Expected<void> check_memory(const Memory& m) {
 }
 
 Expected<void> check_parents(const Topology& t) {
-  std::map<std::string_view, std::size_t> index;
+  std::unordered_map<std::string_view, std::size_t> index;
   for (const Memory& m : t.memories) index.emplace(m.id, index.size());
   const std::size_t none = t.memories.size();
   std::vector<std::size_t> parents;
@@ -130,7 +130,7 @@ Expected<void> check(const Topology& t) {
     return wrong(fmt::format("there are {} earlier runs", t.earlier_runs.size()));
   if (t.gpu.sm_count > count_limit) return wrong(fmt::format("the GPU has {} SMs", t.gpu.sm_count));
   if (t.memories.size() > memory_limit) return wrong(fmt::format("there are {} memories", t.memories.size()));
-  std::set<std::string_view> ids;
+  std::unordered_set<std::string_view> ids;
   for (const Memory& m : t.memories) {
     if (auto checked = check_memory(m); !checked) return checked;
     if (!ids.insert(m.id).second) return wrong(fmt::format("two memories are called {}", m.id));

@@ -1,12 +1,15 @@
 // The fuzzer's seeds (and what it found) through the same check, in every build.
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <vector>
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "hwloc_xml_check.hpp"
+#include "model_check.hpp"
+#include "recording_check.hpp"
 #include "trace_parser_check.hpp"
 
 namespace gputopo::change_point {
@@ -16,18 +19,41 @@ TEST(FuzzCorpus, TraceParserHoldsForEverySeed) {
   std::size_t seeds = 0;
   for (const auto& entry : std::filesystem::directory_iterator(GPUTOPO_SOURCE_DIR "/tests/fuzz/corpus/trace_parser")) {
     std::ifstream file(entry.path(), std::ios::binary);
-    const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     ASSERT_FALSE(bytes.empty()) << entry.path();
-    testing::check_trace_parser(bytes.data(), bytes.size());
+    testing::check_trace_parser(bytes);
     // Every way to read the same text, and in every length of pieces.
     for (unsigned first = 0; first < 120; ++first) {
       auto other = bytes;
-      other[0] = static_cast<std::uint8_t>(first);
-      testing::check_trace_parser(other.data(), other.size());
+      other[0] = static_cast<char>(first);
+      testing::check_trace_parser(other);
     }
     ++seeds;
   }
   EXPECT_GE(seeds, 10U);
+}
+
+// How many files of a folder of seeds went through their check.
+std::size_t checked(const char* folder, void (*check)(std::string_view)) {
+  std::size_t seeds = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    check(std::string{std::istreambuf_iterator<char>(file), {}});
+    ++seeds;
+  }
+  return seeds;
+}
+
+TEST(FuzzCorpus, EveryModelIsReadOrRefused) {
+  EXPECT_GE(checked(GPUTOPO_SOURCE_DIR "/probes/models", fuzz::check_model), 10U);
+}
+
+TEST(FuzzCorpus, EveryRecordingIsReadOrRefused) {
+  EXPECT_GE(checked(GPUTOPO_SOURCE_DIR "/tests/fuzz/corpus/recording", fuzz::check_recording), 2U);
+}
+
+TEST(FuzzCorpus, HwlocReadsEveryXmlAndSoDoWe) {
+  EXPECT_GE(checked(GPUTOPO_SOURCE_DIR "/tests/fuzz/corpus/hwloc_xml", fuzz::check_hwloc_xml), 4U);
 }
 
 }  // namespace

@@ -72,14 +72,15 @@ void check_finding(const Finding& finding) {
 
 }  // namespace
 
-void check_trace_parser(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) {
+void check_trace_parser(std::string_view input) {
+  if (input.empty()) {
     return;
   }
-  const auto columns = static_cast<Columns>(data[0] % 3);
-  const std::size_t piece = 1 + data[0] / 3 % 40;
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const Answer whole = parse(text, columns, size);
+  const auto choice = static_cast<unsigned char>(input.front());
+  const auto columns = static_cast<Columns>(choice % 3);
+  const std::size_t piece = 1 + choice / 3 % 40;
+  const std::string_view text = input.substr(1);
+  const Answer whole = parse(text, columns, input.size());
   const Answer pieces = parse(text, columns, piece);
   require(whole.error.has_value() == pieces.error.has_value());
   if (whole.error) {

@@ -7,7 +7,7 @@ local rules = {hline = string.rep("-", 80), sline = string.rep("*", 80)}
 local sources = {check.read(ROOT .. "/tests/likwid/fixtures/h200.json"), check.read(ROOT .. "/tests/likwid/fixtures/odd.json")}
 
 -- Park and Miller's minimal standard generator: the same numbers in every Lua.
-local state = 20220726
+local state = SEED or 20220726
 local function random(limit)
     state = state * 48271 % 2147483647
     return state % limit + 1
@@ -40,9 +40,12 @@ local function damaged(text)
     return text
 end
 
+-- As many rounds as ROUNDS says, or for SECONDS.
 local rounds = ROUNDS or 250
-local shown = 0
-for round = 1, rounds do
+local stop = SECONDS and os.time() + SECONDS
+local shown, round = 0, 0
+while stop and os.time() < stop or not stop and round < rounds do
+    round = round + 1
     check.run("round " .. round, function()
         check.write(os.getenv("FAKE_GPUTOPO_OUTPUT"), damaged(sources[random(#sources)]))
         package.loaded.likwid_gputopo = nil
@@ -68,6 +71,8 @@ for round = 1, rounds do
         end
     end)
 end
+rounds = round
+print(rounds .. " rounds")
 check.that(shown > rounds // 10 and shown < rounds * 49 // 25,
            shown .. " of " .. 2 * rounds .. " shown: the damage is too small or too great to tell anything")
 check.finish()

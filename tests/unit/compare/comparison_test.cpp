@@ -112,7 +112,7 @@ TEST(Compare, SaysWhichConditionsDiffer) {
   other.provenance.shared_gpu = "another process ran.";
   EXPECT_THAT(compared({sample(), other}).notes,
               ElementsAre("They were measured under different drivers: 580.1, 590.2.",
-                          "GPU 2 was in use by others: another process ran."));
+                          "GPU 1 was in use by others: another process ran."));
   other.provenance.simulated = true;
   EXPECT_THAT(compared({sample(), other}).notes, Contains(HasSubstr("Simulated")));
 }

@@ -33,9 +33,9 @@ Topology slow() {
 
 TEST(CompareTable, NamesTheQuantityItsValuesAndWhoHasThem) {
   const std::string text = rendered({slow(), sample(), sample()}).table;
-  EXPECT_THAT(text, HasSubstr("GPU 1: node.json: NVIDIA Sample (real GPU)\n"));
-  EXPECT_THAT(text, HasSubstr("L2: latency  280 cycles (278 to 282)  2-3\n"
-                              "             300 cycles (299 to 301)  1\n"));
+  EXPECT_THAT(text, HasSubstr("GPU 0: node.json: NVIDIA Sample (real GPU)\n"));
+  EXPECT_THAT(text, HasSubstr("L2: latency  280 cycles (278 to 282)  1-2\n"
+                              "             300 cycles (299 to 301)  0\n"));
   EXPECT_THAT(text, HasSubstr("1 of 7 quantities differs.\n"));
 }
 

@@ -108,6 +108,15 @@ TEST(Mt4g, NamesEverythingThatItsReadersInsistOn) {
   EXPECT_THAT(text.error().message, HasSubstr("threads_per_warp, the memory's bus, the L2's size;"));
 }
 
+TEST(Mt4g, IsAsciiWhateverTheGpuIsCalled) {
+  Topology t = h200();
+  t.gpu.name = "M\xc3\xbcller\x1b[31m\xff";
+  const auto text = mt4g_text(t);
+  ASSERT_TRUE(text);
+  EXPECT_TRUE(std::all_of(text->begin(), text->end(), [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+  EXPECT_EQ(exported(t)["general"]["name"].get<std::string>().substr(0, 7), "M\xc3\xbcller");
+}
+
 TEST(Mt4gFields, FindsWhatSysSageWouldAbortOn) {
   json j = exported(h200());
   ASSERT_THAT(faults_for_sys_sage(j), IsEmpty());

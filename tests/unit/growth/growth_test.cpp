@@ -10,15 +10,26 @@
 
 #include "change_point/fetch_granularity.hpp"
 #include "change_point/finding.hpp"
+#include "change_point/kolmogorov_smirnov.hpp"
 #include "change_point/latency.hpp"
+#include "change_point/levels.hpp"
 #include "change_point/line_size.hpp"
+#include "change_point/mixture.hpp"
 #include "change_point/random.hpp"
+#include "change_point/separation.hpp"
+#include "change_point/split.hpp"
+#include "change_point/split_test.hpp"
+#include "change_point/trace_check.hpp"
 #include "change_point/trace_parser.hpp"
+#include "compare/comparison.hpp"
 #include "device/replay/recording.hpp"
 #include "device/sim/model.hpp"
 #include "evidence/sm_clusters.hpp"
+#include "exchange/prometheus.hpp"
+#include "hwloc_export/export.hpp"
 #include "hwloc_export/tree.hpp"
 #include "report/report.hpp"
+#include "store/merge.hpp"
 #include "topology/check.hpp"
 #include "topology/json.hpp"
 
@@ -94,6 +105,82 @@ TEST(Growth, OfASizeByTheRows) {
     });
 }
 
+TEST(Growth, OfASizeByTheThesisByTheRows) {
+  change_point::Options options;
+  options.method = change_point::Options::Method::thesis;
+  expect_growth_in_proportion(8000, [&](std::size_t rows) {
+    return [options, trace = trace_of(rows, 8, [](double at) { return at < 0.5 ? 0.0 : 0.9; })] {
+      change_point::find_size(trace, options);
+    };
+  });
+}
+
+TEST(Growth, OfLevelsByTheRows) {
+  expect_growth_in_proportion(4000, [](std::size_t rows) {
+    // A change every 50 rows: with more data come more changes.
+    auto trace = trace_of(rows, 4, [](double) { return 0.0; });
+    for (std::size_t i = 0; i < rows; ++i)
+      for (double& value : trace.rows[i].values) value += static_cast<double>(i / 50 % 7) * 30;
+    return [trace] { EXPECT_GT(change_point::find_levels(trace, {}).levels.size(), 10U); };
+  });
+}
+
+std::vector<double> series_of(std::size_t size) {
+  change_point::Random random(7);
+  std::vector<double> series(size);
+  for (std::size_t i = 0; i < size; ++i) series[i] = random.normal() + (i < size / 2 ? 0 : 3);
+  return series;
+}
+
+TEST(Growth, OfASplitByTheSeries) {
+  for (const auto cost : {change_point::Cost::l2, change_point::Cost::normal, change_point::Cost::rank})
+    expect_growth_in_proportion(20000, [&](std::size_t size) {
+      return [cost, series = series_of(size)] {
+        EXPECT_TRUE(change_point::best_split(change_point::SegmentCost(series, cost)));
+      };
+    });
+}
+
+TEST(Growth, OfATestedSplitByTheSeries) {
+  expect_growth_in_proportion(4000, [](std::size_t size) {
+    return [series = series_of(size)] { change_point::test_best_split(series, change_point::Cost::l2, 1); };
+  });
+}
+
+TEST(Growth, OfADistributionsDistanceByItsValues) {
+  expect_growth_in_proportion(20000, [](std::size_t size) {
+    return [series = series_of(size)] {
+      const std::span<const double> all(series);
+      EXPECT_GT(change_point::ks_statistic(all.first(all.size() / 2), all.last(all.size() / 2)), 0.5);
+    };
+  });
+}
+
+TEST(Growth, OfAMixtureByItsBins) {
+  expect_growth_in_proportion(1000, [](std::size_t bins) {
+    std::vector<change_point::Bin> histogram(bins);
+    for (std::size_t i = 0; i < bins; ++i)
+      histogram[i] = {static_cast<double>(30 + i), i % (bins / 4) < bins / 40 ? 1000U : 1U};
+    return [histogram] { EXPECT_FALSE(change_point::fit_mixture(histogram, 3).empty()); };
+  });
+}
+
+TEST(Growth, OfBoundariesByTheRows) {
+  expect_growth_in_proportion(4000, [](std::size_t rows) {
+    return [trace = trace_of(rows, 8, [](double at) { return at < 0.5 ? 0.0 : 0.9; })] {
+      EXPECT_FALSE(change_point::separations(trace).empty());
+    };
+  });
+}
+
+TEST(Growth, OfTidyingByTheRows) {
+  expect_growth_in_proportion(10000, [](std::size_t rows) {
+    auto trace = trace_of(rows, 4, [](double) { return 0.1; });
+    std::reverse(trace.rows.begin(), trace.rows.end());
+    return [trace] { EXPECT_EQ(change_point::tidied(trace).rows.size(), trace.rows.size()); };
+  });
+}
+
 TEST(Growth, OfAFetchGranularityByTheStrides) {
   expect_growth_in_proportion(2000, [](std::size_t strides) {
     const auto trace = trace_of(strides, 8, [](double at) { return std::min(1.0, 4 * at); });
@@ -142,6 +229,19 @@ TEST(Growth, OfARecordingByItsRuns) {
   });
 }
 
+TEST(Growth, OfARecordingsTextByItsRuns) {
+  expect_growth_in_proportion(2000, [](std::size_t runs) {
+    replay::Recording recording;
+    for (std::size_t i = 0; i < runs; ++i) {
+      program::PhaseTrace phase;
+      phase.loads = 64;
+      for (std::uint32_t k = 0; k < 64; ++k) phase.latencies.push_back(40 + k * k % 7);
+      recording.runs.push_back({i, "chase", {{phase}, {1}, {}}});
+    }
+    return [recording] { EXPECT_FALSE(to_text(recording).empty()); };
+  });
+}
+
 TEST(Growth, OfAModelByItsSms) {
   const auto text =
       std::string(R"({"schema": "gputopo-model/1", "gpu": {"name": "X", "sm_count": {}, "memory": "4 GiB"},
@@ -182,14 +282,40 @@ Topology nested(std::size_t memories, bool joined) {
   return t;
 }
 
+// As the component does it: objects into a loaded topology.
+void annotate(const Topology& gpu) {
+  hwloc_topology_t topology = nullptr;
+  ASSERT_EQ(hwloc_topology_init(&topology), 0);
+  hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
+  hwloc_topology_set_type_filter(topology, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_ALL);
+  hwloc_topology_set_synthetic(topology, "numa:1 core:1 pu:1");
+  ASSERT_EQ(hwloc_topology_load(topology), 0);
+  const auto done = hwloc_export::annotate(topology, gpu, {"", 0, hwloc_get_root_obj(topology)});
+  EXPECT_TRUE(done) << done.error().message;
+  hwloc_topology_destroy(topology);
+}
+
 TEST(Growth, OfATopologyByItsMemories) {
   for (const bool joined : {false, true}) {
     const std::vector<std::pair<const char*, std::function<void(const Topology&)>>> uses{
         {"read", [](const Topology& t) { EXPECT_TRUE(parse_topology(to_json_text(t))); }},
         {"check", [](const Topology& t) { EXPECT_TRUE(check(t)) << check(t).error().message; }},
-        {"hwloc", [](const Topology& t) {
+        {"hwloc",
+         [](const Topology& t) {
            EXPECT_FALSE(hwloc_export::build_tree(t, {"cuda0", "", ""}).empty());
-         }}};
+         }},
+        {"annotate", annotate},
+        {"compare",
+         [](const Topology& t) {
+           const std::vector<Topology> both{t, t};
+           EXPECT_TRUE(compare::compare(both, {}));
+         }},
+        {"prometheus",
+         [](const Topology& t) {
+           EXPECT_FALSE(exchange::prometheus_text(std::vector<Topology>{t}).value_or("").empty());
+         }},
+        {"merge",
+         [](const Topology& t) { EXPECT_EQ(store::merge(t, t, false).topology.memories.size(), t.memories.size()); }}};
     for (const auto& [what, use] : uses) {
       SCOPED_TRACE(fmt::format("{}, {}", what, joined ? "joined" : "nested"));
       expect_growth_in_proportion(128, [&use = use, joined](std::size_t memories) {
