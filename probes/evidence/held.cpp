@@ -38,9 +38,11 @@ struct Plan {
   std::uint64_t loads() const { return programs() * rounds * lines * looks; }
 };
 
-// Where looks at one line differ, a share of one half of n lines is known to 1 / sqrt(n looks): to 2 %.
+constexpr double surely = 3;  // standard errors: nine sizes in a discovery, none of which may be wrong
+
+// Where looks at one line differ, a share of one half of n lines is known to 1.5 / sqrt(n looks): to 2 %.
 std::uint32_t looks_for(std::uint64_t capacity_lines, Scope isolation) {
-  const auto wanted = static_cast<std::uint32_t>(4000 / capacity_lines);
+  const auto wanted = static_cast<std::uint32_t>(6000 / capacity_lines);
   return isolation == Scope::gpu ? fewest_looks : std::clamp(wanted, fewest_looks, most_looks);
 }
 
@@ -101,7 +103,7 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
   const double strangers = voted * looks * cache.levels.false_miss;
   c.exact = off <= strangers + 4 * std::sqrt(strangers) + 1;
   c.near = c.exact ? voted : sum / (1 - cache.levels.false_miss);
-  c.error = c.exact ? 0 : 1.96 * std::sqrt(squares) + 0.5;
+  c.error = c.exact ? 0 : surely * std::sqrt(squares) + 0.5;
   return c;
 }
 

@@ -107,10 +107,13 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
   LoadLatency result;
   result.estimate = difference_of(timed->shorter, timed->longer);
   result.timed = timed->timed;
-  // Words of one sector by the lap and one by one: what the clock adds, wherever the sector lies.
+  // Words of one sector by the lap and one by one: what the clock adds, wherever the sector lies. Loads past L1 are timed
+  // as those that it answers are, which nobody else's traffic makes wait.
   constexpr std::uint64_t word_bytes = 4;
+  CachePath near = path;
+  if (near.path == program::Path::global_l2_only) near.path = program::Path::global_cached;
   auto words = time_laps(session, make_program(fmt::format("{} words", path.id), session.info(), path.slot),
-                         make_walk(path, places * word_bytes, word_bytes, 1));
+                         make_walk(near, places * word_bytes, word_bytes, 1));
   if (!words) return tl::unexpected<Error>(words.error());
   result.overhead_cycles = std::max(0.0, median(words->overheads));
   return result;

@@ -32,6 +32,7 @@ bool Session::is_spoiled(const program::ProgramTrace& trace) {
   const bool same = std::fabs(i.cycles_per_ns - cycles_per_ns_) <= same_clock * cycles_per_ns_;
   if (same) clock_rejections_ = 0;
   if (same || cycles_per_ns_ == 0 || ++clock_rejections_ > rejections_of_a_clock) {
+    if (!same && cycles_per_ns_ != 0) ++clocks_left_behind_;
     cycles_per_ns_ = i.cycles_per_ns;
     return false;
   }

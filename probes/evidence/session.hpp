@@ -39,6 +39,8 @@ class Session {
   const Disturbance& disturbance() const { return disturbance_; }
   /// The SM clock that programs ran at, as a share of the driver's; 1 where either isn't known.
   double clock_share() const;
+  /// How often the SM clock changed for good: latencies and thresholds from before are of another clock.
+  std::uint32_t clocks_left_behind() const { return clocks_left_behind_; }
 
   /// Runs a batch; what comes back ran from its first load to its last without losing the GPU. A program that was
   /// interrupted is run again, by itself, until it fits between two interruptions: of processes that take turns, each
@@ -69,6 +71,7 @@ class Session {
   std::vector<std::uint64_t> fresh_;
   double cycles_per_ns_ = 0;
   std::uint32_t clock_rejections_ = 0;
+  std::uint32_t clocks_left_behind_ = 0;
 };
 
 }  // namespace gputopo::evidence

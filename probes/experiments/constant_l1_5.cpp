@@ -161,14 +161,14 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   const auto evictions = evictions_of(session.info(), circle_bytes(*l1), l2_bytes);
   Eviction eviction;
   std::vector<Histogram> graded;
-  LooksByLine lost;
+  LooksByLine lost;  // by all evictions: a strong one may lose lines from the L2 as well
   for (const Eviction& e : evictions) {
     eviction = e;
     // One load a line, however long that is: the next one of a line finds what the first brought in.
     auto cold = time_cold(session, coarse_stride_bytes, l1->stride(), e);
     if (!cold) return tl::unexpected<Error>(cold.error());
-    lost = std::move(*cold);
-    graded.push_back(between(histogram_of(lost), l1->levels.threshold_cycles, 1e9));
+    graded.push_back(between(histogram_of(*cold), l1->levels.threshold_cycles, 1e9));
+    lost.insert(lost.end(), cold->begin(), cold->end());
     if (levels_of(*second, graded.back()).usable())
       break;  // what more would push out is pushed further than it need be
   }

@@ -108,7 +108,9 @@ Expected<std::vector<Look>> look_at(Session& session, std::uint32_t owner, const
 enum class Elsewhere { another_side, behind_it, unknown };
 
 Elsewhere elsewhere_of(const CacheFacts& l2, const Memory& memory) {
-  if (l2.next_level) return Elsewhere::behind_it;
+  const auto has_sides = memory.structure.find("l2_sides");
+  if (l2.next_level && has_sides != memory.structure.end() && has_sides->second.value == "1")
+    return Elsewhere::behind_it;
   const Estimate* sides = memory.find("partitions");
   return sides != nullptr && sides->has_value() && *sides->value > 1 ? Elsewhere::another_side : Elsewhere::unknown;
 }

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t lines = 96;
 constexpr std::uint64_t apart_bytes = 1152;  // nine lines of 128 B: over all slices
+constexpr std::uint64_t at_once = 8;         // few, so that others push none of them out of the L2 before they are looked at
 
 // Lines that were pushed out of the cache and brought into the L2 before each look.
 program::Program lost_lines(Session& session, const CacheFacts& cache) {
@@ -35,10 +36,15 @@ program::Program lost_lines(Session& session, const CacheFacts& cache) {
   look.first_byte = session.fresh_region(cache.path.slot, lines * apart_bytes);
   const program::Walk evict =
       by_all_lanes(make_walk(cache.path, 2 * cache.capacity_bytes, cache.stride(), 1), session.info());
+  const std::uint64_t first = look.first_byte;
+  look.footprint_bytes = at_once * apart_bytes;
   for (std::size_t i = 0; i < looks_at_a_line; ++i) {
     p.phases.emplace_back(evict);
-    p.phases.emplace_back(past_l1(look));
-    p.phases.emplace_back(recorded(look, program::Record::latencies, 1));
+    for (std::uint64_t line = 0; line < lines; line += at_once) {
+      look.first_byte = first + line * apart_bytes;
+      p.phases.emplace_back(past_l1(look));
+      p.phases.emplace_back(recorded(look, program::Record::latencies, 1));
+    }
   }
   return p;
 }
@@ -47,12 +53,13 @@ program::Program lost_lines(Session& session, const CacheFacts& cache) {
 Expected<Histogram> time_lost_lines(Session& session, const CacheFacts& cache) {
   auto traces = session.run({lost_lines(session, cache)});
   if (!traces) return tl::unexpected<Error>(traces.error());
-  LooksByLine looks;
+  std::vector<std::uint32_t> all;
   for (const program::PhaseTrace& phase : traces->front().phases)
-    for (std::size_t line = 0; line < phase.latencies.size(); ++line) {
-      looks.resize(std::max(looks.size(), line + 1));
-      if (phase.latencies[line] >= cache.levels.threshold_cycles) looks[line].push_back(phase.latencies[line]);
-    }
+    all.insert(all.end(), phase.latencies.begin(), phase.latencies.end());
+  const std::size_t a_look = all.size() / looks_at_a_line;
+  LooksByLine looks(a_look);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i] >= cache.levels.threshold_cycles) looks[i % a_look].push_back(all[i]);
   Histogram lost;
   for (const double cycles : undisturbed_by_line(looks))
     lost = merged(lost, Histogram{{static_cast<std::uint32_t>(std::lround(cycles)), 1}});
