@@ -104,7 +104,7 @@ struct Gpu {
   std::uint64_t clock_khz = 0;         ///< SM clock used to turn cycles into nanoseconds
   std::uint64_t memory_clock_khz = 0;  ///< 0 where unknown
   std::uint32_t memory_bus_bits = 0;   ///< 0 where unknown
-  Limits limits;
+  Limits limits{};
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 

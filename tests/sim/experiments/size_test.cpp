@@ -61,7 +61,9 @@ TEST(Size, OfRandomReplacementHasTheTruthInItsInterval) {
       constants_with({{"size", 4096}, {"line", 64}, {"sets", 4}, {"ways", 16}, {"replacement", "random"}}), "constant_l1");
   ASSERT_TRUE(size.has_value());
   EXPECT_LE(size.interval ? size.interval->low : *size.value, 4096);
-  if (size.status == Status::measured) EXPECT_GE(size.interval->high, 4096);
+  if (size.status == Status::measured) {
+    EXPECT_GE(size.interval->high, 4096);
+  }
 }
 
 TEST(Size, IsNotShortOfTheKernelsOwnLines) {
@@ -80,7 +82,9 @@ TEST(Size, IsABoundWhereATenantFillsTheCache) {
   model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 20}, {"slow_share", 0}, {"slow_cycles", {1, 1}}};
   const Estimate size = size_of(model, "l1");
   EXPECT_NE(size.status, Status::measured);
-  if (size.has_value()) EXPECT_LE(*size.value, 16384);
+  if (size.has_value()) {
+    EXPECT_LE(*size.value, 16384);
+  }
 }
 
 }  // namespace
