@@ -155,6 +155,8 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
   if (!rough) return tl::unexpected<Error>(rough.error());
   auto found = fit(session, *cache, *rough);
   if (!found) return tl::unexpected<Error>(found.error());
+  if (!session.settings().thesis)
+    if (auto confirmed = confirm(session, *cache, *found, rough->bytes); !confirmed) return confirmed;
   if (leaves_lines_out(*found, *cache, *rough)) {
     const std::string why =
         fmt::format("{} B, but at that stride more fits than when every sector is loaded", cache->line_bytes);
@@ -162,6 +164,8 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
     auto by_sector = search_capacity(spec_of(session, *cache, cache->stride()));
     if (!by_sector) return tl::unexpected<Error>(by_sector.error());
     *found = {inconclusive("B", "shifted_stride", why), estimate_of(*by_sector, "misses"), by_sector->patience};
+    cache->capacity_bytes = 0;
+    if (auto confirmed = confirm(session, *cache, *found, rough->bytes); !confirmed) return confirmed;
   }
   cache->warm_laps *= found->patience;
   if (session.settings().thesis && found->size.status == Status::measured) {
@@ -169,8 +173,6 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
     auto by_thesis = size_by_thesis(session, *cache);
     if (!by_thesis) return tl::unexpected<Error>(by_thesis.error());
     found->size = *by_thesis;
-  } else if (auto confirmed = confirm(session, *cache, *found, rough->bytes); !confirmed) {
-    return confirmed;
   }
   auto& attributes = findings.memory(path.id).attributes;
   attributes["line_size"] = found->line;

@@ -247,14 +247,13 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
       }
     }
   }
-  if (near.has_value()) {
-    CacheFacts about = *l2;
-    about.levels = near_levels;
-    about.sector_bytes = rows.stride();
-    auto alone = is_left_alone(session, about, static_cast<std::uint64_t>(*near.value), Scope::gpu);
-    if (!alone && alone.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(alone.error());
-    findings.others_fill_l2 = alone && !*alone;
-  }
+  CacheFacts about = *l2;
+  about.levels = near_levels;
+  about.sector_bytes = rows.stride();
+  const std::uint64_t kept = near.has_value() ? static_cast<std::uint64_t>(*near.value) : small_bytes;
+  auto alone = is_left_alone(session, about, kept, Scope::gpu);
+  if (!alone && alone.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(alone.error());
+  findings.others_fill_l2 = alone && !*alone;
   if (findings.others_fill_l2)
     for (Estimate* e : {&size, &near})
       if (e->status == Status::measured) bound_below(*e, "another program fills the L2 while it is measured");

@@ -23,6 +23,7 @@ using program::Walk;
 constexpr std::uint64_t stride_bytes = 1152;  // nine lines of 128 B: over all slices
 constexpr std::uint64_t lines = 192;
 constexpr std::size_t laps = looks_at_a_line;
+constexpr std::uint64_t word_bytes = 4;
 
 struct Hits {
   std::vector<double> by_line;  // what each line's loads take undisturbed
@@ -48,10 +49,10 @@ Expected<Hits> time_hits(Session& session) {
   return hits;
 }
 
-// Words in ascending order that nobody has loaded since everything else was.
-Expected<Estimate> measure_l2_sector(Session& session, const CacheFacts& l2, std::uint64_t flush_bytes) {
+// Words in ascending order that nobody has loaded since everything else was, as each of several looks finds them.
+Expected<std::vector<double>> time_cold_words(Session& session, std::uint64_t flush_bytes) {
   constexpr std::uint64_t walk_bytes = 8192;
-  constexpr std::uint64_t word_bytes = 4;
+  constexpr std::size_t looks_at_a_word = 5;
   program::Program p = make_program("l2 cold", session.info(), slot_flush);
   p.isolation = Scope::gpu;
   const std::uint64_t buffer_bytes = flush_bytes + (1 << 20);
@@ -61,25 +62,34 @@ Expected<Estimate> measure_l2_sector(Session& session, const CacheFacts& l2, std
   Walk page = make_walk(l2_path, word_bytes, word_bytes, 1);  // translated, but not the bytes that are looked at
   page.first_byte = cold.first_byte - 1024;
   p.phases = {page, cold};
-  auto traces = session.run_in_order([&] {
-    return std::vector<program::Batch>{flush_batch(session.info(), flush_bytes, buffer_bytes), {p}};
+  LooksByLine looks(walk_bytes / word_bytes);
+  for (std::size_t i = 0; i < looks_at_a_word; ++i) {
+    auto traces = session.run_in_order([&] {
+      return std::vector<program::Batch>{flush_batch(session.info(), flush_bytes, buffer_bytes), {p}};
+    });
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    const auto& latencies = traces->back().phases.back().latencies;
+    for (std::size_t word = 0; word < looks.size(); ++word) looks[word].push_back(latencies.at(word));
+  }
+  return undisturbed_by_line(std::move(looks));
+}
+
+Expected<Estimate> measure_l2_sector(Session& session, const CacheFacts& l2, const std::vector<double>& hits_by_line,
+                                     std::uint64_t flush_bytes) {
+  auto words = time_cold_words(session, flush_bytes);
+  if (!words) return tl::unexpected<Error>(words.error());
+  // What serves a miss may be nearer than memory: a cache behind this one, which brings in a sector of its own. Words of
+  // few lines, so a few of them beside the hits' range are none of its.
+  constexpr double few = 0.005;
+  const double slowest_hit = *std::max_element(hits_by_line.begin(), hits_by_line.end());
+  const auto neither = std::count_if(words->begin(), words->end(), [&](double cycles) {
+    return cycles > half_a_level * slowest_hit && cycles < l2.levels.threshold_cycles;
   });
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  const auto& latencies = traces->back().phases.back().latencies;
-  const auto missed = std::make_unique<bool[]>(latencies.size());
-  // What serves a miss may be nearer than memory: a cache behind this one, which brings in a sector of its own.
-  Histogram cold_words;
-  for (const std::uint32_t cycles : latencies) cold_words = merged(cold_words, Histogram{{cycles, 1}});
-  const double fence = upper_fence(l2.levels.hit);
-  const auto slower = [&](const Histogram& h) {
-    return static_cast<double>(count_from(h, fence) - count_from(h, std::max(fence, l2.levels.threshold_cycles)));
-  };
-  const double by_chance = slower(l2.levels.hit) * static_cast<double>(latencies.size()) /
-                           static_cast<double>(std::max<std::uint64_t>(1, total(l2.levels.hit)));
-  if (slower(cold_words) > by_chance + 5 * std::sqrt(by_chance) + 5)
+  if (static_cast<double>(neither) > few * static_cast<double>(words->size()))
     return inconclusive("B", "cold_misses", "some loads are served neither as hits are nor from memory");
-  for (std::size_t i = 0; i < latencies.size(); ++i) missed[i] = latencies[i] >= l2.levels.threshold_cycles;
-  return period_of(std::span(missed.get(), latencies.size()), word_bytes, l2.contamination(), "cold_misses");
+  const auto missed = std::make_unique<bool[]>(words->size());
+  for (std::size_t i = 0; i < words->size(); ++i) missed[i] = (*words)[i] >= l2.levels.threshold_cycles;
+  return period_of(std::span(missed.get(), words->size()), word_bytes, l2.contamination(), "cold_misses");
 }
 
 }  // namespace
@@ -113,7 +123,7 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   for (double* x : {&*latency.value, &latency.interval->low, &latency.interval->high}) *x -= l2.overhead_cycles;
   l2.latency_cycles = *latency.value;
   memory.attributes["latency"] = latency;
-  auto sector = measure_l2_sector(session, l2, behind->capacity_bytes);
+  auto sector = measure_l2_sector(session, l2, hits->by_line, behind->capacity_bytes);
   if (!sector) return tl::unexpected<Error>(sector.error());
   memory.attributes["sector_size"] = *sector;
   if (sector->has_value()) l2.sector_bytes = static_cast<std::uint64_t>(*sector->value);

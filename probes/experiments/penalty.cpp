@@ -16,50 +16,48 @@ using namespace evidence;
 
 namespace {
 
-constexpr std::uint64_t lines = 96;
+constexpr std::uint64_t lines = 64;
 constexpr std::uint64_t apart_bytes = 1152;  // nine lines of 128 B: over all slices
-constexpr std::uint64_t at_once = 8;         // few, so that others push none of them out of the L2 before they are looked at
 
-// Lines that were pushed out of the cache and brought into the L2 before each look.
-program::Program lost_lines(Session& session, const CacheFacts& cache) {
+// One look at each line. Lines were pushed out of the cache, and each is brought into the L2 right before it is looked at,
+// so that others, who push lines out of that, have no time to. On one SM, which is as far from them at every look.
+program::Program lost_lines(const Session& session, const CacheFacts& cache, std::uint64_t first_byte) {
   program::Program p = make_program(fmt::format("{} lost lines", cache.path.id), session.info(), cache.path.slot);
+  p.agents = {{0, 0}};
   if (cache.path.slot == slot_constant) {
     // Round and round a little more than fits, which a level right behind has even if it isn't much larger.
     constexpr std::uint32_t settling_laps = 24;
     const std::uint64_t circle = (cache.capacity_bytes * 9 / 8 / cache.stride() + 1) * cache.stride();
     const program::Walk look = make_walk(cache.path, circle, cache.stride(), settling_laps);
-    p.phases = {look};
-    p.phases.insert(p.phases.end(), looks_at_a_line, recorded(look, program::Record::latencies, 1));
+    p.phases = {look, recorded(look, program::Record::latencies, 1)};
     return p;
   }
-  program::Walk look = make_walk(cache.path, lines * apart_bytes, apart_bytes, 1);
-  look.first_byte = session.fresh_region(cache.path.slot, lines * apart_bytes);
-  const program::Walk evict =
-      by_all_lanes(make_walk(cache.path, 2 * cache.capacity_bytes, cache.stride(), 1), session.info());
-  const std::uint64_t first = look.first_byte;
-  look.footprint_bytes = at_once * apart_bytes;
-  for (std::size_t i = 0; i < looks_at_a_line; ++i) {
-    p.phases.emplace_back(evict);
-    for (std::uint64_t line = 0; line < lines; line += at_once) {
-      look.first_byte = first + line * apart_bytes;
-      p.phases.emplace_back(past_l1(look));
-      p.phases.emplace_back(recorded(look, program::Record::latencies, 1));
-    }
+  constexpr std::uint64_t word_bytes = 4;
+  program::Walk look = make_walk(cache.path, word_bytes, word_bytes, 1);
+  p.phases = {by_all_lanes(make_walk(cache.path, 2 * cache.capacity_bytes, cache.stride(), 1), session.info())};
+  for (std::uint64_t line = 0; line < lines; ++line) {
+    look.first_byte = first_byte + line * apart_bytes;
+    p.phases.emplace_back(past_l1(look));
+    p.phases.emplace_back(recorded(look, program::Record::latencies, 1));
   }
   return p;
 }
 
 // What each line's looks that missed took; lines that were hardly ever lost left out.
 Expected<Histogram> time_lost_lines(Session& session, const CacheFacts& cache) {
-  auto traces = session.run({lost_lines(session, cache)});
+  const std::uint64_t first = session.fresh_region(cache.path.slot, lines * apart_bytes);
+  auto traces = session.run(program::Batch(looks_at_a_line, lost_lines(session, cache, first)));
   if (!traces) return tl::unexpected<Error>(traces.error());
-  std::vector<std::uint32_t> all;
-  for (const program::PhaseTrace& phase : traces->front().phases)
-    all.insert(all.end(), phase.latencies.begin(), phase.latencies.end());
-  const std::size_t a_look = all.size() / looks_at_a_line;
-  LooksByLine looks(a_look);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i] >= cache.levels.threshold_cycles) looks[i % a_look].push_back(all[i]);
+  LooksByLine looks;
+  for (const program::ProgramTrace& trace : *traces) {
+    std::size_t line = 0;
+    for (const program::PhaseTrace& phase : trace.phases)
+      for (const std::uint32_t cycles : phase.latencies) {
+        if (looks.size() == line) looks.emplace_back();
+        if (cycles >= cache.levels.threshold_cycles) looks[line].push_back(cycles);
+        ++line;
+      }
+  }
   Histogram lost;
   for (const double cycles : undisturbed_by_line(looks))
     lost = merged(lost, Histogram{{static_cast<std::uint32_t>(std::lround(cycles)), 1}});
