@@ -97,11 +97,12 @@ class Annotator {
     if (parent == nullptr || (others_list_cuda_ && !gpu_.provenance.simulated)) return nullptr;
     unsigned index = target_.cuda_index;
     while (is_taken(fmt::format("cuda{}", index))) ++index;
+    const std::vector<Info> infos = device_infos(gpu_, info_sizes_have_units);  // may throw, see new_object
     hwloc_obj_t device = new_object(HWLOC_OBJ_OS_DEVICE, "CUDA", fmt::format("cuda{}", index));
     if (device == nullptr) return nullptr;
     make_coprocessor(device);
     add_info(device, "Backend", "GPUTopo");
-    for (const auto& [name, value] : device_infos(gpu_, info_sizes_have_units)) add_info(device, name, value);
+    for (const auto& [name, value] : infos) add_info(device, name, value);
     hwloc_insert_object_by_parent(topology_, parent, device);
     hwloc_topology_reconnect(topology_, 0);
     done_.created_device = true;

@@ -6,8 +6,14 @@
 namespace gputopo::evidence {
 namespace {
 
+// std::lgamma leaves the sign in a variable of the whole process, which threads would race for.
+double log_gamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+
 double log_beta(double a, double b) {
-  return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b);
+  return log_gamma(a) + log_gamma(b) - log_gamma(a + b);
 }
 
 // The beta-binomial log-probability of `seen`, given a control of that share whose walks vary by `spread`.

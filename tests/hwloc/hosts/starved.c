@@ -1,11 +1,12 @@
 /* A program that runs out of memory while the component works: once for every allocation, from the first to the last.
  * It does what hwloc does with a component, so that hwloc's own ends without memory don't hide the component's.
- * starved COMPONENT THREAD FAILURE
+ * starved COMPONENT THREAD FAILURE [STEP]
  *   THREAD   alone: the process has one thread, and loading the component is part of the work
  *            early: a second thread does the work; it was there before the component
  *            late:  a second thread does the work; it was made after the component was loaded
  *   FAILURE  on:    the N-th allocation and all after it fail
  *            one:   the N-th allocation alone fails
+ *   STEP     of N (1): valgrind takes a quarter of a second for each
  * Prints every allocation without which the process ended, and how many there were. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,6 +27,7 @@ enum { unlimited = -1, exhausted = -2 };
 static __thread long left = unlimited;
 static int fails_once;
 static volatile int was_denied;
+static long step = 1;
 
 static int is_denied(void) {
   if (left == unlimited) return 0;
@@ -131,7 +133,7 @@ static void run(const char* thread, struct progress* progress) {
   hwloc_topology_set_io_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   hwloc_topology_set_type_filter(machine, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(machine) != 0) _exit(1);
-  for (;; ++progress->allocation) {
+  for (;; progress->allocation += step) {
     int miscs;
     if (hwloc_topology_dup(&topology, machine) != 0) _exit(1);
     was_denied = 0;
@@ -148,11 +150,12 @@ static void run(const char* thread, struct progress* progress) {
 int main(int argc, char** argv) {
   struct progress* progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int ends = 0, status = 0;
-  if (argc != 4 || progress == MAP_FAILED) return 2;
+  if (argc < 4 || argc > 5 || progress == MAP_FAILED) return 2;
   path = argv[1];
+  if (argc == 5 && (step = atol(argv[4])) < 1) return 2;
   fails_once = strcmp(argv[3], "one") == 0;
   progress->least_miscs = 1000;
-  for (sem_init(&go, 0, 0); !progress->is_done && ends < 10; ++progress->allocation) {
+  for (sem_init(&go, 0, 0); !progress->is_done && ends < 10; progress->allocation += step) {
     const pid_t child = fork();
     if (child < 0) return 1;
     if (child == 0) {
