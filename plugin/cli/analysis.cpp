@@ -1,13 +1,9 @@
 #include "cli/analysis.hpp"
 
-#include <cmath>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
-#include "change_point/fetch_granularity.hpp"
-#include "change_point/latency.hpp"
-#include "change_point/line_size.hpp"
 #include "change_point/trace_parser.hpp"
 #include "files/files.hpp"
 
@@ -15,8 +11,6 @@ namespace gputopo::cli {
 namespace {
 
 using change_point::Columns;
-using change_point::Finding;
-using change_point::Verdict;
 
 Columns columns_of(Attribute attribute) {
   switch (attribute) {
@@ -66,62 +60,32 @@ Expected<change_point::TraceParser> parse(const std::string& path, Attribute att
   return parser;
 }
 
-Expected<Finding> find(change_point::TraceParser& parser, Attribute attribute, const change_point::Options& options) {
+Expected<Estimate> find(change_point::TraceParser& parser, Attribute attribute, const evidence::TraceOptions& options) {
   constexpr std::size_t most_strides = 256;
   switch (attribute) {
     case Attribute::latency:
-      return change_point::find_latency(parser.take_trace(), options);
+      return evidence::find_latency(parser.take_trace());
     case Attribute::line_size: {
       const auto sweeps = parser.take_sweeps();
       if (sweeps.size() > most_strides)
         return fail(Error::Kind::bad_input, fmt::format("can't analyze {} strides, at most {}; leave some of them out",
                                                         sweeps.size(), most_strides));
-      return change_point::find_line_size(sweeps, options);
+      return evidence::find_line_size(sweeps);
     }
     case Attribute::fetch_granularity:
-      return change_point::find_fetch_granularity(parser.take_trace(), options);
+      return evidence::find_fetch_granularity(parser.take_trace());
     case Attribute::size:
       break;
   }
-  return change_point::find_size(parser.take_trace(), options);
-}
-
-Status status_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::value:
-      return Status::measured;
-    case Verdict::lower_bound:
-      return Status::lower_bound;
-    case Verdict::upper_bound:
-      return Status::upper_bound;
-    case Verdict::inconclusive:
-      break;
-  }
-  return Status::inconclusive;
+  return evidence::find_size(parser.take_trace(), options);
 }
 
 }  // namespace
 
-Expected<Estimate> analyze_file(const std::string& path, Attribute attribute, const change_point::Options& options) {
+Expected<Estimate> analyze_file(const std::string& path, Attribute attribute, const evidence::TraceOptions& options) {
   auto parser = parse(path, attribute);
   if (!parser) return tl::unexpected<Error>(parser.error());
-  const auto found = find(*parser, attribute, options);
-  if (!found) return tl::unexpected<Error>(found.error());
-  const Finding& finding = *found;
-  Estimate estimate;
-  estimate.unit = attribute == Attribute::latency ? "cycles" : "B";
-  estimate.status = status_of(finding.verdict);
-  estimate.method = finding.method;
-  estimate.samples = finding.samples;
-  estimate.note = finding.reason;
-  estimate.confidence = finding.confidence;
-  if (finding.verdict != Verdict::inconclusive) {
-    estimate.value = finding.value;
-    if (finding.verdict == Verdict::value && std::isfinite(finding.low) && std::isfinite(finding.high)) {
-      estimate.interval = Interval{finding.low, finding.high};
-    }
-  }
-  return estimate;
+  return find(*parser, attribute, options);
 }
 
 std::string estimate_as_text(const Estimate& estimate, const std::string& attribute) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "change_point/finding.hpp"
+#include "evidence/traces.hpp"
 #include "topology/error.hpp"
 #include "topology/estimate.hpp"
 
@@ -13,7 +13,7 @@ enum class Attribute { size, line_size, fetch_granularity, latency };
 
 /// Reads `path` in pieces ("-" is standard input) and estimates the attribute. The unit is B, or cycles for a latency.
 /// Errors: `io`; `bad_input` with line number and reason for text that isn't a trace.
-Expected<Estimate> analyze_file(const std::string& path, Attribute attribute, const change_point::Options& options);
+Expected<Estimate> analyze_file(const std::string& path, Attribute attribute, const evidence::TraceOptions& options);
 
 /// The Estimate for people, a line an item.
 std::string estimate_as_text(const Estimate& estimate, const std::string& attribute);

@@ -32,9 +32,9 @@ const std::map<std::string, Attribute>& attributes() {
 
 Expected<Exit> analyze(const AnalyzeFlags& flags) {
   if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
-  change_point::Options options;
+  evidence::TraceOptions options;
   options.seed = flags.seed;
-  if (flags.method == "thesis") options.method = change_point::Options::Method::thesis;
+  if (flags.method == "thesis") options.method = evidence::TraceOptions::Method::thesis;
   const auto estimate = analyze_file(flags.trace, attributes().at(flags.attribute), options);
   if (!estimate) return tl::unexpected<Error>(estimate.error());
   const std::string text =
@@ -62,7 +62,7 @@ void add_analyze_command(CLI::App& app, Context& context) {
   command->add_option("--format", flags->format, "How to print it")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  add_seed_option(*command, flags->seed, "Of permutations and the bootstrap");
+  add_seed_option(*command, flags->seed, "Of permutations");
   add_output_option(*command, flags->output);
   command->callback([flags, &context] { context.action = [flags] { return analyze(*flags); }; });
 }

@@ -251,7 +251,7 @@ void add_discover_command(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"default", "thesis"}))
       ->type_name("NAME")
       ->capture_default_str();
-  add_seed_option(*command, flags->seed, "Of walk orders and bootstraps");
+  add_seed_option(*command, flags->seed, "Of walk orders and permutations");
   command->add_flag("--quiet", flags->quiet, "No progress and no remarks on stderr");
   command->callback(
       [flags, specs, &context] { context.action = [=, &context] { return discover(*flags, *specs, context); }; });

@@ -109,7 +109,7 @@ void add_verify_command(CLI::App& app, Context& context) {
   auto spec = std::make_shared<device::Spec>();
   CLI::App* command = app.add_subcommand("verify", "Hold timing against hardware counters, footprint by footprint");
   add_device_option(*command, flags->device, spec, "auto or cuda:N");
-  add_seed_option(*command, flags->seed, "Of walk orders and bootstraps");
+  add_seed_option(*command, flags->seed, "Of walk orders and permutations");
   command->add_flag("--quiet", flags->quiet, "No progress on stderr");
   command->callback(
       [flags, spec, &context] { context.action = [=, &context] { return verify(*flags, *spec, context); }; });

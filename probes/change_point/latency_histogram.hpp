@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "change_point/finding.hpp"
+#include "change_point/trace.hpp"
 
 namespace gputopo::change_point {
 

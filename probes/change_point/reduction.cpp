@@ -24,23 +24,6 @@ GeometricPoint geometric_mapping(std::span<const double> values, double referenc
   return point;
 }
 
-std::vector<ReducedRow> reduce(const Trace& trace, double threshold_cycles) {
-  std::vector<ReducedRow> rows;
-  rows.reserve(trace.rows.size());
-  for (const auto& row : trace.rows) {
-    ReducedRow reduced{row.control, geometric_mapping(row.values), 0, 0, row.values.size()};
-    for (const double value : row.values) {
-      reduced.mean_cycles += value;
-      reduced.misses += static_cast<std::size_t>(value >= threshold_cycles);
-    }
-    if (reduced.loads > 0) {
-      reduced.mean_cycles /= static_cast<double>(reduced.loads);
-    }
-    rows.push_back(reduced);
-  }
-  return rows;
-}
-
 std::vector<double> distances_per_load(const Trace& trace) {
   std::vector<double> distances;
   distances.reserve(trace.rows.size());

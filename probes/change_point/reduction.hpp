@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "change_point/finding.hpp"
+#include "change_point/trace.hpp"
 
 namespace gputopo::change_point {
 
@@ -22,17 +22,6 @@ struct GeometricPoint {
 /// The mapping against the reference vector (reference, ..., reference). The angle of an empty row, of an all-zero row
 /// and of reference 0 is 0.
 GeometricPoint geometric_mapping(std::span<const double> values, double reference = 1);
-
-struct ReducedRow {
-  double control = 0;
-  GeometricPoint point;
-  double mean_cycles = 0;
-  std::size_t misses = 0;  ///< loads of `threshold_cycles` or longer
-  std::size_t loads = 0;
-};
-
-/// Of every row. Time grows with the loads.
-std::vector<ReducedRow> reduce(const Trace& trace, double threshold_cycles);
 
 /// Distance of every row divided by the root of its length, so that rows of different length compare; cycles.
 std::vector<double> distances_per_load(const Trace& trace);

@@ -74,12 +74,4 @@ Trace tidied(const Trace& trace) {
   return result;
 }
 
-Finding inconclusive(std::string reason, std::string method) {
-  Finding finding;
-  finding.verdict = Verdict::inconclusive;
-  finding.reason = std::move(reason);
-  finding.method = std::move(method);
-  return finding;
-}
-
 }  // namespace gputopo::change_point

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "change_point/finding.hpp"
+#include "change_point/trace.hpp"
 
 namespace gputopo::change_point {
 
@@ -27,8 +27,5 @@ Trace tidied(const Trace& trace);
 
 /// True where `tidied` would change nothing.
 bool is_tidy(const Trace& trace);
-
-/// An inconclusive finding.
-Finding inconclusive(std::string reason, std::string method);
 
 }  // namespace gputopo::change_point

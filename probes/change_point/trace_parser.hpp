@@ -11,8 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "change_point/finding.hpp"
-#include "change_point/line_size.hpp"
+#include "change_point/trace.hpp"
 
 namespace gputopo::change_point {
 

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
-#include <span>
+#include <utility>
 
 #include "evidence/estimates.hpp"
 #include "stop/stop.hpp"
@@ -13,54 +12,40 @@
 namespace gputopo::evidence {
 namespace {
 
-struct Row {
-  double bytes = 0, loads = 0, misses = 0;
-};
+using change_point::block_log_likelihood;
+using change_point::level_log_likelihood;
+using change_point::LevelModel;
+using change_point::Observation;
 
-double x_log_y(double x, double y) {
-  return x > 0 ? x * std::log(y) : 0.0;
-}
-
-double log_likelihood(double loads, double misses, double p) {
-  const double q = std::clamp(p, 1e-9, 1 - 1e-9);
-  return x_log_y(misses, q) + x_log_y(loads - misses, 1 - q);
-}
-
-// The most that loads which all have one probability can have.
-double free_level(double loads, double misses) {
-  return loads == 0 ? 0 : log_likelihood(loads, misses, misses / loads);
-}
-
-std::vector<Row> rows_of(const Counts& counts) {
-  std::map<double, Row> by_footprint;
+std::vector<Observation> rows_of(const Counts& counts) {
+  std::map<double, Observation> by_footprint;
   for (const Count& c : counts) {
-    Row& row = by_footprint[c.footprint_bytes];
-    row.bytes = c.footprint_bytes;
-    row.loads += static_cast<double>(c.loads);
-    row.misses += static_cast<double>(c.misses);
+    Observation& row = by_footprint[c.footprint_bytes];
+    row.control = c.footprint_bytes;
+    row.weight += static_cast<double>(c.loads);
+    row.sum += static_cast<double>(c.misses);
   }
-  std::vector<Row> rows;
+  std::vector<Observation> rows;
   for (const auto& [bytes, row] : by_footprint) rows.push_back(row);
   return rows;
 }
 
 // Pearson's chi-squared of launches within their rows over its degrees of freedom, never below 1.
-double dispersion_of(const Counts& counts, const std::vector<Row>& rows) {
-  double chi_squared = 0, degrees = 0;
-  for (const Row& row : rows) {
-    stop::look();
-    const double p = row.misses / row.loads;
+double dispersion_of(const Counts& counts, const std::vector<Observation>& rows) {
+  std::map<double, double> share_of;
+  for (const Observation& row : rows) share_of[row.control] = row.level();
+  std::map<double, double> launches;
+  double chi_squared = 0;
+  for (const Count& c : counts) {
+    const double p = share_of[c.footprint_bytes];
     if (p <= 0 || p >= 1) continue;
-    double launches = 0;
-    for (const Count& c : counts) {
-      if (c.footprint_bytes != row.bytes) continue;
-      const double n = static_cast<double>(c.loads);
-      const double off = static_cast<double>(c.misses) - n * p;
-      chi_squared += off * off / (n * p * (1 - p));
-      ++launches;
-    }
-    degrees += launches - 1;
+    const double n = static_cast<double>(c.loads);
+    const double off = static_cast<double>(c.misses) - n * p;
+    chi_squared += off * off / (n * p * (1 - p));
+    ++launches[c.footprint_bytes];
   }
+  double degrees = 0;
+  for (const auto& [bytes, n] : launches) degrees += n - 1;
   return degrees < 1 ? 1 : std::max(1.0, chi_squared / degrees);
 }
 
@@ -68,22 +53,30 @@ double dispersion_of(const Counts& counts, const std::vector<Row>& rows) {
 // each lap from some row on.
 class Fitting {
  public:
-  Fitting(std::span<const Row> rows, const Sweep& sweep) : rows_(rows), sweep_(sweep) {
+  Fitting(std::span<const Observation> rows, const Sweep& sweep, const change_point::RisingLevels& rising)
+      : rows_(rows), sweep_(sweep) {
     const Contamination& c = sweep.contamination;
     sums_.push_back({0, c.loads, c.loads * c.false_miss});
-    for (const Row& row : rows)
-      sums_.push_back({row.bytes, sums_.back().loads + row.loads, sums_.back().misses + row.misses});
-    reference_ = free_level(c.loads, c.loads * c.false_miss);
+    for (const Observation& row : rows)
+      sums_.push_back({row.control, sums_.back().weight + row.weight, sums_.back().sum + row.sum});
+    reference_ = block_log_likelihood(sweep.levels, c.loads, c.loads * c.false_miss);
+    for (std::size_t i = 0; sweep.own_lines && i < rows.size() && steps_.size() < most_steps; i = rising.block(i).end)
+      steps_.push_back(i);
   }
 
   // Of the first `count` rows.
   double operator()(std::size_t count) const {
-    double best = free_level(sums_[count].loads, sums_[count].misses) - reference_;
-    for (std::size_t step = 0; step < count && sweep_.own_lines; ++step) {
-      const double before = free_level(sums_[step].loads, sums_[step].misses) - reference_;
-      best = std::max(best, before + fixed_misses(step, count) - cost_of_fixed_misses);
+    double best = block_log_likelihood(sweep_.levels, sums_[count].weight, sums_[count].sum) - reference_;
+    for (const std::size_t step : steps_) {
+      if (step >= count) break;
+      const double before = block_log_likelihood(sweep_.levels, sums_[step].weight, sums_[step].sum) - reference_;
+      best = std::max(best, before + fixed_misses(step, count) - cost(count - step));
     }
     return best;
+  }
+  // Their level.
+  double base(std::size_t count) const {
+    return sums_[count].weight == 0 ? sweep_.contamination.false_miss : sums_[count].level();
   }
 
  private:
@@ -91,144 +84,190 @@ class Fitting {
   // these are no longer the kernel's own, and a cache whose every footprint misses more isn't one that fits.
   static constexpr double most_fixed_share = 0.05;
   static constexpr double most_fixed_lines = 2;
-  static constexpr double cost_of_fixed_misses = 3;  // two parameters and a choice
+  static constexpr std::size_t most_steps = 8;  // where levels that only rise do so for the first times
 
+  // Two parameters and a choice. Rows of a foreign trace are few and far apart: three alike are a level, one or two are
+  // the onset of a rise as well.
+  double cost(std::size_t rows) const {
+    constexpr double own = 3, level = 2.5, onset = 4;
+    return !sweep_.foreign ? own : rows >= 3 ? level : onset;
+  }
   double fixed_misses(std::size_t first, std::size_t end) const {
-    const double loads = sums_[end].loads - sums_[first].loads;
-    const double misses = sums_[end].misses - sums_[first].misses;
+    const double loads = sums_[end].weight - sums_[first].weight;
+    const double misses = sums_[end].sum - sums_[first].sum;
     if (misses == 0) return -std::numeric_limits<double>::infinity();
-    const double lines = rows_[first].bytes / sweep_.line_bytes;
+    const double lines = rows_[first].control / sweep_.line_bytes;
     const double most = std::max(most_fixed_share, most_fixed_lines / lines) + sweep_.contamination.false_miss;
-    return misses <= most * loads ? free_level(loads, misses) : -std::numeric_limits<double>::infinity();
+    return misses <= most * loads ? block_log_likelihood(sweep_.levels, loads, misses)
+                                  : -std::numeric_limits<double>::infinity();
   }
 
-  std::span<const Row> rows_;
+  std::span<const Observation> rows_;
   const Sweep& sweep_;
-  std::vector<Row> sums_;
+  std::vector<Observation> sums_;
+  std::vector<std::size_t> steps_;
   double reference_ = 0;
 };
 
-struct Block {
-  double loads = 0, misses = 0, least = 0;  // `least`: loads that must miss
-  double share() const { return misses / loads; }
+// The log-likelihood of 'these rows fit and no others', which gets ever smaller the nearer one looks: levels that only
+// rise are quickly found, what they lack to a full cache's misses isn't looked for where the rest is out of question.
+class Likelihood {
+ public:
+  Likelihood(std::span<const Observation> rows, const Sweep& sweep)
+      : rows_(rows), sweep_(sweep), rising_(rows, sweep.levels), fitting_(rows, sweep, rising_) {
+    const double sees = 1 - sweep.contamination.false_hit;
+    top_ = sweep.saturation < 0 ? rising_.top() : sees * sweep.saturation;
+  }
+
+  // That the first `fit` rows do; -infinity where it lies below `least`.
+  double operator()(std::size_t fit, double least) const {
+    const double most = fitting_(fit) + rising_.log_likelihood(fit);
+    if (fit == rows_.size()) return most;
+    if (most < least || (fit == 0 && sweep_.first_fits)) return never;
+    const double capacity = rows_[fit].control - sweep_.line_bytes;
+    const double enough = most - least;
+    double loss = sweep_.whole_laps ? lacking(fit, capacity, enough) : 0;
+    if (loss <= enough) loss += below_pigeonhole(fit, capacity, enough - loss) + unseen(fit);
+    return loss > enough ? never : most - loss;
+  }
+  double all_fit() const { return fitting_(rows_.size()); }
+  double isotonic() const { return rising_.log_likelihood(0); }
+
+  static constexpr double never = -1e300;
+
+ private:
+  // An overflow that shows in none of n loads: as its level may be any, one in n + 1 does.
+  double unseen(std::size_t first) const {
+    const change_point::Block& block = rising_.block(first);
+    const bool is_seen = !sweep_.foreign || block.level() > fitting_.base(first);
+    return is_seen ? 0 : std::log(block.weight + 1);
+  }
+
+  // Misses of whole laps that must be there and aren't: each a miss counted as a hit.
+  double lacking(std::size_t first, double capacity, double enough) const {
+    const double false_hit = sweep_.contamination.false_hit;
+    const double each = -std::log(std::clamp(false_hit, 1e-5, 0.5));
+    const double share = std::max(0.0, sweep_.saturation);
+    double loss = 0;
+    for (std::size_t i = first; i < rows_.size() && loss <= enough; ++i) {
+      const Observation& row = rows_[i];
+      const double must = share * std::max(0.0, 1 - capacity / row.control) * row.weight;
+      loss += each * std::max(0.0, must - sweep_.dropped_loads - row.sum - 3 * std::sqrt(must * false_hit));
+    }
+    return loss;
+  }
+
+  // What levels lose by having to lie where the pigeonhole puts them on the average.
+  double below_pigeonhole(std::size_t first, double capacity, double enough) const {
+    const double base = first == 0 && sweep_.levels.kind == LevelModel::Kind::gaussian ? rising_.block(0).level()
+                                                                                       : fitting_.base(first);
+    const double top = std::max(top_, base);
+    const double highest = base + (top - base) * (1 - capacity / rows_.back().control);
+    double loss = 0;
+    for (std::size_t i = first; i < rows_.size() && loss <= enough; i = rising_.block(i).end) {
+      const change_point::Block& block = rising_.block(i);
+      if (block.level() >= highest) break;  // levels only rise from here on
+      const double least = base + (top - base) * (1 - capacity * block.weight_by_control / block.weight);
+      if (block.level() < least)
+        loss += block_log_likelihood(sweep_.levels, block.weight, block.sum) -
+                level_log_likelihood(sweep_.levels, block.weight, block.sum, least);
+    }
+    return loss;
+  }
+
+  std::span<const Observation> rows_;
+  const Sweep& sweep_;
+  change_point::RisingLevels rising_;
+  Fitting fitting_;
+  double top_ = 1;
 };
 
-// Rows that don't fit a capacity of `capacity` bytes: levels that never fall and never lie below what must miss.
-double overflowing(std::span<const Row> rows, double capacity, double base, const Sweep& sweep) {
-  const double top = 1 - sweep.contamination.false_hit;
-  double loss = 0;
-  std::vector<Block> blocks;
-  for (const Row& row : rows) {
-    const double must = std::max(0.0, 1 - capacity / row.bytes);
-    Block block{row.loads, row.misses, row.loads * (base + (top - base) * must)};
-    if (sweep.whole_laps) {
-      // Misses that must be there and aren't: each a miss counted as a hit.
-      const double lacking = row.loads * must - row.misses - 3 * std::sqrt(row.loads * must * (1 - top));
-      if (lacking > 0) loss += lacking * -std::log(std::clamp(sweep.contamination.false_hit, 1e-5, 0.5));
-    }
-    while (!blocks.empty() && blocks.back().share() >= block.share()) {
-      block.loads += blocks.back().loads;
-      block.misses += blocks.back().misses;
-      block.least += blocks.back().least;
-      blocks.pop_back();
-    }
-    blocks.push_back(block);
-  }
-  double sum = -loss;
-  for (const Block& b : blocks) sum += log_likelihood(b.loads, b.misses, std::max(b.share(), b.least / b.loads));
-  return sum;
+// The greatest of all likelihoods, or one near it: what lies far below needn't be looked at closely.
+double high_likelihood(const Likelihood& likelihood, std::size_t rows) {
+  double highest = likelihood.all_fit();
+  std::size_t at = rows / 2;
+  for (std::size_t step = rows; step > 0; step /= 2)
+    for (const std::size_t fit : {at - std::min(at, step), at, std::min(at + step, rows)})
+      if (const double l = likelihood(fit, 2 * Likelihood::never); l > highest) highest = l, at = fit;
+  return highest;
 }
 
 }  // namespace
 
 CapacityPosterior capacity_posterior(const Counts& counts, const Sweep& sweep) {
+  const std::vector<Observation> rows = rows_of(counts);
+  Sweep by_launches = sweep;
+  by_launches.scatter = std::max(sweep.scatter, dispersion_of(counts, rows));
+  return capacity_posterior(rows, by_launches);
+}
+
+CapacityPosterior capacity_posterior(std::span<const Observation> rows, const Sweep& sweep) {
+  constexpr double out_of_question = 40;  // e^-40 of the likeliest
   CapacityPosterior result;
-  const std::vector<Row> rows = rows_of(counts);
-  const double base = sweep.contamination.false_miss;
-  const double scale = dispersion_of(counts, rows);
-  const Fitting fitting(rows, sweep);
+  const Likelihood likelihood(rows, sweep);
+  const double least = high_likelihood(likelihood, rows.size()) - out_of_question * sweep.scatter;
   std::vector<double> log_weight;
   for (std::size_t fit = 0; fit <= rows.size(); ++fit) {
     stop::look();
-    const auto beyond = std::span(rows).subspan(fit);
-    const double capacity = fit == rows.size() ? 0 : rows[fit].bytes - sweep.line_bytes;
-    log_weight.push_back((fitting(fit) + (beyond.empty() ? 0 : overflowing(beyond, capacity, base, sweep))) / scale);
+    log_weight.push_back(likelihood(fit, least) / sweep.scatter);
   }
   const double highest = *std::max_element(log_weight.begin(), log_weight.end());
-  Sweep free = sweep;
-  free.whole_laps = false;
-  result.misfit = overflowing(rows, rows.back().bytes, 0, free) / scale - highest;
-  for (const Row& row : rows) {
-    result.footprints_bytes.push_back(row.bytes);
-    result.loads += static_cast<std::uint64_t>(row.loads);
-    const double held = std::min(1.0, 1 - (row.misses / row.loads - base) / (1 - base));
-    result.lowest_held_bytes = std::max(result.lowest_held_bytes, row.bytes * held);
+  result.misfit = likelihood.isotonic() / sweep.scatter - highest;
+  const double base = sweep.contamination.false_miss;
+  for (const Observation& row : rows) {
+    result.footprints_bytes.push_back(row.control);
+    result.loads += static_cast<std::uint64_t>(row.weight);
+    const double held = std::min(1.0, 1 - (row.level() - base) / (1 - base));
+    result.lowest_held_bytes = std::max(result.lowest_held_bytes, row.control * held);
   }
-  double sum = 0;
-  for (double& w : log_weight) sum += w = std::exp(w - highest);
-  for (double& w : log_weight) w /= sum;
-  result.none_fits = log_weight.front();
-  result.probability.assign(log_weight.begin() + 1, log_weight.end());
+  if (sweep.foreign) {  // as likely beforehand as all other answers together
+    log_weight.back() += std::log(static_cast<double>(rows.size()));
+    result.slack = 0.5;  // an overflow that isn't seen has cost its part already
+  }
+  result.probability = probabilities(std::move(log_weight));
+  result.none_fits = result.probability.front();
+  result.probability.erase(result.probability.begin());
   return result;
 }
 
 std::size_t CapacityPosterior::best() const {
   // Levels that only rise follow the counts' scatter and gain a parameter's worth (AIC) on a level that is constant: of
   // rows that are nearly as likely the last one is the better.
-  const double nearly = std::exp(-1.0);
+  const double nearly = std::exp(-slack);
   const auto end = probability.size() > 1 ? probability.end() - 1 : probability.end();
   const double most = *std::max_element(probability.begin(), end);
   std::size_t best = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(end - probability.begin()); ++i)
-    if (probability[i] >= nearly * most) best = i;
+    if (probability[i] >= (nearly - 1e-9) * most) best = i;
   return best;
 }
 
+Posterior CapacityPosterior::within() const {
+  Posterior p;
+  p.values.assign(footprints_bytes.begin(), footprints_bytes.end() - 1);
+  p.probability.assign(probability.begin(), probability.end() - 1);
+  p.at_most = none_fits;
+  p.at_least = probability.back();
+  p.least = footprints_bytes.front();
+  p.most = footprints_bytes.back();
+  p.best = best();
+  return p;
+}
+
 Interval CapacityPosterior::credible(double level) const {
-  const std::size_t middle = best();
-  const double inside = std::accumulate(probability.begin(), probability.end() - 1, 0.0);
-  std::size_t first = middle, last = middle;
-  double mass = probability[middle];
-  const std::size_t end = probability.size() - 1;
-  while (mass < level * inside) {
-    const double below = first > 0 ? probability[first - 1] : -1;
-    const double above = last + 1 < end ? probability[last + 1] : -1;
-    if (below < 0 && above < 0) break;
-    mass += std::max(below, above);
-    below >= above ? --first : ++last;
-  }
-  return {footprints_bytes[first], footprints_bytes[last]};
+  if (footprints_bytes.size() < 2) return {footprints_bytes.front(), footprints_bytes.front()};
+  return within().credible(level);
 }
 
 Estimate capacity_estimate(const CapacityPosterior& posterior, std::string_view method) {
-  constexpr double better_part = 0.5;
   // A model whose best row is e^20 less likely than misses that merely rise doesn't describe these counts, but for what
   // a threshold that is a little off for a few of very many loads explains.
   const double most_misfit = std::max(20.0, 0.002 * static_cast<double>(posterior.loads));
   if (posterior.misfit > most_misfit)
     return inconclusive("B", method, "misses rise with the footprint, but not as those of a full cache do");
-  const double all_fit = posterior.probability.back();
-  const double inside = 1 - all_fit - posterior.none_fits;
-  if (all_fit > better_part) {
-    Estimate e = measured(posterior.footprints_bytes.back(), "B", method, posterior.loads);
-    e.status = Status::lower_bound;
-    e.confidence = all_fit;
-    e.note = "the largest footprint tried still fits";
-    return e;
-  }
-  if (posterior.none_fits > better_part) {
-    Estimate e = measured(posterior.footprints_bytes.front(), "B", method, posterior.loads);
-    e.status = Status::upper_bound;
-    e.confidence = posterior.none_fits;
-    e.note = "the smallest footprint tried doesn't fit";
-    return e;
-  }
-  if (inside <= better_part) return inconclusive("B", method, "the sweep doesn't tell whether the size lies within it");
-  const std::size_t best = posterior.best();
-  Estimate e = measured(posterior.footprints_bytes[best], "B", method, posterior.loads);
-  e.interval = posterior.credible(0.95);
-  e.confidence = posterior.probability[best];
-  return e;
+  return estimate_of(posterior.within(), method, posterior.loads,
+                     {"the smallest footprint tried doesn't fit", "the largest footprint tried still fits",
+                      "the sweep doesn't tell whether the size lies within it"});
 }
 
 }  // namespace gputopo::evidence

@@ -11,10 +11,13 @@
 // Wedderburn, Biometrika 61, 1974).
 #pragma once
 
-#include <string>
+#include <span>
+#include <string_view>
+#include <vector>
 
+#include "change_point/isotonic.hpp"
 #include "evidence/counts.hpp"
-#include "topology/estimate.hpp"
+#include "evidence/posterior.hpp"
 
 namespace gputopo::evidence {
 
@@ -24,6 +27,14 @@ struct Sweep {
   bool whole_laps = true;  ///< every position as often as any other: then the pigeonhole holds for every count
   Contamination contamination;
   bool own_lines = false;  ///< the kernel takes lines of its own each lap
+
+  // What a trace that somebody else recorded may be like.
+  double saturation = 1;     ///< share of loads that miss where nothing fits; negative: unknown, where the rise ends
+  double dropped_loads = 0;  ///< of a row's laps, that weren't recorded
+  double scatter = 1;        ///< rows differ by this much more than their loads explain (a factor of variance)
+  bool foreign = false;      ///< nobody chose the footprints so that the capacity lies among them
+  bool first_fits = false;   ///< known otherwise
+  change_point::LevelModel levels = {};  ///< Gaussian: rows hold means of latencies, and no counts
 };
 
 /// A distribution over 'the last footprint of the sweep that fits', 'none does' and 'all do'.
@@ -32,6 +43,7 @@ struct CapacityPosterior {
   std::vector<double> probability;       ///< by row: it is the last that fits; the last row's is that of 'all fit'
   double none_fits = 0;                  ///< even the first row is too large
   double misfit = 0;                     ///< log-likelihood that even the best row lacks to levels that only rise
+  double slack = 1;                      ///< rows whose log-probability differs by less are alike
   std::uint64_t loads = 0;
   double lowest_held_bytes = 0;  ///< at least so much must be held: the largest s (1 - misses) over the rows
 
@@ -39,10 +51,15 @@ struct CapacityPosterior {
   std::size_t best() const;
   /// Footprints between which the capacity lies with probability `level`, around the best row.
   Interval credible(double level) const;
+  /// Without the last row, behind which nothing was seen.
+  Posterior within() const;
 };
 
-/// Needs at least one count. Rows are the distinct footprints. Time grows with the square of their number.
+/// Needs at least one count. Rows are the distinct footprints. Time grows with their number, but for rows that miss
+/// ever more over long stretches.
 CapacityPosterior capacity_posterior(const Counts& counts, const Sweep& sweep);
+/// The same of rows whose footprints ascend.
+CapacityPosterior capacity_posterior(std::span<const change_point::Observation> rows, const Sweep& sweep);
 
 /// `measured` with a 95 % interval and the posterior probability of value's row as its confidence; `lower_bound` where
 /// all rows fit, `upper_bound` where none does, `inconclusive` where none of the three has the better part of the

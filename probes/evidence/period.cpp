@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "evidence/estimates.hpp"
+#include "evidence/posterior.hpp"
 
 namespace gputopo::evidence {
 namespace {
@@ -18,36 +20,21 @@ struct Candidate {
   double log_likelihood = 0;
 };
 
-// The likeliest candidate with its posterior probability, all equally likely beforehand and `rival` among them.
-Estimate likeliest(std::vector<Candidate> candidates, double rival, std::string_view method, double samples,
+// The likeliest candidate with its posterior probability, all equally likely beforehand and `rival`, that it is none of
+// them, too.
+Estimate likeliest(const std::vector<Candidate>& candidates, double rival, std::string_view method, double samples,
                    std::string_view why_not) {
-  constexpr double better_part = 0.5;
   if (candidates.empty()) return inconclusive("B", method, why_not);
-  const auto best = std::max_element(candidates.begin(), candidates.end(),
-                                     [](const auto& a, const auto& b) { return a.log_likelihood < b.log_likelihood; });
-  const double highest = std::max(best->log_likelihood, rival);
-  double sum = std::exp(rival - highest);
-  for (const Candidate& c : candidates) sum += std::exp(c.log_likelihood - highest);
-  const double probability = std::exp(best->log_likelihood - highest) / sum;
-  if (probability <= better_part) return inconclusive("B", method, why_not);
-  Estimate e = measured(best->bytes, "B", method, static_cast<std::uint64_t>(samples));
-  e.confidence = probability;
-  // The shortest run of candidates around the best one that has 95 %.
-  double mass = probability;
-  auto first = best, last = best;
-  while (mass < 0.95 * (1 - std::exp(rival - highest) / sum)) {
-    const auto weight = [&](auto it) { return std::exp(it->log_likelihood - highest) / sum; };
-    const double below = first != candidates.begin() ? weight(first - 1) : -1;
-    const double above = last + 1 != candidates.end() ? weight(last + 1) : -1;
-    if (below < 0 && above < 0) break;
-    mass += std::max(below, above);
-    if (below >= above)
-      --first;
-    else
-      ++last;
+  Posterior p;
+  for (const Candidate& c : candidates) {
+    p.values.push_back(c.bytes);
+    p.probability.push_back(c.log_likelihood);
   }
-  e.interval = Interval{first->bytes, last->bytes};
-  return e;
+  p.probability.push_back(rival);
+  p.probability = probabilities(std::move(p.probability));
+  p.probability.pop_back();
+  p.take_likeliest();
+  return estimate_of(p, method, static_cast<std::uint64_t>(samples), {{}, {}, why_not});
 }
 
 double sure_of(const Sameness& s) {

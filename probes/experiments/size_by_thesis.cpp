@@ -2,9 +2,9 @@
 // capacity, geometric mapping, optimal split, Kolmogorov-Smirnov test. Its sweep steps by the line; nothing is counted.
 #include <algorithm>
 
-#include "change_point/finding.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
+#include "evidence/traces.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -30,15 +30,10 @@ Expected<Estimate> size_by_thesis(Session& session, const CacheFacts& cache) {
   change_point::Trace trace;
   for (std::size_t i = 0; i < footprints.size(); ++i)
     trace.rows.push_back({static_cast<double>(footprints[i]), values(recorded_histogram((*traces)[i]))});
-  change_point::Options options;
-  options.method = change_point::Options::Method::thesis;
+  TraceOptions options;
   options.seed = session.settings().seed;
-  const change_point::Finding found = change_point::find_size(trace, options);
-  if (found.verdict != change_point::Verdict::value) return inconclusive("B", found.method, found.reason);
-  Estimate e = measured(found.value, "B", found.method, found.samples);
-  e.interval = Interval{std::min(found.low, found.value), std::max(found.high, found.value)};
-  e.confidence = found.confidence;
-  return e;
+  Estimate e = find_size_by_thesis(trace, options);
+  return e.status == Status::measured ? e : inconclusive("B", e.method, e.note);
 }
 
 }  // namespace gputopo::experiments

@@ -3,12 +3,14 @@
 
 #include <benchmark/benchmark.h>
 
-#include "change_point/finding.hpp"
 #include "change_point/random.hpp"
 #include "change_point/trace_parser.hpp"
+#include "evidence/traces.hpp"
 
-namespace gputopo::change_point {
+namespace gputopo::evidence {
 namespace {
+
+using namespace change_point;
 
 // Hits around 38, misses around 270 on a growing share of loads after 60 % of the rows, an outlier in 10,000.
 Trace noisy_step(std::size_t rows, std::size_t loads) {
@@ -38,8 +40,8 @@ BENCHMARK(BM_FindSize)->Arg(1000)->Arg(2000)->Arg(5000)->Arg(10000)->Unit(benchm
 
 void BM_FindSizeByThesis(benchmark::State& state) {
   const Trace trace = noisy_step(static_cast<std::size_t>(state.range(0)), 1000);
-  Options options;
-  options.method = Options::Method::thesis;
+  TraceOptions options;
+  options.method = TraceOptions::Method::thesis;
   for (auto _ : state) {
     benchmark::DoNotOptimize(find_size(trace, options));
   }
@@ -71,6 +73,6 @@ void BM_Parse50Megabytes(benchmark::State& state) {
 BENCHMARK(BM_Parse50Megabytes)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace gputopo::change_point
+}  // namespace gputopo::evidence
 
 BENCHMARK_MAIN();

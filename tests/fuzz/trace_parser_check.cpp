@@ -6,10 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "change_point/fetch_granularity.hpp"
-#include "change_point/latency.hpp"
-#include "change_point/line_size.hpp"
 #include "change_point/trace_parser.hpp"
+#include "evidence/traces.hpp"
 
 namespace gputopo::change_point::testing {
 namespace {
@@ -59,15 +57,16 @@ void check_trace(const Trace& trace) {
   }
 }
 
-void check_finding(const Finding& finding) {
-  require(!std::isnan(finding.value) && !std::isnan(finding.low) && !std::isnan(finding.high));
-  require(finding.confidence >= 0 && finding.confidence <= 1);
-  require(finding.p_value >= 0 && finding.p_value <= 1);
-  require(!finding.method.empty());
-  require(finding.verdict == Verdict::value || !finding.reason.empty());
-  if (finding.verdict == Verdict::value) {
-    require(finding.low <= finding.value && finding.value <= finding.high);
-  }
+void check_estimate(const Estimate& e) {
+  const bool is_bound = e.status == Status::lower_bound || e.status == Status::upper_bound;
+  require(e.status == Status::measured || e.status == Status::inconclusive || is_bound);
+  require(e.has_value() == (e.status != Status::inconclusive));
+  require(!e.has_value() || std::isfinite(*e.value));
+  require(!e.confidence || (*e.confidence >= 0 && *e.confidence <= 1));
+  require(!e.method.empty());
+  require(e.status == Status::measured || !e.note.empty());
+  require(e.interval.has_value() == (e.status == Status::measured));
+  require(!e.interval || (e.interval->low <= *e.value && *e.value <= e.interval->high));
 }
 
 }  // namespace
@@ -98,19 +97,19 @@ void check_trace_parser(std::string_view input) {
     require(sweep.stride_bytes > 0);
     check_trace(sweep.trace);
   }
-  Options options;
+  evidence::TraceOptions options;
   switch (columns) {
     case Columns::none:
-      return check_finding(find_latency(whole.trace, options));
+      return check_estimate(evidence::find_latency(whole.trace));
     case Columns::stride_and_size:
-      return check_finding(find_line_size(whole.sweeps, options));
+      return check_estimate(evidence::find_line_size(whole.sweeps));
     case Columns::control:
       break;
   }
-  check_finding(find_size(whole.trace, options));
-  options.method = Options::Method::thesis;
-  check_finding(find_size(whole.trace, options));
-  check_finding(find_fetch_granularity(whole.trace, options));
+  check_estimate(evidence::find_size(whole.trace, options));
+  options.method = evidence::TraceOptions::Method::thesis;
+  check_estimate(evidence::find_size(whole.trace, options));
+  check_estimate(evidence::find_fetch_granularity(whole.trace));
 }
 
 }  // namespace gputopo::change_point::testing

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "change_point/finding.hpp"
 #include "counters/metrics.hpp"
 #include "evidence/findings.hpp"
 #include "evidence/modes.hpp"
@@ -84,9 +83,7 @@ class Checker {
       for (CountedRun& run : *runs)
         run.values = {run.values.at(index_of(metrics.loads)), run.values.at(index_of(metrics.misses))};
       own = {};
-      change_point::Options judging;
-      judging.seed = options_.seed;
-      judge(*subject, *runs, judging, own);
+      judge(*subject, *runs, own);
       if (own.verdict(memory.id) != verdict_differs) break;
     }
     report_.entries.insert(report_.entries.end(), own.entries.begin(), own.entries.end());
@@ -112,7 +109,7 @@ class Checker {
   }
 
   Expected<Subject> subject_of(const Memory& memory, const counters::MemoryMetrics& metrics) {
-    Subject subject{memory.id, metrics, 0, 1, 0, 0, {}};
+    Subject subject{memory.id, metrics, 0, {}, 1, 0, 0, {}};
     const std::uint64_t size = value_or(memory, "size", 0);
     const std::uint64_t line = value_or(memory, "line_size", value_or(memory, "sector_size", 32));
     subject.line_bytes = line;
@@ -125,6 +122,7 @@ class Checker {
       return subject;
     }
     subject.threshold_cycles = cache->levels.threshold_cycles;
+    subject.contamination = cache->contamination();
     // Its counter sees what one SM's side of the L2 misses, far hits included: what is slower than near hits.
     if (memory.id == "l2") subject.threshold_cycles = evidence::upper_fence(cache->levels.hit);
     if (memory.id == "l2" || memory.id == "device_memory") {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/capacity.hpp"
 #include "evidence/histogram.hpp"
 
 namespace gputopo::experiments {
@@ -84,44 +85,42 @@ std::string_view verdict_of(double by_timing, double by_counter, double allowed)
   return difference <= allowed ? verdict_within : verdict_differs;
 }
 
-// Hits and misses as latencies that no mixture doubts.
-change_point::Row row_of(std::uint64_t footprint_bytes, double loads, double misses) {
-  change_point::Row row{static_cast<double>(footprint_bytes), {}};
-  const auto n = static_cast<std::size_t>(std::max(0.0, loads));
-  row.values.assign(n, 100);
-  std::fill_n(row.values.begin(), std::min(n, static_cast<std::size_t>(std::max(0.0, misses))), 1000);
-  return row;
+Count count_of(std::uint64_t footprint_bytes, double loads, double misses) {
+  const double n = std::max(0.0, loads);
+  return {static_cast<double>(footprint_bytes), static_cast<std::uint64_t>(n),
+          static_cast<std::uint64_t>(std::clamp(misses, 0.0, n)), 0};
 }
 
-void judge_size(const Subject& subject, const change_point::Trace& timing, const change_point::Trace& counter,
-                const change_point::Options& options, CrossCheckReport& report) {
+// What both sources say of the size, by the inference that the size itself was found by.
+void judge_size(const Subject& subject, const Counts& timing, const Counts& counter, CrossCheckReport& report) {
   constexpr std::size_t fewest_rows = 8;
-  if (timing.rows.size() < fewest_rows) return;
-  const auto by_timing = change_point::find_size(timing, options);
-  const auto by_counter = change_point::find_size(counter, options);
-  if (by_timing.verdict == change_point::Verdict::inconclusive &&
-      by_counter.verdict == change_point::Verdict::inconclusive)
-    return;
+  if (timing.size() < fewest_rows) return;
+  Sweep sweep;
+  sweep.line_bytes = static_cast<double>(subject.line_bytes);
+  sweep.whole_laps = subject.tolerance == 0;  // else samples
+  sweep.contamination = subject.contamination;
+  sweep.own_lines = true;
+  const Estimate by_timing = capacity_estimate(capacity_posterior(timing, sweep), "misses");
+  const Estimate by_counter = capacity_estimate(capacity_posterior(counter, sweep), "misses");
+  if (!by_timing.has_value() && !by_counter.has_value()) return;
   CrossCheck entry;
   entry.memory = subject.memory;
   entry.metric = fmt::format("change point: {}", subject.metrics.misses);
-  entry.by_timing = by_timing.value;
-  entry.by_counter = by_counter.value;
-  entry.size_bytes = static_cast<std::uint64_t>(by_timing.value);
+  entry.by_timing = by_timing.value.value_or(0);
+  entry.by_counter = by_counter.value.value_or(0);
+  entry.size_bytes = static_cast<std::uint64_t>(entry.by_timing);
   entry.loads = by_timing.samples;
-  const double apart = std::fabs(by_timing.value - by_counter.value);
-  const bool same = by_timing.verdict == by_counter.verdict && apart <= static_cast<double>(subject.line_bytes);
+  const double apart = std::fabs(entry.by_timing - entry.by_counter);
+  const bool same = by_timing.status == by_counter.status && apart <= static_cast<double>(subject.line_bytes);
   entry.verdict = !same ? verdict_differs : apart == 0 ? verdict_equal : verdict_within;
   report.entries.push_back(std::move(entry));
 }
 
 }  // namespace
 
-void judge(const Subject& subject, const std::vector<CountedRun>& runs, const change_point::Options& options,
-           CrossCheckReport& report) {
+void judge(const Subject& subject, const std::vector<CountedRun>& runs, CrossCheckReport& report) {
   auto bases = bases_of(subject, runs, report);
-  change_point::Trace timing_curve;
-  change_point::Trace counter_curve;
+  Counts timing_curve, counter_curve;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const PlannedCheck& planned = subject.plan[i];
     if (planned.empty) continue;
@@ -149,8 +148,8 @@ void judge(const Subject& subject, const std::vector<CountedRun>& runs, const ch
           loads = static_cast<double>(t.asked - t.warm_loads);
         }
         const double unit = subject.units_a_miss;
-        timing_curve.rows.push_back(row_of(planned.footprint_bytes, loads, entry.by_timing / unit - cold));
-        counter_curve.rows.push_back(row_of(planned.footprint_bytes, loads, entry.by_counter / unit - cold));
+        timing_curve.push_back(count_of(planned.footprint_bytes, loads, entry.by_timing / unit - cold));
+        counter_curve.push_back(count_of(planned.footprint_bytes, loads, entry.by_counter / unit - cold));
       }
     }
     entry.metric = fmt::format("loads: {}", subject.metrics.loads);
@@ -159,10 +158,7 @@ void judge(const Subject& subject, const std::vector<CountedRun>& runs, const ch
     entry.verdict = verdict_of(entry.by_timing, entry.by_counter, 0);
     report.entries.push_back(std::move(entry));
   }
-  for (change_point::Trace* curve : {&timing_curve, &counter_curve})
-    std::sort(curve->rows.begin(), curve->rows.end(),
-              [](const auto& a, const auto& b) { return a.control < b.control; });
-  judge_size(subject, timing_curve, counter_curve, options, report);
+  judge_size(subject, timing_curve, counter_curve, report);
 }
 
 std::string CrossCheckReport::verdict(std::string_view memory) const {

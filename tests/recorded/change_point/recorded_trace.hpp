@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "change_point/finding.hpp"
+#include "change_point/trace.hpp"
 
 namespace gputopo::change_point::testing {
 

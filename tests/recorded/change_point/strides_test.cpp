@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "change_point/fetch_granularity.hpp"
-#include "change_point/latency.hpp"
-#include "change_point/line_size.hpp"
+#include "evidence/traces.hpp"
 #include "recorded_trace.hpp"
 
-namespace gputopo::change_point {
+namespace gputopo::evidence {
 namespace {
 
-using testing::recorded_trace;
+using namespace change_point;
+
+using change_point::testing::recorded_trace;
 
 struct Quantity {
   std::string trace;
@@ -48,11 +48,11 @@ std::vector<StrideSweep> recorded_sweeps(const std::string& name) {
 class LineSize : public ::testing::TestWithParam<Quantity> {};
 
 TEST_P(LineSize, IsExact) {
-  const Finding finding = find_line_size(recorded_sweeps(GetParam().trace + "-line_size.csv"), {});
-  EXPECT_EQ(finding.verdict, Verdict::value) << finding.reason;
+  const Estimate finding = find_line_size(recorded_sweeps(GetParam().trace + "-line_size.csv"));
+  EXPECT_EQ(finding.status, Status::measured) << finding.note;
   EXPECT_EQ(finding.value, GetParam().value);
-  EXPECT_LE(finding.low, finding.value);
-  EXPECT_GE(finding.high, finding.value);
+  EXPECT_LE(finding.interval->low, finding.value);
+  EXPECT_GE(finding.interval->high, finding.value);
 }
 
 INSTANTIATE_TEST_SUITE_P(RealGpus, LineSize,
@@ -69,10 +69,10 @@ INSTANTIATE_TEST_SUITE_P(RealGpus, LineSize,
 class FetchGranularity : public ::testing::TestWithParam<Quantity> {};
 
 TEST_P(FetchGranularity, IsExact) {
-  const Finding finding = find_fetch_granularity(recorded_trace(GetParam().trace + "-fetch_granularity.csv"), {});
-  EXPECT_EQ(finding.verdict, Verdict::value) << finding.reason;
+  const Estimate finding = find_fetch_granularity(recorded_trace(GetParam().trace + "-fetch_granularity.csv"));
+  EXPECT_EQ(finding.status, Status::measured) << finding.note;
   EXPECT_EQ(finding.value, GetParam().value);
-  EXPECT_LT(finding.p_value, 1e-9);
+  EXPECT_GT(*finding.confidence, 0.5);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -99,11 +99,11 @@ TEST(RecordedLatency, IsTheLevelsOwn) {
     for (Row& row : trace.rows) {
       row.values = {row.control};
     }
-    const Finding finding = find_latency(trace, {});
-    EXPECT_EQ(finding.verdict, Verdict::value) << name;
+    const Estimate finding = find_latency(trace);
+    EXPECT_EQ(finding.status, Status::measured) << name;
     EXPECT_EQ(finding.value, cycles) << name;
   }
 }
 
 }  // namespace
-}  // namespace gputopo::change_point
+}  // namespace gputopo::evidence

@@ -8,43 +8,45 @@
 
 #include <gtest/gtest.h>
 
-#include "change_point/finding.hpp"
+#include "evidence/traces.hpp"
 #include "look_alikes.hpp"
 
-namespace gputopo::change_point {
+namespace gputopo::evidence {
 namespace {
 
-using testing::LookAlike;
-using testing::Recorded;
+using namespace change_point;
+
+using change_point::testing::LookAlike;
+using change_point::testing::Recorded;
 
 enum class Outcome { exact, covered, bound, inconclusive, doubtful, wrong };
 
 // A finding that claims little is doubtful rather than wrong.
 constexpr double little_confidence = 0.5;
 
-Outcome judge(const Finding& finding, const Recorded& recorded) {
+Outcome judge(const Estimate& finding, const Recorded& recorded) {
   const auto& truth = recorded.truth;
-  const double last = recorded.trace.rows.back().control;
   const double upper = std::max(truth.fits, truth.last_clean);
-  const Outcome otherwise = finding.confidence < little_confidence ? Outcome::doubtful : Outcome::wrong;
-  switch (finding.verdict) {
-    case Verdict::inconclusive:
+  const Outcome otherwise = finding.confidence.value_or(0) < little_confidence ? Outcome::doubtful : Outcome::wrong;
+  switch (finding.status) {
+    case Status::inconclusive:
       return Outcome::inconclusive;
-    case Verdict::lower_bound:
-      return !truth.overflows || upper >= last ? Outcome::bound : otherwise;
-    case Verdict::upper_bound:
-      return !truth.fits_at_all || finding.value >= upper ? Outcome::bound : otherwise;
-    case Verdict::value:
+    case Status::lower_bound:
+      return !truth.overflows || upper >= *finding.value ? Outcome::bound : otherwise;
+    case Status::upper_bound:
+      return !truth.fits_at_all || *finding.value >= upper ? Outcome::bound : otherwise;
+    default:
       break;
   }
   const bool within = truth.overflows && upper > 0;
-  if (within && finding.value >= truth.fits && finding.value <= upper) {
+  if (within && *finding.value >= truth.fits && *finding.value <= upper) {
     return Outcome::exact;
   }
-  return within && finding.low <= upper && finding.high >= truth.fits ? Outcome::covered : otherwise;
+  return within && finding.interval->low <= upper && finding.interval->high >= truth.fits ? Outcome::covered
+                                                                                          : otherwise;
 }
 
-struct Tally {
+struct Outcomes {
   int traces = 0;
   std::array<int, 6> of{};
   int operator[](Outcome outcome) const { return of[static_cast<std::size_t>(outcome)]; }
@@ -57,24 +59,25 @@ bool is_clean(const LookAlike& kind) {
   return std::find(names.begin(), names.end(), kind.kind) != names.end();
 }
 
-Tally tally(const LookAlike& kind, std::uint64_t seeds) {
-  Tally result;
+Outcomes tally(const LookAlike& kind, std::uint64_t seeds) {
+  Outcomes result;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    testing::SweepModel model = kind.draw(seed);
+    change_point::testing::SweepModel model = kind.draw(seed);
     model.kind = kind.kind;
     model.seed = seed;
     const Recorded recorded = record(model);
     if (!recorded.truth.misses_vary && !recorded.truth.fits_at_all) {
       continue;  // every load misses at every size: the same trace as one of hits that are slow
     }
-    const Finding finding = find_size(recorded.trace, {});
+    const Estimate finding = find_size(recorded.trace, {});
     const Outcome outcome = judge(finding, recorded);
     ++result.traces;
     ++result.of[static_cast<std::size_t>(outcome)];
     if (outcome == Outcome::wrong) {
-      std::printf("%s\n  verdict %d, %.0f [%.0f, %.0f], confidence %.2f; true is %.0f to %.0f\n",
-                  model.describe().c_str(), static_cast<int>(finding.verdict), finding.value, finding.low, finding.high,
-                  finding.confidence, recorded.truth.fits, recorded.truth.last_clean);
+      const Interval said = finding.interval.value_or(Interval{*finding.value, *finding.value});
+      std::printf("%s\n  %s, %.0f [%.0f, %.0f], confidence %.2f; true is %.0f to %.0f\n", model.describe().c_str(),
+                  std::string(to_string(finding.status)).c_str(), *finding.value, said.low, said.high,
+                  *finding.confidence, recorded.truth.fits, recorded.truth.last_clean);
     }
   }
   return result;
@@ -85,8 +88,8 @@ TEST(LookAlikes, SizesAreExactOrHonest) {
   std::printf("| %-16s | traces | exact | covered | bound | inconclusive | doubtful | wrong |\n", "kind");
   int traces = 0;
   int wrong = 0;
-  for (const LookAlike& kind : testing::look_alikes()) {
-    const Tally of = tally(kind, seeds);
+  for (const LookAlike& kind : change_point::testing::look_alikes()) {
+    const Outcomes of = tally(kind, seeds);
     std::printf("| %-16s | %6d | %5d | %7d | %5d | %12d | %8d | %5d |\n", kind.kind.c_str(), of.traces,
                 of[Outcome::exact], of[Outcome::covered], of[Outcome::bound], of[Outcome::inconclusive],
                 of[Outcome::doubtful], of[Outcome::wrong]);
@@ -102,4 +105,4 @@ TEST(LookAlikes, SizesAreExactOrHonest) {
 }
 
 }  // namespace
-}  // namespace gputopo::change_point
+}  // namespace gputopo::evidence

@@ -7,26 +7,28 @@
 
 #include <gtest/gtest.h>
 
-#include "change_point/finding.hpp"
+#include "evidence/traces.hpp"
 #include "simulated_cache.hpp"
 
-namespace gputopo::change_point {
+namespace gputopo::evidence {
 namespace {
 
-struct Tally {
+using namespace change_point;
+
+struct Coverage {
   int caches = 0;
   int covered = 0;
   int off = 0;  // by more than one line, or not a value at all
   int exact = 0;
   double confidence = 0;
 
-  void add(const Finding& finding, double truth, double line_bytes) {
-    const bool is_value = finding.verdict == Verdict::value;
+  void add(const Estimate& finding, double truth, double line_bytes) {
+    const bool is_value = finding.status == Status::measured;
     ++caches;
-    covered += static_cast<int>(is_value && finding.low <= truth && truth <= finding.high);
-    off += static_cast<int>(!is_value || std::abs(finding.value - truth) > line_bytes);
+    covered += static_cast<int>(is_value && finding.interval->low <= truth && truth <= finding.interval->high);
+    off += static_cast<int>(!is_value || std::abs(*finding.value - truth) > line_bytes);
     exact += static_cast<int>(is_value && finding.value == truth);
-    confidence += finding.confidence;
+    confidence += finding.confidence.value_or(0);
   }
   void print(const std::string& name) const {
     const double count = caches;
@@ -38,12 +40,12 @@ struct Tally {
 TEST(SizeCalibration, IntervalCoversAndEstimateIsWithinOneLine) {
   constexpr std::uint64_t caches = 2000;
   const char* const policies[] = {"lru", "fifo", "random", "tree_plru", "not_most_recent"};
-  Tally all;
-  std::map<std::string, Tally> by_policy;
+  Coverage all;
+  std::map<std::string, Coverage> by_policy;
   for (std::uint64_t seed = 1; seed <= caches; ++seed) {
-    const auto cache = testing::random_cache(seed);
-    const Finding finding = find_size(testing::simulate(cache), {});
-    const double truth = testing::truth_bytes(cache);
+    const auto cache = change_point::testing::random_cache(seed);
+    const Estimate finding = find_size(change_point::testing::simulate(cache), {});
+    const double truth = change_point::testing::truth_bytes(cache);
     const double line = static_cast<double>(cache.line_bytes);
     all.add(finding, truth, line);
     by_policy[policies[static_cast<std::size_t>(cache.organisation.replacement)]].add(finding, truth, line);
@@ -59,7 +61,7 @@ TEST(SizeCalibration, IntervalCoversAndEstimateIsWithinOneLine) {
 
 TEST(SizeCalibration, ConfidenceFollowsTheData) {
   // The same cache, a first overflow that is loud (LRU) or quiet (one miss in many loads, among outliers).
-  auto loud = testing::random_cache(11);
+  auto loud = change_point::testing::random_cache(11);
   loud.organisation = {};
   loud.organisation.sets = 16;
   loud.lines = 512;
@@ -76,23 +78,23 @@ TEST(SizeCalibration, ConfidenceFollowsTheData) {
   auto quiet = loud;
   quiet.organisation.sets = 1;
   quiet.organisation.replacement = sim::Replacement::not_most_recent;
-  const Finding sure = find_size(testing::simulate(loud), {});
-  const Finding unsure = find_size(testing::simulate(quiet), {});
-  ASSERT_EQ(sure.verdict, Verdict::value);
-  ASSERT_EQ(unsure.verdict, Verdict::value);
-  EXPECT_GT(sure.confidence, 0.8);
-  EXPECT_LT(unsure.confidence, sure.confidence);
-  EXPECT_GT(unsure.high - unsure.low, sure.high - sure.low);
+  const Estimate sure = find_size(change_point::testing::simulate(loud), {});
+  const Estimate unsure = find_size(change_point::testing::simulate(quiet), {});
+  ASSERT_EQ(sure.status, Status::measured);
+  ASSERT_EQ(unsure.status, Status::measured);
+  EXPECT_GT(*sure.confidence, 0.8);
+  EXPECT_LT(*unsure.confidence, sure.confidence);
+  EXPECT_GT(unsure.interval->high - unsure.interval->low, sure.interval->high - sure.interval->low);
 
   // A longer sweep with nothing new in it says nothing new.
   auto longer = loud;
   longer.first_lines -= 200;
   longer.rows += 200;
-  EXPECT_NEAR(find_size(testing::simulate(longer), {}).confidence, sure.confidence, 0.1);
+  EXPECT_NEAR(*find_size(change_point::testing::simulate(longer), {}).confidence, *sure.confidence, 0.1);
 }
 
 TEST(SizeCalibration, FixedExtraMissIsNotTheCapacity) {
-  auto cache = testing::random_cache(5);
+  auto cache = change_point::testing::random_cache(5);
   cache.organisation = {};
   cache.organisation.sets = 8;
   cache.lines = 32;
@@ -105,11 +107,11 @@ TEST(SizeCalibration, FixedExtraMissIsNotTheCapacity) {
   cache.fixed_miss_from_lines = 24;
   for (const std::uint64_t laps : {1, 2, 8}) {
     cache.laps = laps;
-    const Finding finding = find_size(testing::simulate(cache), {});
-    EXPECT_EQ(finding.verdict, Verdict::value) << laps;
+    const Estimate finding = find_size(change_point::testing::simulate(cache), {});
+    EXPECT_EQ(finding.status, Status::measured) << laps;
     EXPECT_EQ(finding.value, 32 * 64) << laps;
   }
 }
 
 }  // namespace
-}  // namespace gputopo::change_point
+}  // namespace gputopo::evidence

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "change_point/finding.hpp"
+#include "change_point/trace.hpp"
 #include "device/sim/model.hpp"
 
 namespace gputopo::change_point::testing {

@@ -45,7 +45,7 @@ TEST(Report, WhatAnEmptyLaunchCountsIsSubtractedAndTrafficMayDifferALittle) {
   walk.stride_bytes = 128;
   walk.record = program::Record::histogram;
   p.phases = {walk};
-  Subject subject{"l2", {"l2", "loads", "misses"}, 400, 2, 0.005, 128, {}};
+  Subject subject{"l2", {"l2", "loads", "misses"}, 400, {}, 2, 0.005, 128, {}};
   PlannedCheck full{PlannedCheck::Shape::sampled, 128000, 0, {}, {p}, 1, 0, false};
   PlannedCheck empty = full;
   empty.empty = true;
@@ -60,7 +60,7 @@ TEST(Report, WhatAnEmptyLaunchCountsIsSubtractedAndTrafficMayDifferALittle) {
   const std::vector<CountedRun> runs{run(1, 0, 0, 0),        run(0, 1, 101, 32),     run(1, 0, 101, 30),
                                      run(980, 20, 1100, 70), run(980, 20, 1100, 74), run(980, 20, 1099, 90)};
   CrossCheckReport report;
-  judge(subject, runs, {}, report);
+  judge(subject, runs, report);
   ASSERT_EQ(report.entries.size(), 6U);
   EXPECT_EQ(report.entries[0].by_timing, 40);
   EXPECT_EQ(report.entries[0].by_counter, 40);

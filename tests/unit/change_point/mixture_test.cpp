@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "change_point/random.hpp"
-#include "change_point/separation.hpp"
 
 namespace gputopo::change_point {
 namespace {
@@ -91,23 +90,6 @@ TEST(Mixture, OneLevelStaysOne) {
   EXPECT_EQ(fit_mixture(latency_histogram(one_row(std::vector<double>(500, 38)), 400), 6).size(), 1U);
   EXPECT_TRUE(fit_mixture({}, 6).empty());
   EXPECT_TRUE(boundaries_of({}, {}).empty());
-}
-
-TEST(Separations, LeaveOutWhatOnlyTheClockMakes) {
-  // A clock that counts in fours: hits at 48 and 52, misses at 200 and 204.
-  Trace trace;
-  for (int row = 1; row <= 20; ++row) {
-    Row& next = trace.rows.emplace_back();
-    next.control = row * 1024;
-    for (int load = 0; load < 60; ++load) {
-      next.values.push_back((row > 12 && load < 5 * (row - 12) ? 200 : 48) + 4 * ((load + row) % 2));
-    }
-  }
-  const auto candidates = separations(trace);
-  ASSERT_EQ(candidates.size(), 1U);
-  EXPECT_EQ(candidates[0].boundary.threshold_cycles, 200);
-  EXPECT_EQ(candidates[0].rows[11].sum, 0);
-  EXPECT_EQ(candidates[0].rows[12].sum, 5);
 }
 
 }  // namespace

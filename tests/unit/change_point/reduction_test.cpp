@@ -38,19 +38,6 @@ TEST(GeometricMapping, HasNoAngleWithoutADirection) {
   EXPECT_DOUBLE_EQ(geometric_mapping(std::vector<double>{3, 4}, 0).distance, 5);
 }
 
-TEST(Reduce, PutsMeanAndMissesBesideTheMapping) {
-  const Trace trace{{{1024, {40, 40}}, {2048, {40, 240, 240, 40}}}};
-  const auto rows = reduce(trace, 240);
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0].control, 1024);
-  EXPECT_EQ(rows[0].mean_cycles, 40);
-  EXPECT_EQ(rows[0].misses, 0U);
-  EXPECT_EQ(rows[1].mean_cycles, 140);
-  EXPECT_EQ(rows[1].misses, 2U);
-  EXPECT_EQ(rows[1].loads, 4U);
-  EXPECT_DOUBLE_EQ(rows[1].point.distance, std::sqrt(2 * 39.0 * 39 + 2 * 239.0 * 239));
-}
-
 TEST(DistancesPerLoad, CompareRowsOfDifferentLength) {
   const Trace trace{{{1024, {40, 40}}, {2048, {40, 40, 40, 40, 40}}, {4096, {41, 41}}}};
   const auto distances = distances_per_load(trace);

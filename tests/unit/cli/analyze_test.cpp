@@ -99,6 +99,17 @@ TEST(Analyze, InconclusiveIsStatusThree) {
   EXPECT_NE(json.at("note"), "");
 }
 
+TEST(Analyze, TooFewLoadsAreNeitherASizeNorNoChange) {
+  const Folder folder;
+  for (const std::string text :
+       {"1024,30,30\n2048,300,300\n", "1024,30\n2048,300\n", "1024,30,30\n2048,300,300\n4096,300,300\n"}) {
+    const Outcome o = run_gputopo({"analyze", file(folder, text)});
+    EXPECT_EQ(o.exit_code, 3) << text;
+    EXPECT_THAT(o.out, HasSubstr("size        inconclusive\n"));
+    EXPECT_THAT(o.out, HasSubstr("too few"));
+  }
+}
+
 TEST(Analyze, MalformedInputIsOneLineWithItsNumber) {
   const Folder folder;
   for (const std::string text : {"64,1\n128,x\n", "64,1\n128,nan\n", "64,1\n128,-1\n", "64,1\n128\n"}) {

@@ -92,6 +92,31 @@ TEST(Capacity, HoldsAtLeastWhatALargeFootprintDoesNotMiss) {
   EXPECT_NE(capacity_estimate(p, "misses").status, Status::measured);
 }
 
+// What is left out because it is out of question doesn't show: long sweeps answer as their middle does.
+TEST(Capacity, FarRowsChangeNothing) {
+  const CapacityPosterior middle = capacity_posterior(lru_sweep(990, 1060, 1024, 4), clean());
+  const CapacityPosterior all = capacity_posterior(lru_sweep(100, 4000, 1024, 4), clean());
+  EXPECT_EQ(all.footprints_bytes[all.best()], 1024 * line);
+  EXPECT_EQ(middle.footprints_bytes[middle.best()], 1024 * line);
+  EXPECT_NEAR(all.probability[all.best()], middle.probability[middle.best()], 1e-3);
+  EXPECT_EQ(all.credible(0.95), middle.credible(0.95));
+}
+
+// Means in place of counts: the same model, a Gaussian level and levels that never fall.
+TEST(Capacity, OfMeansIsTheLastRowBeforeTheyRise) {
+  const std::vector<change_point::Observation> rows{
+      {1000, 5, 200}, {2000, 5, 201}, {3000, 5, 199}, {4000, 5, 400}, {5000, 5, 700}};
+  Sweep sweep;
+  sweep.whole_laps = false;
+  sweep.saturation = -1;
+  sweep.first_fits = true;
+  sweep.levels = {change_point::LevelModel::Kind::gaussian, 4};
+  const CapacityPosterior p = capacity_posterior(rows, sweep);
+  EXPECT_EQ(p.footprints_bytes[p.best()], 3000);
+  EXPECT_EQ(p.none_fits, 0);
+  EXPECT_LT(p.probability.back(), 1e-9);
+}
+
 TEST(Capacity, IntervalsOfLessBeliefAreNarrower) {
   Sweep sweep = clean();
   sweep.whole_laps = false;

@@ -8,15 +8,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "change_point/fetch_granularity.hpp"
-#include "change_point/finding.hpp"
 #include "change_point/kolmogorov_smirnov.hpp"
-#include "change_point/latency.hpp"
-#include "change_point/levels.hpp"
-#include "change_point/line_size.hpp"
 #include "change_point/mixture.hpp"
+#include "change_point/pelt.hpp"
 #include "change_point/random.hpp"
-#include "change_point/separation.hpp"
 #include "change_point/split.hpp"
 #include "change_point/split_test.hpp"
 #include "change_point/trace_check.hpp"
@@ -24,7 +19,10 @@
 #include "compare/comparison.hpp"
 #include "device/replay/recording.hpp"
 #include "device/sim/model.hpp"
+#include "evidence/capacity.hpp"
 #include "evidence/sm_clusters.hpp"
+#include "evidence/trace_levels.hpp"
+#include "evidence/traces.hpp"
 #include "exchange/prometheus.hpp"
 #include "hwloc_export/export.hpp"
 #include "hwloc_export/tree.hpp"
@@ -101,27 +99,45 @@ TEST(Growth, OfASizeByTheRows) {
   const auto noise = [](double) { return 0.3; };
   for (const auto& share : std::vector<std::function<double(double)>>{step, noise})
     expect_growth_in_proportion(8000, [&](std::size_t rows) {
-      return [trace = trace_of(rows, 8, share)] { change_point::find_size(trace, {}); };
+      return [trace = trace_of(rows, 8, share)] { evidence::find_size(trace); };
     });
 }
 
 TEST(Growth, OfASizeByTheThesisByTheRows) {
-  change_point::Options options;
-  options.method = change_point::Options::Method::thesis;
+  evidence::TraceOptions options;
+  options.method = evidence::TraceOptions::Method::thesis;
   expect_growth_in_proportion(8000, [&](std::size_t rows) {
     return [options, trace = trace_of(rows, 8, [](double at) { return at < 0.5 ? 0.0 : 0.9; })] {
-      change_point::find_size(trace, options);
+      evidence::find_size(trace, options);
     };
   });
 }
 
-TEST(Growth, OfLevelsByTheRows) {
-  expect_growth_in_proportion(4000, [](std::size_t rows) {
-    // A change every 50 rows: with more data come more changes.
-    auto trace = trace_of(rows, 4, [](double) { return 0.0; });
-    for (std::size_t i = 0; i < rows; ++i)
-      for (double& value : trace.rows[i].values) value += static_cast<double>(i / 50 % 7) * 30;
-    return [trace] { EXPECT_GT(change_point::find_levels(trace, {}).levels.size(), 10U); };
+TEST(Growth, OfSeveralChangesByTheSeries) {
+  expect_growth_in_proportion(4000, [](std::size_t size) {
+    // A change every 50 values: with more data come more changes.
+    change_point::Random random(5);
+    std::vector<double> series(size);
+    for (std::size_t i = 0; i < size; ++i) series[i] = random.normal() + static_cast<double>(i / 50 % 7) * 30;
+    return [series] {
+      const change_point::SegmentCost cost(series, change_point::Cost::l2);
+      const double penalty = change_point::bic_penalty(change_point::Cost::l2, series.size(), 1);
+      EXPECT_GT(change_point::pelt(cost, penalty).first_after.size(), 10U);
+    };
+  });
+}
+
+TEST(Growth, OfACapacityByTheFootprints) {
+  expect_growth_in_proportion(8000, [](std::size_t rows) {
+    evidence::Counts counts;
+    for (std::uint64_t i = 1; i <= rows; ++i)
+      counts.push_back({128.0 * static_cast<double>(i), i, i > rows / 2 ? i * 9 / 10 : 0, 0});
+    return [counts] {
+      evidence::Sweep sweep;
+      sweep.line_bytes = 128;
+      sweep.contamination = {1e-4, 1e-4, 5000};
+      EXPECT_LT(evidence::capacity_posterior(counts, sweep).none_fits, 0.1);
+    };
   });
 }
 
@@ -168,7 +184,7 @@ TEST(Growth, OfAMixtureByItsBins) {
 TEST(Growth, OfBoundariesByTheRows) {
   expect_growth_in_proportion(4000, [](std::size_t rows) {
     return [trace = trace_of(rows, 8, [](double at) { return at < 0.5 ? 0.0 : 0.9; })] {
-      EXPECT_FALSE(change_point::separations(trace).empty());
+      EXPECT_FALSE(evidence::separations(trace).empty());
     };
   });
 }
@@ -184,13 +200,13 @@ TEST(Growth, OfTidyingByTheRows) {
 TEST(Growth, OfAFetchGranularityByTheStrides) {
   expect_growth_in_proportion(2000, [](std::size_t strides) {
     const auto trace = trace_of(strides, 8, [](double at) { return std::min(1.0, 4 * at); });
-    return [trace] { change_point::find_fetch_granularity(trace, {}); };
+    return [trace] { evidence::find_fetch_granularity(trace); };
   });
 }
 
 TEST(Growth, OfALatencyByTheLoads) {
   expect_growth_in_proportion(400000, [](std::size_t loads) {
-    return [trace = trace_of(loads / 100, 100, [](double) { return 0.1; })] { change_point::find_latency(trace, {}); };
+    return [trace = trace_of(loads / 100, 100, [](double) { return 0.1; })] { evidence::find_latency(trace); };
   });
 }
 
@@ -199,7 +215,7 @@ TEST(Growth, OfALineSizeByTheRows) {
     std::vector<change_point::StrideSweep> sweeps;
     for (double stride = 32; stride <= 256; stride *= 2)
       sweeps.push_back({stride, trace_of(rows, 8, [](double at) { return at < 0.5 ? 0.0 : 0.9; })});
-    return [sweeps] { change_point::find_line_size(sweeps, {}); };
+    return [sweeps] { evidence::find_line_size(sweeps); };
   });
 }
 

@@ -1,11 +1,9 @@
 // That what takes long looks at the user's wish to stop.
 #include <gtest/gtest.h>
 
-#include "change_point/fetch_granularity.hpp"
-#include "change_point/finding.hpp"
-#include "change_point/line_size.hpp"
 #include "device/sim/model.hpp"
 #include "device/sim/sim_device.hpp"
+#include "evidence/traces.hpp"
 #include "stop/stop.hpp"
 
 namespace gputopo {
@@ -25,13 +23,13 @@ change_point::Trace step() {
 }
 
 TEST_F(Stopped, StatisticsEnd) {
-  EXPECT_THROW(change_point::find_size(step(), {}), stop::Interrupted);
-  change_point::Options thesis;
-  thesis.method = change_point::Options::Method::thesis;
-  EXPECT_THROW(change_point::find_size(step(), thesis), stop::Interrupted);
-  EXPECT_THROW(change_point::find_fetch_granularity(step(), {}), stop::Interrupted);
+  EXPECT_THROW(evidence::find_size(step()), stop::Interrupted);
+  evidence::TraceOptions thesis;
+  thesis.method = evidence::TraceOptions::Method::thesis;
+  EXPECT_THROW(evidence::find_size(step(), thesis), stop::Interrupted);
+  EXPECT_THROW(evidence::find_fetch_granularity(step()), stop::Interrupted);
   const std::vector<change_point::StrideSweep> sweeps{{32, step()}, {64, step()}};
-  EXPECT_THROW(change_point::find_line_size(sweeps, {}), stop::Interrupted);
+  EXPECT_THROW(evidence::find_line_size(sweeps), stop::Interrupted);
 }
 
 TEST_F(Stopped, ASimulationEnds) {

@@ -5,12 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include "change_point/finding.hpp"
 #include "change_point/random.hpp"
-#include "change_point/size_methods.hpp"
+#include "evidence/trace_means.hpp"
+#include "evidence/traces.hpp"
 
-namespace gputopo::change_point {
+namespace gputopo::evidence {
 namespace {
+
+using namespace change_point;
 
 double control_of(int row) {
   return 4096 + 64 * row;
@@ -37,15 +39,15 @@ TEST(SizeOfOddTraces, UpperLevelThatMovesUpSetsInWhereItMovesFirst) {
     const double missed_laps = row < 10 ? 0 : row < 50 ? 0.25 : std::min(1.0, 0.25 + 0.02 * (row - 50));
     return load % 2 == 0 ? hit : hit + std::round(200 * missed_laps) + (row >= 10 ? load % 5 : 0);
   });
-  const Finding finding = find_size(trace, {});
-  EXPECT_EQ(finding.verdict, Verdict::value) << finding.reason;
+  const Estimate finding = find_size(trace, {});
+  EXPECT_EQ(finding.status, Status::measured) << finding.note;
   EXPECT_EQ(finding.value, control_of(9));
 }
 
 TEST(SizeOfOddTraces, AveragesThatRiseSlowlySetInWithTheFirstCycle) {
   const Trace trace = sweep(30, 1, [](int row, int) { return row <= 11 ? 60.0 : 59.0 + 2 * (row - 11); });
-  const Finding finding = find_size(trace, {});
-  EXPECT_EQ(finding.verdict, Verdict::value) << finding.reason;
+  const Estimate finding = find_size(trace, {});
+  EXPECT_EQ(finding.status, Status::measured) << finding.note;
   EXPECT_EQ(finding.value, control_of(11));
   EXPECT_EQ(finding.method, "mean_isotonic");
 }
@@ -61,19 +63,19 @@ TEST(SizeOfOddTraces, ARowOfWholeLapsWithoutAMissIsNotAboveTheChange) {
     std::fill_n(values.begin(), misses[row], 1000.0);
     trace.rows.push_back({static_cast<double>(lines) * 128, values});
   }
-  const Finding finding = find_size(trace, {});
-  EXPECT_NE(finding.verdict, Verdict::upper_bound);
-  if (finding.verdict == Verdict::value) {
-    EXPECT_GE(finding.high, 1536);
+  const Estimate finding = find_size(trace, {});
+  EXPECT_NE(finding.status, Status::upper_bound);
+  if (finding.status == Status::measured) {
+    EXPECT_GE(finding.interval->high, 1536);
   }
 }
 
 TEST(SizeOfOddTraces, AveragesThatRiseFromTheStartGiveNoSize) {
   const Trace rising = sweep(30, 1, [](int row, int) { return 60.0 + 3 * row; });
-  EXPECT_EQ(find_size(rising, {}).verdict, Verdict::upper_bound);
+  EXPECT_EQ(find_size(rising, {}).status, Status::upper_bound);
   EXPECT_EQ(find_size(rising, {}).value, control_of(0));
   const Trace uneven = sweep(30, 1, [](int row, int) { return row < 3 ? 60.0 + row % 2 : 60.0 + 3 * (row - 2); });
-  EXPECT_EQ(find_size(uneven, {}).verdict, Verdict::inconclusive);
+  EXPECT_EQ(find_size(uneven, {}).status, Status::inconclusive);
   // A jump says that the rows before it fit, few as they are.
   const Trace jump = sweep(30, 1, [](int row, int) { return row < 2 ? 60.0 + row % 2 : 160.0 + row; });
   EXPECT_EQ(find_size(jump, {}).value, control_of(1));
@@ -81,8 +83,8 @@ TEST(SizeOfOddTraces, AveragesThatRiseFromTheStartGiveNoSize) {
 
 TEST(SizeOfOddTraces, AClocksLastDigitIsNoLevel) {
   const Trace trace = sweep(200, 1, [](int row, int) { return row < 90 ? 14 : 15; });
-  const Finding finding = find_size(trace, {});
-  EXPECT_EQ(finding.verdict, Verdict::lower_bound);
+  const Estimate finding = find_size(trace, {});
+  EXPECT_EQ(finding.status, Status::lower_bound);
   EXPECT_EQ(finding.value, control_of(199));
 }
 
@@ -94,11 +96,11 @@ TEST(SizeOfOddTraces, OutliersFarBeyondMissesDontHideThem) {
       const double cycles = misses ? 238 : 38;
       return random.uniform() < 0.012 ? cycles + 400 + 2000 * random.uniform() : cycles + random.normal();
     });
-    const Finding finding = find_size(trace, {});
-    EXPECT_EQ(finding.verdict, Verdict::value);
-    EXPECT_LE(finding.low, control_of(47));
-    EXPECT_GE(finding.high, control_of(47));
-    EXPECT_NEAR(finding.value, control_of(47), 2 * 64);
+    const Estimate finding = find_size(trace, {});
+    EXPECT_EQ(finding.status, Status::measured);
+    EXPECT_LE(finding.interval->low, control_of(47));
+    EXPECT_GE(finding.interval->high, control_of(47));
+    EXPECT_NEAR(*finding.value, control_of(47), 2 * 64);
   }
 }
 
@@ -111,21 +113,21 @@ TEST(SizeOfOddTraces, DriftIsNoLevelEvenWhereItMovesAllLoads) {
 TEST(SizeOfOddTraces, ABoundDoesNotReachOverSlowLoadsAtItsEnd) {
   // Too few for a size, too many for luck.
   const Trace trace = sweep(10, 64, [](int row, int load) { return row == 9 && load % 24 == 0 ? 300 : 40; });
-  const Finding finding = find_size(trace, {});
-  ASSERT_EQ(finding.verdict, Verdict::lower_bound) << finding.value;
+  const Estimate finding = find_size(trace, {});
+  ASSERT_EQ(finding.status, Status::lower_bound) << finding.value.value_or(0);
   EXPECT_EQ(finding.value, control_of(8));
-  EXPECT_LE(finding.low, control_of(8));
+  EXPECT_LE(finding.interval->low, control_of(8));
 }
 
 TEST(SizeOfOddTraces, FixedMissesJustBeforeTheCapacityAreADoubt) {
   constexpr int misses[] = {0, 0, 5, 5, 5, 67, 193};
   const Trace trace =
       sweep(40, 256, [&](int row, int load) { return load < (row < 7 ? misses[row] : 256) ? 180 : 32; });
-  const Finding finding = find_size(trace, {});
-  EXPECT_EQ(finding.verdict, Verdict::value);
-  EXPECT_LE(finding.low, control_of(1));
-  EXPECT_GE(finding.high, control_of(4)) << "five misses a row may be somebody else's";
-  EXPECT_LT(finding.confidence, 0.9);
+  const Estimate finding = find_size(trace, {});
+  EXPECT_EQ(finding.status, Status::measured);
+  EXPECT_LE(finding.interval->low, control_of(1));
+  EXPECT_GE(finding.interval->high, control_of(4)) << "five misses a row may be somebody else's";
+  EXPECT_LT(*finding.confidence, 0.9);
 }
 
 /// Rows whose share of slow loads is `share(row)`, slow loads anywhere from 300 to 360 cycles.
@@ -144,26 +146,26 @@ TEST(SizeOfOddTraces, RecurringStepBetweenScatteringRowsIsTheLastResort) {
     const bool lucky = row == 20 || row == 40 || row == 60;
     return lucky ? 0.02 : (row < 70 ? 0.45 : 0.6) - 0.1 * (row * 7 % 5 == 0 ? 1 : 0);
   };
-  const Finding finding = find_size(scattering(90, share), {});
-  EXPECT_EQ(finding.verdict, Verdict::value) << finding.reason;
+  const Estimate finding = find_size(scattering(90, share), {});
+  EXPECT_EQ(finding.status, Status::measured) << finding.note;
   EXPECT_EQ(finding.method, "geometric_rise");
   EXPECT_EQ(finding.value, control_of(20));
-  EXPECT_GE(finding.high, control_of(60));
-  EXPECT_EQ(finding.low, control_of(0));
-  EXPECT_LT(finding.confidence, 0.4);
+  EXPECT_GE(finding.interval->high, control_of(60));
+  EXPECT_EQ(finding.interval->low, control_of(0));
+  EXPECT_LT(*finding.confidence, 0.4);
 }
 
 TEST(SizeOfOddTraces, LargestOfManyRisesIsNoSize) {
   // One fall and rise of its kind, or rises of one height that start anywhere.
   const auto once = [](int row) { return row == 40 ? 0.02 : 0.42 + 0.2 * (row * 7 % 5) / 4 + 0.002 * row; };
-  EXPECT_EQ(find_size(scattering(90, once), {}).verdict, Verdict::inconclusive);
+  EXPECT_EQ(find_size(scattering(90, once), {}).status, Status::inconclusive);
   const auto trend = [](int row) { return std::min(1.0, 0.1 + 0.009 * row + (row % 2 == 0 ? 0.1 : 0.0)); };
-  EXPECT_NE(find_size(scattering(90, trend), {}).verdict, Verdict::value);
+  EXPECT_NE(find_size(scattering(90, trend), {}).status, Status::measured);
 }
 
 TEST(SizeOfOddTraces, MissesThatScatterBeforeTheRiseAreNoLevel) {
   const auto share = [](int row) { return row < 40 ? 0.1 + 0.1 * (row * 7 % 5) / 4 : 0.7; };
-  EXPECT_NE(find_size(scattering(80, share), {}).verdict, Verdict::value);
+  EXPECT_NE(find_size(scattering(80, share), {}).status, Status::measured);
   // A constant share is one: two hit levels.
   const auto level = [](int row) { return row < 40 ? 0.15 : 0.7; };
   EXPECT_EQ(find_size(scattering(80, level), {}).value, control_of(39));
@@ -171,13 +173,13 @@ TEST(SizeOfOddTraces, MissesThatScatterBeforeTheRiseAreNoLevel) {
 
 TEST(MeanCurve, SteadyRiseIsNoNoise) {
   const auto rise = [](int row, int) { return row < 3 ? 60.0 : 60.0 + 5 * (row - 2); };
-  EXPECT_NEAR(mean_curve(sweep(12, 1, rise)).model.variance, 0.25, 1e-12);
+  EXPECT_NEAR(mean_curve(sweep(12, 1, rise)).sweep.levels.variance, 0.25, 1e-12);
   const auto step = [](int row, int) { return row < 3 ? 60.0 : 180.0; };
-  EXPECT_NEAR(mean_curve(sweep(8, 1, step)).model.variance, 0.25, 1e-12);
+  EXPECT_NEAR(mean_curve(sweep(8, 1, step)).sweep.levels.variance, 0.25, 1e-12);
   Random random(4);
   const auto noise = [&random](int, int) { return 500 + 7 * random.normal(); };
-  EXPECT_NEAR(std::sqrt(mean_curve(sweep(2000, 1, noise)).model.variance), 7, 0.7);
+  EXPECT_NEAR(std::sqrt(mean_curve(sweep(2000, 1, noise)).sweep.levels.variance), 7, 0.7);
 }
 
 }  // namespace
-}  // namespace gputopo::change_point
+}  // namespace gputopo::evidence

@@ -4,19 +4,19 @@
 #include <optional>
 #include <vector>
 
-#include "change_point/finding.hpp"
 #include "change_point/latency_histogram.hpp"
 #include "change_point/mixture.hpp"
-#include "change_point/onset.hpp"
+#include "evidence/capacity.hpp"
 
-namespace gputopo::change_point {
+namespace gputopo::evidence {
 
 /// A boundary and what it makes of every row: `sum` misses among `weight` loads.
 struct Separation {
-  Boundary boundary;
-  std::vector<Observation> rows;
-  CapacityLaw law;
-  OnsetProfile profile;
+  change_point::Boundary boundary;
+  std::vector<change_point::Observation> rows;
+  Sweep sweep;  ///< how the trace seems to have walked them
+  CapacityPosterior posterior;
+  double gain = 0;  ///< log-likelihood that levels which rise with size gain over one that doesn't
   /// How much of the boundary is size's doing, cycles^2: the standard deviation of the rows' fitted shares (outliers
   /// and banks that no size changes have none, however far they lie) times the squared distance of the two sides' means
   /// (a drift of the hit level changes many loads by little).
@@ -30,19 +30,19 @@ struct Separation {
 ///
 /// Two hit levels give a boundary that no size changes; a miss level that is nearly empty gives one that few rows
 /// cross. Neither is decided here. Time grows with the loads.
-std::vector<Separation> separations(const Trace& trace);
+std::vector<Separation> separations(const change_point::Trace& trace);
 /// The same where the latencies have been counted already.
-std::vector<Separation> separations(const Trace& trace, const LatencyCounts& counted);
+std::vector<Separation> separations(const change_point::Trace& trace, const change_point::LatencyCounts& counted);
 
 /// The separation that capacity misses show in: among those that the sweep changes significantly (by the likelihood
 /// ratio, with Bonferroni's correction for rows and boundaries), the one that explains most variance of the latencies
 /// (of those within 10 % of that, the one with the sharpest change); or a lower one with an earlier onset that explains
 /// at least a tenth as much and whose own loads change with size. Nothing where no boundary is crossed significantly.
-std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, double level);
+std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates);
 
 /// The chosen separation without isolated slow loads: those above a higher boundary that few loads cross (at most one
 /// in 200) and that no size changes. They stay loads, but aren't taken for misses.
-Separation without_outliers(const Trace& trace, const std::vector<Separation>& candidates, std::size_t chosen,
-                            double level);
+Separation without_outliers(const change_point::Trace& trace, const std::vector<Separation>& candidates,
+                            std::size_t chosen);
 
-}  // namespace gputopo::change_point
+}  // namespace gputopo::evidence

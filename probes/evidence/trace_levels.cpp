@@ -1,4 +1,4 @@
-#include "change_point/separation.hpp"
+#include "evidence/trace_levels.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,16 +6,20 @@
 #include <numeric>
 #include <span>
 
-#include "change_point/capacity_law.hpp"
+#include "change_point/isotonic.hpp"
 #include "change_point/significance.hpp"
+#include "evidence/trace_laps.hpp"
 #include "stop/stop.hpp"
 
-namespace gputopo::change_point {
+namespace gputopo::evidence {
 namespace {
+
+using namespace change_point;
 
 constexpr std::size_t max_components = 6;
 constexpr std::size_t max_bins = 400;
 constexpr double beyond_doubt = 1e-4;
+constexpr double significant = 0.05;
 
 // What the clock counts in: 1 cycle, 4 on some GPUs; 0 where latencies aren't whole numbers (averages).
 double clock_quantum(std::span<const Bin> bins) {
@@ -58,19 +62,6 @@ std::vector<std::vector<Observation>> count_misses(const Trace& trace, std::span
   return rows;
 }
 
-// Misses below the outliers; those may be misses as well.
-std::vector<Observation> count_misses_below(const Trace& trace, double threshold_cycles, double outlier_cycles) {
-  std::vector<Observation> rows;
-  rows.reserve(trace.rows.size());
-  for (const Row& row : trace.rows) {
-    const std::size_t misses = slower_than(row, threshold_cycles);
-    const std::size_t outliers = slower_than(row, outlier_cycles);
-    rows.push_back({row.control, static_cast<double>(row.values.size()), static_cast<double>(misses - outliers),
-                    static_cast<double>(outliers)});
-  }
-  return rows;
-}
-
 // A single row far above both its neighbours and the row after them is a disturbance of that row, not capacity: the
 // misses of a cache that is too small can't vanish again while the footprint grows. It counts as its neighbours do.
 void flatten_spikes(std::vector<Observation>& rows) {
@@ -84,30 +75,40 @@ void flatten_spikes(std::vector<Observation>& rows) {
   }
 }
 
-double effect_of_size(const Separation& separation) {
-  double weight = 0;
-  double sum = 0;
-  double squares = 0;
-  for (std::size_t i = 0; i < separation.rows.size(); ++i) {
-    const double level = separation.profile.fitted[i];
-    weight += separation.rows[i].weight;
-    sum += separation.rows[i].weight * level;
-    squares += separation.rows[i].weight * level * level;
+// What rows rise by over levels that don't: log-likelihood, and the standard deviation of their levels.
+struct Rise {
+  double gain = 0;
+  double deviation = 0;
+};
+
+Rise rise_of(std::span<const Observation> rows) {
+  const RisingLevels rising(rows, {});
+  const std::vector<double> fitted = rising.fitted();
+  double weight = 0, sum = 0, squares = 0, misses = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    weight += rows[i].weight;
+    misses += rows[i].sum;
+    sum += rows[i].weight * fitted[i];
+    squares += rows[i].weight * fitted[i] * fitted[i];
   }
-  const double gap = separation.boundary.upper_mean - separation.boundary.lower_mean;
-  return gap * gap * std::sqrt(std::max(0.0, squares / weight - sum / weight * (sum / weight)));
+  return {std::max(0.0, rising.log_likelihood(0) - block_log_likelihood({}, weight, misses)),
+          std::sqrt(std::max(0.0, squares / weight - sum / weight * (sum / weight)))};
 }
 
-// By the likelihood ratio, with Bonferroni's correction for the rows and boundaries it was chosen from.
+// The probability that a likelihood ratio of one parameter gains that much, with Bonferroni's correction for the rows
+// and boundaries it was chosen from.
+double chance_of(double gain, std::size_t rows, std::size_t candidates) {
+  return chi_squared_tail(2 * gain) * static_cast<double>(rows * candidates);
+}
+
 bool changes_with_size(const Separation& candidate, std::size_t candidates, double level) {
-  const double tail = chi_squared_tail(candidate.profile.statistic());
-  return tail * static_cast<double>(candidate.rows.size() * candidates) < level;
+  return chance_of(candidate.gain, candidate.rows.size(), candidates) < level;
 }
 
 // Does another boundary's count rise with size before the main one is crossed? Loads above both are the main one's, and
 // past its onset loads between the two leave upwards, so only the rows up to there and the loads on this side count.
 bool changes_before(const Separation& other, const Separation& main, std::size_t candidates) {
-  const std::size_t count = main.profile.last_before + 1;
+  const std::size_t count = main.posterior.best() + 1;
   if (count < 2) {
     return false;
   }
@@ -117,8 +118,15 @@ bool changes_before(const Separation& other, const Separation& main, std::size_t
       rows[i].sum = std::max(0.0, rows[i].sum - main.rows[i].sum);
     }
   }
-  const double tail = chi_squared_tail(onset_profile(rows, {}).statistic());
-  return tail * static_cast<double>(count * candidates) < beyond_doubt;
+  return chance_of(rise_of(rows).gain, count, candidates) < beyond_doubt;
+}
+
+void infer(Separation& separation) {
+  const Rise rise = rise_of(separation.rows);
+  const double gap = separation.boundary.upper_mean - separation.boundary.lower_mean;
+  separation.gain = rise.gain;
+  separation.effect_of_size = gap * gap * rise.deviation;
+  separation.posterior = capacity_posterior(separation.rows, separation.sweep);
 }
 
 }  // namespace
@@ -147,22 +155,23 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
   std::vector<Separation> result;
   for (std::size_t i = 0; i < boundaries.size(); ++i) {
     const Boundary& boundary = boundaries[i];
-    Separation separation{boundary, std::move(counts[i]), {}, {}, 0};
+    Separation separation;
+    separation.boundary = boundary;
+    separation.rows = std::move(counts[i]);
     flatten_spikes(separation.rows);
-    separation.law = capacity_law(trace, separation.rows, boundary.threshold_cycles);
-    separation.profile = onset_profile(separation.rows, {}, separation.law);
-    separation.effect_of_size = effect_of_size(separation);
+    separation.sweep = sweep_of(trace, separation.rows, boundary.threshold_cycles);
+    infer(separation);
     result.push_back(std::move(separation));
   }
   return result;
 }
 
-std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, double level) {
+std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates) {
   const bool any_beyond_doubt = std::any_of(candidates.begin(), candidates.end(), [&](const Separation& candidate) {
     return changes_with_size(candidate, candidates.size(), beyond_doubt);
   });
   const auto is_significant = [&](const Separation& candidate) {
-    return changes_with_size(candidate, candidates.size(), any_beyond_doubt ? std::min(beyond_doubt, level) : level);
+    return changes_with_size(candidate, candidates.size(), any_beyond_doubt ? beyond_doubt : significant);
   };
   std::optional<std::size_t> main;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -177,7 +186,7 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
   const double as_much = 0.9 * candidates[*main].effect_of_size;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (is_significant(candidates[i]) && candidates[i].effect_of_size >= as_much &&
-        candidates[i].profile.statistic() > candidates[*main].profile.statistic()) {
+        candidates[i].gain > candidates[*main].gain) {
       main = i;
     }
   }
@@ -185,36 +194,37 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
   const double enough = 0.1 * candidates[*main].boundary.between_variance;
   std::size_t best = *main;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const std::size_t onset = candidates[i].profile.last_before;
-    const std::size_t earliest = candidates[best].profile.last_before;
-    if (i == *main || candidates[i].boundary.between_variance < enough ||
-        onset >= candidates[*main].profile.last_before ||
+    const std::size_t onset = candidates[i].posterior.best();
+    const std::size_t earliest = candidates[best].posterior.best();
+    if (i == *main || candidates[i].boundary.between_variance < enough || candidates[i].posterior.none_fits > 0.5 ||
+        onset >= candidates[*main].posterior.best() ||
         !changes_before(candidates[i], candidates[*main], candidates.size())) {
       continue;
     }
-    if (onset < earliest ||
-        (onset == earliest && candidates[i].profile.statistic() > candidates[best].profile.statistic())) {
+    if (onset < earliest || (onset == earliest && candidates[i].gain > candidates[best].gain)) {
       best = i;
     }
   }
   return best;
 }
 
-Separation without_outliers(const Trace& trace, const std::vector<Separation>& candidates, std::size_t chosen,
-                            double level) {
+Separation without_outliers(const Trace& trace, const std::vector<Separation>& candidates, std::size_t chosen) {
   constexpr double most_outliers = 0.02;
   Separation result = candidates[chosen];
   for (std::size_t i = chosen + 1; i < candidates.size(); ++i) {
-    const bool rare = candidates[i].boundary.upper_share <= most_outliers;
-    if (rare && !changes_with_size(candidates[i], candidates.size(), level)) {
-      result.rows =
-          count_misses_below(trace, result.boundary.threshold_cycles, candidates[i].boundary.threshold_cycles);
-      flatten_spikes(result.rows);
-      result.profile = onset_profile(result.rows, {}, result.law);
-      break;
+    const Separation& above = candidates[i];
+    if (above.boundary.upper_share > most_outliers || changes_with_size(above, candidates.size(), significant))
+      continue;
+    for (std::size_t r = 0; r < result.rows.size(); ++r) {
+      const auto misses = slower_than(trace.rows[r], result.boundary.threshold_cycles);
+      result.rows[r].sum = static_cast<double>(misses - slower_than(trace.rows[r], above.boundary.threshold_cycles));
     }
+    flatten_spikes(result.rows);
+    result.sweep.contamination.false_hit = std::max(result.sweep.contamination.false_hit, above.boundary.upper_share);
+    infer(result);
+    break;
   }
   return result;
 }
 
-}  // namespace gputopo::change_point
+}  // namespace gputopo::evidence

@@ -1,38 +1,36 @@
-#include "change_point/latency.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "change_point/mixture.hpp"
 #include "change_point/robust.hpp"
 #include "change_point/trace_check.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/traces.hpp"
 
-namespace gputopo::change_point {
+namespace gputopo::evidence {
 
-Finding find_latency(const Trace& trace, const Options& /*options*/) {
+using namespace change_point;
+
+Estimate find_latency(const Trace& trace) {
   constexpr const char* method = "median";
   std::vector<double> values;
   for (const Row& row : trace.rows) {
     for (const double value : row.values) {
       if (!(value >= 0 && value <= largest_latency_cycles)) {
-        return inconclusive("a value is not a latency from 0 to 1e12 cycles", method);
+        return inconclusive("cycles", method, "a value is not a latency from 0 to 1e12 cycles");
       }
       values.push_back(value);
     }
   }
   if (values.empty()) {
-    return inconclusive("there are no latencies", method);
+    return inconclusive("cycles", method, "there are no latencies");
   }
   std::sort(values.begin(), values.end());
-  Finding finding;
-  finding.method = method;
-  finding.samples = values.size();
-  finding.value = median(values);
+  Estimate e = measured(change_point::median(values), "cycles", method, values.size());
   const double n = static_cast<double>(values.size());
   const double spread = 1.959963984540054 * 0.5 * std::sqrt(n);
   const auto at = [&](double rank) { return values[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))]; };
-  finding.low = at(std::floor(0.5 * n - spread));
-  finding.high = at(std::ceil(0.5 * n + spread));
+  e.interval = Interval{at(std::floor(0.5 * n - spread)), at(std::ceil(0.5 * n + spread))};
 
   const auto bins = latency_histogram(trace, 400);
   const auto components = fit_mixture(bins, 6);
@@ -43,19 +41,17 @@ Finding find_latency(const Trace& trace, const Options& /*options*/) {
     if (boundary.step < std::max(2.0, 0.25 * boundary.lower_mean)) {
       continue;
     }
-    if (boundary.threshold_cycles <= finding.value) {
+    if (boundary.threshold_cycles <= *e.value) {
       from = boundary.threshold_cycles;
     } else {
       to = std::min(to, boundary.threshold_cycles);
     }
   }
   const auto within = std::count_if(values.begin(), values.end(), [&](double v) { return v >= from && v < to; });
-  finding.confidence = static_cast<double>(within) / n;
-  finding.verdict = finding.confidence >= 0.5 ? Verdict::value : Verdict::inconclusive;
-  if (finding.verdict == Verdict::inconclusive) {
-    finding.reason = "no level of latency holds half of the loads; the median lies in one of several";
-  }
-  return finding;
+  e.confidence = static_cast<double>(within) / n;
+  if (*e.confidence >= 0.5) return e;
+  return inconclusive("cycles", method,
+                      "no level of latency holds half of the loads; the median lies in one of several");
 }
 
-}  // namespace gputopo::change_point
+}  // namespace gputopo::evidence

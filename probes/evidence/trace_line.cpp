@@ -1,15 +1,18 @@
-#include "change_point/line_size.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "change_point/separation.hpp"
-#include "change_point/significance.hpp"
 #include "change_point/trace_check.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/posterior.hpp"
+#include "evidence/trace_levels.hpp"
+#include "evidence/traces.hpp"
 #include "stop/stop.hpp"
 
-namespace gputopo::change_point {
+namespace gputopo::evidence {
+
+using namespace change_point;
+
 namespace {
 
 constexpr const char* method = "stride_onset";
@@ -23,7 +26,6 @@ struct Curve {
 struct Overflow {
   std::vector<Curve> curves;  // ascending stride
   double capacity = 0;        // the last footprint that fits, for the densest walk
-  double p_value = 1;
 };
 
 // How a stride's share of misses relates to that of a walk that touches every line: around 1 where it touches every
@@ -54,7 +56,7 @@ bool is_power_of_two_multiple(double stride, double line) {
 }
 
 // The separation of all loads of all strides into hits and misses, by the strides' own onsets.
-std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, const Options& options, std::string& reason) {
+std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, std::string& reason) {
   // The shortest strides touch every line; the first whose sweep shows capacity misses sets the scale.
   for (const StrideSweep& reference : sweeps) {
     stop::look();
@@ -62,13 +64,12 @@ std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, const O
       continue;
     }
     const auto candidates = separations(reference.trace);
-    if (!capacity_separation(candidates, options.level)) {
+    if (!capacity_separation(candidates)) {
       continue;
     }
     // Shares are compared far into the rise, so the sharpest change serves best, wherever its onset.
     const Separation& separation = *std::max_element(
-        candidates.begin(), candidates.end(),
-        [](const Separation& a, const Separation& b) { return a.profile.statistic() < b.profile.statistic(); });
+        candidates.begin(), candidates.end(), [](const Separation& a, const Separation& b) { return a.gain < b.gain; });
     const Observation& first = separation.rows.front();
     if (first.sum > 0.02 * first.weight + 2.5) {
       reason = "the smallest footprint already overflows at a stride of " +
@@ -76,9 +77,7 @@ std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, const O
       return std::nullopt;
     }
     Overflow result;
-    result.capacity = separation.rows[separation.profile.last_before].control;
-    result.p_value = std::min(1.0, chi_squared_tail(separation.profile.statistic()) *
-                                       static_cast<double>(separation.rows.size() * candidates.size()));
+    result.capacity = separation.rows[separation.posterior.best()].control;
     for (const StrideSweep& sweep : sweeps) {
       stop::look();
       Curve curve{sweep.stride_bytes, {}};
@@ -148,72 +147,36 @@ double log_likelihood_of(std::size_t line, const Overflow& data) {
 
 }  // namespace
 
-Finding find_line_size(std::span<const StrideSweep> sweeps, const Options& options) {
+Estimate find_line_size(std::span<const StrideSweep> sweeps) {
   std::vector<StrideSweep> sorted;
   std::uint64_t samples = 0;
   for (const StrideSweep& sweep : sweeps) {
     Trace trace = tidied(sweep.trace);
-    if (sweep.stride_bytes > 0 && why_unusable(trace, 1).empty()) {
-      sorted.push_back({sweep.stride_bytes, std::move(trace)});
-    }
+    if (!(sweep.stride_bytes > 0) || !why_unusable(trace, 1).empty()) continue;
+    samples += trace.loads();
+    sorted.push_back({sweep.stride_bytes, std::move(trace)});
   }
   std::sort(sorted.begin(), sorted.end(),
             [](const StrideSweep& a, const StrideSweep& b) { return a.stride_bytes < b.stride_bytes; });
-  for (const StrideSweep& sweep : sorted) {
-    for (const Row& row : sweep.trace.rows) {
-      samples += row.values.size();
-    }
-  }
-  if (sorted.size() < 2) {
-    return inconclusive("at least two strides with usable rows are needed", method);
-  }
+  if (sorted.size() < 2) return inconclusive("B", method, "at least two strides with usable rows are needed");
   std::string reason;
-  const auto data = overflow(sorted, options, reason);
-  if (!data) {
-    return inconclusive(std::move(reason), method);
-  }
-
-  std::vector<double> log_likelihoods;
-  std::size_t best = 0;
+  const auto data = overflow(sorted, reason);
+  if (!data) return inconclusive("B", method, reason);
+  Posterior p;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
-    log_likelihoods.push_back(log_likelihood_of(i, *data));
-    if (log_likelihoods[i] > log_likelihoods[best]) {
-      best = i;
-    }
+    p.values.push_back(sorted[i].stride_bytes);
+    p.probability.push_back(log_likelihood_of(i, *data));
   }
-  double total = 0;
-  for (const double value : log_likelihoods) {
-    total += std::exp(value - log_likelihoods[best]);
-  }
-  Finding finding;
-  finding.method = method;
-  finding.samples = samples;
-  finding.p_value = data->p_value;
-  finding.value = sorted[best].stride_bytes;
-  finding.low = finding.value;
-  finding.high = finding.value;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (std::exp(log_likelihoods[i] - log_likelihoods[best]) / total >= 0.05) {
-      finding.low = std::min(finding.low, sorted[i].stride_bytes);
-      finding.high = std::max(finding.high, sorted[i].stride_bytes);
-    }
-  }
-  finding.confidence = (1 - finding.p_value) / total;
-  if (best + 1 == sorted.size()) {
-    finding.verdict = Verdict::lower_bound;
-    finding.high = HUGE_VAL;
-    finding.reason = "even the longest stride misses like the shorter ones: the line is at least that long";
-  } else if (best == 0) {
-    finding.verdict = Verdict::upper_bound;
-    finding.low = 0;
-    finding.reason = "only the shortest stride touches every line: the line is at most that long";
-  } else if (finding.confidence < 0.5) {
-    finding.verdict = Verdict::inconclusive;
-    finding.reason = "several line sizes explain the strides about as well";
-  } else {
-    finding.verdict = Verdict::value;
-  }
-  return finding;
+  p.probability = probabilities(std::move(p.probability));
+  p.take_likeliest();
+  p.at_most = p.probability.front();
+  p.at_least = p.probability.back();
+  p.least = p.values.front();
+  p.most = p.values.back();
+  return estimate_of(p, method, samples,
+                     {"only the shortest stride touches every line: the line is at most that long",
+                      "even the longest stride misses like the shorter ones: the line is at least that long",
+                      "several line sizes explain the strides about as well"});
 }
 
-}  // namespace gputopo::change_point
+}  // namespace gputopo::evidence

@@ -1,14 +1,18 @@
-#include "change_point/fetch_granularity.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "change_point/separation.hpp"
 #include "change_point/trace_check.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/posterior.hpp"
+#include "evidence/trace_levels.hpp"
+#include "evidence/traces.hpp"
 #include "stop/stop.hpp"
 
-namespace gputopo::change_point {
+namespace gputopo::evidence {
+
+using namespace change_point;
+
 namespace {
 
 constexpr const char* method = "cold_miss_rate";
@@ -55,22 +59,6 @@ std::vector<Observation> pooled(const std::vector<Observation>& rows) {
   return groups;
 }
 
-// A share of misses that doesn't depend on the stride.
-double deviance_of_constant(const std::vector<Observation>& rows) {
-  double weight = 0;
-  double sum = 0;
-  for (const Observation& row : rows) {
-    weight += row.weight;
-    sum += row.sum;
-  }
-  double total = 0;
-  for (const Observation& row : rows) {
-    const double best = block_log_likelihood({}, row.weight, row.sum);
-    total += std::min(largest_deviance, 2 * (best - log_likelihood(row, sum / weight)));
-  }
-  return total;
-}
-
 struct Fit {
   std::vector<double> deviances;  // by stride, then one for 'longer than the longest'
   std::size_t best = 0;
@@ -95,70 +83,46 @@ Fit fit(const std::vector<Observation>& rows) {
   return result;
 }
 
+// One of the strides, or more than the longest: hits at the longest stride are what tells.
+Estimate estimate_of(const Fit& fit, const std::vector<Row>& strides, std::uint64_t samples) {
+  Posterior p;
+  for (const Row& row : strides) p.values.push_back(row.control);
+  for (const double deviance : fit.deviances) p.probability.push_back(-0.5 * deviance);
+  p.probability = probabilities(std::move(p.probability));
+  p.at_least = p.probability.back();
+  p.at_most = p.probability.front();
+  p.most = p.values.back();
+  p.least = p.values.front();
+  p.probability.pop_back();
+  p.best = std::min(fit.best, p.values.size() - 1);
+  return evidence::estimate_of(p, method, samples,
+                               {"all loads miss at the shortest stride already: the granularity is at most that",
+                                "loads still hit at the longest stride: the granularity is larger",
+                                "several granularities explain the misses about as well"});
+}
+
 }  // namespace
 
-Finding find_fetch_granularity(const Trace& trace, const Options& /*options*/) {
+Estimate find_fetch_granularity(const Trace& trace) {
   const Trace rows = tidied(trace);
-  if (std::string reason = why_unusable(rows, 2); !reason.empty()) {
-    return inconclusive(std::move(reason), method);
-  }
-  std::uint64_t samples = 0;
-  for (const Row& row : rows.rows) {
-    samples += row.values.size();
-  }
+  if (const std::string reason = why_unusable(rows, 2); !reason.empty()) return inconclusive("B", method, reason);
   const std::size_t strides = rows.rows.size();
-  const auto candidates = separations(rows);
   std::vector<Fit> fits;
   double least_of_all = HUGE_VAL;
-  for (const Separation& candidate : candidates) {
+  for (const Separation& candidate : separations(rows)) {
     fits.push_back(fit(candidate.rows));
     const Fit& last = fits.back();
-    if (last.best < strides) {
-      least_of_all = std::min(least_of_all, last.deviances[last.best]);
-    }
+    if (last.best < strides) least_of_all = std::min(least_of_all, last.deviances[last.best]);
   }
-  for (std::size_t c = 0; c < candidates.size(); ++c) {
-    const Fit& result = fits[c];
+  for (const Fit& result : fits) {
     const double least = result.deviances[result.best];
     const double acceptable = acceptable_deviance * static_cast<double>(result.groups);
     const bool saturates_elsewhere = least_of_all <= acceptable;
-    if (least > acceptable || least > least_of_all + comparable_deviance ||
-        (result.best == strides && saturates_elsewhere)) {
-      continue;
-    }
-    double total = 0;
-    for (const double value : result.deviances) {
-      total += std::exp(-0.5 * (value - least));
-    }
-    Finding finding;
-    finding.method = method;
-    finding.samples = samples;
-    finding.confidence = 1 / total;
-    finding.p_value = std::exp(-0.5 * std::max(0.0, deviance_of_constant(pooled(candidates[c].rows)) - least));
-    const std::size_t at = std::min(result.best, strides - 1);
-    finding.value = rows.rows[at].control;
-    finding.low = finding.value;
-    finding.high = finding.value;
-    for (std::size_t i = 0; i < strides; ++i) {
-      if (result.deviances[i] - least <= 3.84) {
-        finding.low = std::min(finding.low, rows.rows[i].control);
-        finding.high = std::max(finding.high, rows.rows[i].control);
-      }
-    }
-    if (result.best == strides) {
-      finding.verdict = Verdict::lower_bound;
-      finding.high = HUGE_VAL;
-      finding.reason = "loads still hit at the longest stride: the granularity is larger";
-    } else if (result.best == 0) {
-      finding.verdict = Verdict::upper_bound;
-      finding.low = 0;
-      finding.reason = "all loads miss at the shortest stride already: the granularity is at most that";
-    } else {
-      finding.verdict = Verdict::value;
-    }
-    return finding;
+    if (least <= acceptable && least <= least_of_all + comparable_deviance &&
+        (result.best < strides || !saturates_elsewhere))
+      return estimate_of(result, rows.rows, rows.loads());
   }
-  return inconclusive("no level of latency is missed in proportion to the stride", method);
+  return inconclusive("B", method, "no level of latency is missed in proportion to the stride");
 }
 
-}  // namespace gputopo::change_point
+}  // namespace gputopo::evidence

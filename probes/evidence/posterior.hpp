@@ -1,0 +1,44 @@
+// From what is likely to what is said: value, interval, confidence, bound and 'inconclusive', in one place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "topology/estimate.hpp"
+
+namespace gputopo::evidence {
+
+/// How likely each of some values is, and that it is none of them: beyond either end, or no such thing at all, which is
+/// what the probabilities lack to 1.
+struct Posterior {
+  std::vector<double> values;       ///< ascending, bytes
+  std::vector<double> probability;  ///< of each value
+  double at_most = 0;               ///< probability of `least` or less
+  double at_least = 0;              ///< probability of `most` or more
+  double least = 0, most = 0;
+  std::size_t best = 0;      ///< index of the value to report
+  double least_of_best = 0;  ///< what that one must have to be reported
+
+  double inside() const;
+  /// Reports the likeliest value, if it has the better part of the probability.
+  void take_likeliest();
+  /// The shortest run of values around the best one that has the share `level` of what all values have.
+  Interval credible(double level) const;
+};
+
+/// What an answer's note says; `undecided` is the reason why none is given.
+struct Wording {
+  std::string_view at_most, at_least, undecided;
+};
+
+/// `measured` with a 95 % interval and the value's own probability as its confidence; a bound where one of the two ends
+/// has the better part of the probability; `inconclusive` where neither of them nor all values together have it.
+Estimate estimate_of(const Posterior& posterior, std::string_view method, std::uint64_t samples,
+                     const Wording& wording);
+
+/// All of `log_likelihoods` equally likely beforehand.
+std::vector<double> probabilities(std::vector<double> log_likelihoods);
+
+}  // namespace gputopo::evidence

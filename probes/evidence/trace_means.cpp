@@ -1,0 +1,172 @@
+#include "evidence/trace_means.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "change_point/latency_histogram.hpp"
+#include "change_point/reduction.hpp"
+#include "change_point/robust.hpp"
+#include "change_point/split_test.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/trace_laps.hpp"
+#include "stop/stop.hpp"
+
+namespace gputopo::evidence {
+
+using namespace change_point;
+
+namespace {
+
+constexpr std::string_view by_means = "mean_isotonic";
+
+// A clock that counts whole cycles and a drift of its frequency shift means by less than this; no level of memory does.
+constexpr double least_rise_cycles = 2;
+constexpr double least_rise_share = 0.03;
+
+// The variance of one value: within rows where they have several values, and at least what neighbouring rows differ by
+// (median of squared differences over chi-squared's median), which a few steps can't move. A steady rise inflates first
+// differences, a step in a short sweep second ones: the smaller of the two counts.
+double variance_of(const std::vector<Observation>& rows, double squares_within, double loads) {
+  constexpr double median_of_chi_squared = 0.4549;
+  constexpr double clock_quantum = 0.25;  // of an average between two counts of the clock
+  std::vector<double> first;
+  std::vector<double> second;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const double scale = 1 / rows[i - 1].weight + 1 / rows[i].weight;
+    const double difference = rows[i].level() - rows[i - 1].level();
+    first.push_back(difference * difference / scale / median_of_chi_squared);
+    if (i < 2) continue;
+    const double bend = rows[i].level() - 2 * rows[i - 1].level() + rows[i - 2].level();
+    const double bend_scale = scale + 3 / rows[i - 1].weight + 1 / rows[i - 2].weight;
+    second.push_back(bend * bend / bend_scale / median_of_chi_squared);
+  }
+  const double of_first = change_point::median(first);
+  const double between = second.empty() ? of_first : std::min(of_first, change_point::median(second));
+  const double count = static_cast<double>(rows.size());
+  const double within = loads > count ? std::max(0.0, squares_within) / (loads - count) : 0;
+  return std::max({within, between, clock_quantum});
+}
+
+// Could the rise have begun before the first row? Yes, if few rows lie before it, it is spread over several, and those
+// rows differ by as much as it sets in with.
+bool rises_from_the_start(const std::vector<Observation>& rows, std::size_t fit, double base,
+                          const RisingLevels& rising) {
+  constexpr std::size_t shortest_plateau = 5;
+  const double onset = rising.fitted()[fit] - base;
+  if (fit >= shortest_plateau || onset >= 0.5 * (rising.top() - base)) return false;
+  const auto [least, most] =
+      std::minmax_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(fit),
+                          [](const Observation& a, const Observation& b) { return a.level() < b.level(); });
+  return fit == 1 || most->level() - least->level() > 0.25 * onset;
+}
+
+// Nothing changes: what a smaller cache would have missed is the evidence for a bound.
+Estimate without_misses(const Trace& trace) {
+  std::vector<Observation> rows;
+  for (const Row& row : trace.rows) rows.push_back({row.control, static_cast<double>(row.values.size()), 0});
+  Sweep sweep = sweep_of(trace, rows, HUGE_VAL);
+  sweep.saturation = 1;
+  Estimate e = capacity_estimate(capacity_posterior(rows, sweep), by_means);
+  if (e.status == Status::lower_bound)
+    e.note = "nothing changes within the sweep: the capacity lies at or above its end";
+  return e;
+}
+
+}  // namespace
+
+MeanCurve mean_curve(const Trace& trace) {
+  const double clip = change_point::quantile(latency_histogram(trace, 4096), 0.995);
+  MeanCurve curve;
+  double within = 0;
+  double loads = 0;
+  for (const Row& row : trace.rows) {
+    stop::look();
+    Observation observation{row.control, static_cast<double>(row.values.size()), 0};
+    double squares = 0;
+    for (const double value : row.values) {
+      const double clipped = std::min(value, clip);
+      observation.sum += clipped;
+      squares += clipped * clipped;
+    }
+    within += squares - observation.sum * observation.sum / observation.weight;
+    loads += observation.weight;
+    curve.rows.push_back(observation);
+  }
+  curve.sweep.whole_laps = false;
+  curve.sweep.saturation = -1;
+  curve.sweep.foreign = true;
+  curve.sweep.levels = {LevelModel::Kind::gaussian, variance_of(curve.rows, within, loads)};
+  return curve;
+}
+
+Estimate size_by_means(const Trace& trace) {
+  constexpr std::size_t fewest_rows = 5;  // of one load each: fewer don't tell their noise from a change
+  MeanCurve curve = mean_curve(trace);
+  const RisingLevels rising(curve.rows, curve.sweep.levels);
+  curve.sweep.first_fits = true;
+  CapacityPosterior posterior = capacity_posterior(curve.rows, curve.sweep);
+  posterior.slack = 1;  // a parameter's worth (AIC): means rise by their noise
+  const std::size_t fit = posterior.best() + 1;
+  double base = 0, loads = 0;
+  for (std::size_t i = 0; i < fit; ++i) base += curve.rows[i].sum, loads += curve.rows[i].weight;
+  base /= loads;
+  if (rising.top() - base < std::max(least_rise_cycles, least_rise_share * base)) return without_misses(trace);
+  if (trace.loads() == trace.rows.size() && trace.rows.size() < fewest_rows)
+    return inconclusive("B", by_means, "too few rows of one load each to tell a change from noise");
+  if (posterior.probability.back() > 0.5) return without_misses(trace);
+  if (rises_from_the_start(curve.rows, fit, base, rising)) {
+    if (fit > 1) return inconclusive("B", by_means, "too few rows lie before the rise to tell whether they fit");
+    posterior.probability.assign(posterior.probability.size(), 0);
+    posterior.none_fits = 1;
+  }
+  return capacity_estimate(posterior, by_means);
+}
+
+Estimate first_large_rise(const Trace& trace, const TraceOptions& options) {
+  constexpr std::string_view method = "geometric_rise";
+  constexpr std::size_t fewest_alike = 3;
+  constexpr double level = 0.05;
+  const std::vector<double> distances = distances_per_load(trace);
+  if (distances.size() < 4)
+    return inconclusive("B", method, "rows differ more than their loads explain and there are too few of them");
+  // Sampling error of a rise between two rows, from the scatter within rows (delta method on the root mean square).
+  std::vector<double> variances;
+  for (const Row& row : trace.rows) {
+    double mean = 0;
+    double squares = 0;
+    for (const double value : row.values) {
+      const double square = (value - 1) * (value - 1);
+      mean += square;
+      squares += square * square;
+    }
+    const double loads = static_cast<double>(row.values.size());
+    mean /= loads;
+    const double variance_of_square = std::max(0.0, squares / loads - mean * mean);
+    variances.push_back(variance_of_square / loads / std::max(1e-12, 4 * mean));
+  }
+  const double error = std::sqrt(2 * change_point::median(variances));
+  double largest = 0;
+  for (std::size_t i = 1; i < distances.size(); ++i) largest = std::max(largest, distances[i] - distances[i - 1]);
+  const SplitTest trend = test_best_split(distances, Cost::rank, options.seed);
+  if (largest <= 3 * error || trend.calibrated_p_value > level)
+    return inconclusive("B", method, "rows differ more than their loads explain and no rise stands out");
+  std::vector<double> lowest = distances;
+  const auto tenth = lowest.begin() + static_cast<std::ptrdiff_t>(lowest.size() / 10);
+  std::nth_element(lowest.begin(), tenth, lowest.end());
+  std::vector<std::size_t> rises;
+  bool is_two_state = true;
+  for (std::size_t i = 1; i < distances.size(); ++i) {
+    if (distances[i] - distances[i - 1] < largest - 2 * error) continue;
+    rises.push_back(i - 1);
+    is_two_state = is_two_state && distances[i - 1] <= *tenth;
+  }
+  if (rises.size() < fewest_alike || !is_two_state)
+    return inconclusive("B", method, "rows differ more than their loads explain and no step of one height recurs");
+  Estimate e = measured(trace.rows[rises.front()].control, "B", method, trace.loads());
+  e.interval = Interval{trace.rows.front().control, trace.rows[rises.back()].control};
+  e.confidence = (1 - trend.calibrated_p_value) / static_cast<double>(rises.size());
+  e.note = "rows scatter more than their loads explain, so the onset is the first of the largest rises";
+  return e;
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,30 @@
+// Traces whose loads don't fall into levels, and those whose rows are a lottery.
+#pragma once
+
+#include <vector>
+
+#include "change_point/trace.hpp"
+#include "evidence/capacity.hpp"
+#include "evidence/traces.hpp"
+
+namespace gputopo::evidence {
+
+/// Rows by the sum of their latencies, clipped at the 99.5 % quantile, as a Gaussian sweep: a level up to the capacity
+/// and levels that never fall after it.
+struct MeanCurve {
+  std::vector<change_point::Observation> rows;
+  Sweep sweep;
+};
+MeanCurve mean_curve(const change_point::Trace& trace);
+
+/// The size from the rows' means alone. The trace is tidy and usable.
+Estimate size_by_means(const change_point::Trace& trace);
+
+/// For curves whose rows differ more among themselves than their loads explain: each size was laid out in other
+/// physical pages, and what a row misses is luck. Inconclusive, unless a step of one height recurs, which luck doesn't
+/// make: rises in geometric distance that sampling can't tell from the largest (two standard errors; subset selection
+/// after Gupta, Technometrics 7, 1965), three or more, each from among the lowest tenth of the rows. Then the first of
+/// them, with a confidence divided by their number.
+Estimate first_large_rise(const change_point::Trace& trace, const TraceOptions& options);
+
+}  // namespace gputopo::evidence

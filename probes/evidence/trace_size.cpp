@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <cmath>
+
+#include "change_point/isotonic.hpp"
+#include "change_point/trace_check.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/trace_levels.hpp"
+#include "evidence/trace_means.hpp"
+#include "evidence/traces.hpp"
+
+namespace gputopo::evidence {
+
+using namespace change_point;
+
+namespace {
+
+constexpr std::string_view method = "binomial_isotonic";
+
+// Misses that a fitting footprint may show: isolated slow loads, and the line or two that something else takes.
+constexpr double tolerated_share = 0.02;
+constexpr double tolerated_misses = 2.5;  // a row
+
+constexpr double doubtful = 0.05;
+
+// Misses that differ from row to row by more than this times what their number explains are no level.
+constexpr double most_scatter = 3;
+
+// Where every row that fits has this many misses, a level of its own and no accident, levels that only rise gain on one
+// level by following their scatter: within half of chi-squared's 95 % point both are alike.
+constexpr double noisy_misses = 8;
+constexpr double slack_of_noise = 1.92;
+
+// The rows that fit, if that of the posterior's best row do.
+std::span<const Observation> fitting_rows(const Separation& s) {
+  return std::span(s.rows).first(s.posterior.best() + 1);
+}
+
+double level_of(std::span<const Observation> rows) {
+  double weight = 0;
+  double sum = 0;
+  for (const Observation& row : rows) weight += row.weight, sum += row.sum;
+  return sum / weight;
+}
+
+// How much more rows differ among themselves than their loads explain, about one level or about levels that only rise
+// (fixed misses that begin at some size).
+double scatter_about_one_level(std::span<const Observation> rows) {
+  return dispersion(rows, std::vector<double>(rows.size(), level_of(rows)), {}, 1);
+}
+double scatter_about_rising_levels(std::span<const Observation> rows) {
+  return rows.size() < 2 ? 1 : dispersion(rows, RisingLevels(rows, {}).fitted(), {}, 1);
+}
+
+bool is_clean(const Separation& s) {
+  const double base = level_of(fitting_rows(s));
+  return base <= tolerated_share || base * s.rows.front().weight <= tolerated_misses;
+}
+
+// Rows past the first that miss far less than it: no cache that the first row overflows could do that.
+bool is_contradicted_later(std::span<const Observation> rows) {
+  const Observation& first = rows.front();
+  const double share = first.level();
+  return std::any_of(rows.begin(), rows.end(), [&](const Observation& row) {
+    const double expected = share * row.weight;
+    return row.sum < expected - 5 * std::sqrt(expected * (1 - share) * (1 + row.weight / first.weight));
+  });
+}
+
+// The largest footprint that is beyond doubt to fit.
+Estimate at_least(const CapacityPosterior& posterior) {
+  double below = posterior.none_fits;
+  std::size_t row = 0;
+  while (below + posterior.probability[row] <= doubtful) below += posterior.probability[row++];
+  Estimate e = measured(posterior.footprints_bytes[row], "B", method, posterior.loads);
+  e.status = Status::lower_bound;
+  e.confidence = 1 - below;
+  e.note = "slow loads beyond it are too few for a size and too many for luck";
+  return e;
+}
+
+// A size is told where all else is excluded: with few loads a row, rows that fit and rows that don't look alike.
+Estimate size_of(const CapacityPosterior& posterior) {
+  const Estimate e = capacity_estimate(posterior, method);
+  const double none = posterior.none_fits;
+  if (e.status != Status::measured || none + posterior.probability.back() <= doubtful) return e;
+  if (none <= doubtful) return at_least(posterior);
+  return inconclusive("B", method, "there are too few loads to tell whether the smallest footprint fits");
+}
+
+// No boundary is crossed by more loads the larger the footprint.
+Estimate without_change(const Separation& strongest) {
+  constexpr double most_scatter_of_all = 5;
+  if (scatter_about_one_level(strongest.rows) > most_scatter_of_all)
+    return inconclusive("B", method, "misses vary from row to row but don't rise with size");
+  Sweep any_level = strongest.sweep;
+  any_level.contamination.loads = 0;
+  const CapacityPosterior posterior = capacity_posterior(strongest.rows, any_level);
+  Estimate e = capacity_estimate(posterior, method);
+  if (e.status == Status::measured || e.status == Status::upper_bound)
+    return posterior.none_fits > doubtful ? inconclusive("B", method, "too few loads are slow to tell a size")
+                                          : at_least(posterior);
+  if (e.status == Status::lower_bound)
+    e.note = level_of(strongest.rows) > 0.05
+                 ? "a constant share of loads is slow at every size: no change within the sweep"
+                 : "nothing changes within the sweep: the capacity lies at or above its end";
+  return e;
+}
+
+Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const TraceOptions& options) {
+  const std::vector<Separation> candidates =
+      trace.loads() == trace.rows.size() ? std::vector<Separation>{} : separations(trace, counted);
+  if (candidates.empty()) return size_by_means(trace);
+  const auto chosen = capacity_separation(candidates);
+  if (!chosen)
+    return without_change(*std::max_element(candidates.begin(), candidates.end(),
+                                            [](const auto& a, const auto& b) { return a.gain < b.gain; }));
+  Separation s = without_outliers(trace, candidates, *chosen);
+  if (s.posterior.none_fits > 0.5 && is_contradicted_later(s.rows)) return first_large_rise(trace, options);
+  if (s.posterior.none_fits <= 0.5 && !is_clean(s) && scatter_about_rising_levels(fitting_rows(s)) > most_scatter)
+    return first_large_rise(trace, options);
+  s.sweep.scatter = std::min(10.0, scatter_about_one_level(fitting_rows(s)));
+  const double misses_a_row = level_of(fitting_rows(s)) * s.rows.front().weight;
+  s.posterior = capacity_posterior(s.rows, s.sweep);
+  if (misses_a_row >= noisy_misses) s.posterior.slack = slack_of_noise;
+  return size_of(s.posterior);
+}
+
+}  // namespace
+
+Estimate find_size(const Trace& trace, const TraceOptions& options) {
+  if (options.method == TraceOptions::Method::thesis) return find_size_by_thesis(trace, options);
+  const bool usable_as_is = is_tidy(trace);
+  const Trace tidy = usable_as_is ? Trace{} : tidied(trace);
+  const Trace& rows = usable_as_is ? trace : tidy;
+  // Checked and counted row by row: a trace larger than the processor's caches is read once less.
+  LatencyCounts counted;
+  std::string reason = too_few_rows(rows, 2);
+  for (std::size_t i = 0; reason.empty() && i < rows.rows.size(); ++i) {
+    reason = why_unusable(rows.rows[i]);
+    if (reason.empty()) counted.add(rows.rows[i].values);
+  }
+  Estimate e = reason.empty() ? find_by_counts(rows, counted, options) : inconclusive("B", method, reason);
+  e.samples = rows.loads();
+  return e;
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,129 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "change_point/random.hpp"
+#include "evidence/traces.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using namespace change_point;
+
+/// A cold walk of 64 loads at each stride 4, 8, ... `last` over granules of `granularity` bytes.
+Trace cold_walks(int granularity, int last, double odd_share = 0) {
+  Random random(4);
+  Trace trace;
+  for (int stride = 4; stride <= last; stride += 4) {
+    Row& row = trace.rows.emplace_back();
+    row.control = stride;
+    for (int load = 1; load <= 64; ++load) {
+      const bool is_first = load * stride / granularity != (load - 1) * stride / granularity;
+      row.values.push_back(is_first != (random.uniform() < odd_share) ? 300 + 20 * random.uniform() : 38);
+    }
+  }
+  return trace;
+}
+
+TEST(FetchGranularity, IsWhereAllLoadsBeginToMiss) {
+  for (const int granularity : {16, 32, 64, 128}) {
+    const Estimate finding = find_fetch_granularity(cold_walks(granularity, 256));
+    EXPECT_EQ(finding.status, Status::measured) << granularity;
+    EXPECT_EQ(finding.value, granularity);
+    EXPECT_GT(*finding.confidence, 0.5);
+  }
+  EXPECT_EQ(find_fetch_granularity(cold_walks(64, 256, 0.004)).value, 64);
+}
+
+TEST(FetchGranularity, BoundsWhereTheSweepDoesNotReach) {
+  const Estimate larger = find_fetch_granularity(cold_walks(256, 96));
+  EXPECT_EQ(larger.status, Status::lower_bound);
+  EXPECT_EQ(larger.value, 96);
+  Trace all_miss = cold_walks(4, 64);
+  all_miss.rows[0].values[3] = 38;
+  const Estimate smaller = find_fetch_granularity(all_miss);
+  EXPECT_NE(smaller.status, Status::measured);
+}
+
+TEST(FetchGranularity, WarmWalksAreInconclusive) {
+  Trace trace = cold_walks(32, 128);
+  for (Row& row : trace.rows) {
+    for (double& value : row.values) {
+      value = 38;
+    }
+  }
+  const Estimate finding = find_fetch_granularity(trace);
+  EXPECT_EQ(finding.status, Status::inconclusive);
+  EXPECT_FALSE(finding.note.empty());
+}
+
+/// Warm laps over footprints around a cache of 16 KiB with lines of `line` bytes: everything beyond misses (LRU).
+std::vector<StrideSweep> sweeps(double line, double first_stride, double last_stride, double from = 8192,
+                                double to = 40960) {
+  std::vector<StrideSweep> result;
+  for (double stride = first_stride; stride <= last_stride; stride += first_stride) {
+    StrideSweep& sweep = result.emplace_back();
+    sweep.stride_bytes = stride;
+    for (double size = from; size <= to; size += 1024) {
+      Row& row = sweep.trace.rows.emplace_back();
+      row.control = size;
+      const double touched = stride <= line ? size : size * line / stride;
+      for (int load = 0; load < 100; ++load) {
+        row.values.push_back(touched > 16384 && (stride >= 32 || load % 2 == 0) ? 240 : 40);
+      }
+    }
+  }
+  return result;
+}
+
+TEST(LineSize, IsTheLongestStrideThatTouchesEveryLine) {
+  for (const double line : {64.0, 96.0, 128.0}) {
+    const Estimate finding = find_line_size(sweeps(line, 16, 256));
+    EXPECT_EQ(finding.status, Status::measured) << line << ": " << finding.note;
+    EXPECT_EQ(finding.value, line);
+    EXPECT_GT(*finding.confidence, 0.5);
+    EXPECT_LE(finding.interval->low, line);
+    EXPECT_GE(finding.interval->high, line);
+  }
+}
+
+TEST(LineSize, BoundsAndRefusals) {
+  EXPECT_EQ(find_line_size(sweeps(512, 16, 128)).status, Status::lower_bound);
+  EXPECT_EQ(find_line_size(sweeps(128, 16, 256, 2048, 12288)).status, Status::inconclusive) << "never overflows";
+  EXPECT_EQ(find_line_size(sweeps(128, 16, 256, 20480, 40960)).status, Status::inconclusive) << "always does";
+  EXPECT_EQ(find_line_size({}).status, Status::inconclusive);
+  const auto one = sweeps(128, 16, 16);
+  EXPECT_EQ(find_line_size(one).status, Status::inconclusive);
+}
+
+TEST(Latency, IsTheMedianWithItsInterval) {
+  Trace trace;
+  for (int i = 0; i < 101; ++i) {
+    trace.rows.push_back({1.0 + i, {100.0 + i}});
+  }
+  const Estimate finding = find_latency(trace);
+  EXPECT_EQ(finding.status, Status::measured);
+  EXPECT_EQ(finding.value, 150);
+  // Order statistics 41 and 62 of 101.
+  EXPECT_EQ(finding.interval->low, 140);
+  EXPECT_EQ(finding.interval->high, 161);
+  EXPECT_EQ(finding.samples, 101U);
+  EXPECT_EQ(find_latency(Trace{{{1, {4, 8}}}}).value, 6) << "an even number of values has two in the middle";
+}
+
+TEST(Latency, OtherLevelsDontMoveIt) {
+  Trace trace{{{1, std::vector<double>(80, 38)}, {2, std::vector<double>(20, 270)}}};
+  Estimate finding = find_latency(trace);
+  EXPECT_EQ(finding.status, Status::measured);
+  EXPECT_EQ(finding.value, 38);
+  EXPECT_NEAR(*finding.confidence, 0.8, 1e-9);
+  trace =
+      Trace{{{1, std::vector<double>(40, 38)}, {2, std::vector<double>(35, 270)}, {3, std::vector<double>(25, 800)}}};
+  finding = find_latency(trace);
+  EXPECT_EQ(finding.status, Status::inconclusive);
+  EXPECT_FALSE(finding.note.empty());
+  EXPECT_EQ(find_latency({}).status, Status::inconclusive);
+}
+
+}  // namespace
+}  // namespace gputopo::evidence
