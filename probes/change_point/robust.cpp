@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 
 namespace gputopo::change_point {
 
@@ -31,16 +30,6 @@ double quantile(std::span<const Bin> bins, double share) {
     }
   }
   return bins.empty() ? 0 : bins.back().value;
-}
-
-double trimmed_mean(std::vector<double> values, double share) {
-  if (values.empty()) {
-    return 0;
-  }
-  const auto dropped = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size()));
-  std::sort(values.begin(), values.end());
-  const double sum = std::accumulate(values.begin() + dropped, values.end() - dropped, 0.0);
-  return sum / static_cast<double>(static_cast<std::ptrdiff_t>(values.size()) - 2 * dropped);
 }
 
 }  // namespace gputopo::change_point

@@ -15,7 +15,4 @@ double median(std::vector<double> values);
 /// The smallest bin value that at least `share` of all counts don't exceed. 0 for no bins.
 double quantile(std::span<const Bin> bins, double share);
 
-/// Mean without the `share` smallest and the `share` largest values (rounded down, never all). 0 for no values.
-double trimmed_mean(std::vector<double> values, double share);
-
 }  // namespace gputopo::change_point

@@ -157,10 +157,16 @@ class Likelihood {
     return loss;
   }
 
+  // The level of what fits: known from loads that hit by construction, or seen on the rows themselves.
+  double base_of(std::size_t first) const {
+    const bool are_means = sweep_.levels.kind == LevelModel::Kind::gaussian;
+    if (are_means && first == 0) return rising_.block(0).level();
+    return are_means || sweep_.foreign ? fitting_.base(first) : sweep_.contamination.false_miss;
+  }
+
   // What levels lose by having to lie where the pigeonhole puts them on the average.
   double below_pigeonhole(std::size_t first, double capacity, double enough) const {
-    const double base = first == 0 && sweep_.levels.kind == LevelModel::Kind::gaussian ? rising_.block(0).level()
-                                                                                       : fitting_.base(first);
+    const double base = base_of(first);
     const double top = std::max(top_, base);
     const double highest = base + (top - base) * (1 - capacity / rows_.back().control);
     double loss = 0;
