@@ -54,6 +54,15 @@ struct Findings {
     std::uint64_t samples = 0;
   };
   std::optional<Beyond> beyond_own_l2;
+  /// SMs that find near what any other of their set brought in.
+  struct L2Sets {
+    std::vector<std::vector<std::uint32_t>> sets;
+    bool shares = false;      ///< what another set brought in comes sooner than from memory, though later than what is near
+    std::vector<double> far;  ///< what such loads took, as timed
+    std::uint64_t samples = 0;
+    std::string why_open;  ///< empty where the sets are known
+  };
+  std::optional<L2Sets> l2_sets;
 
   CacheFacts* cache(std::string_view id) {
     const auto it = caches.find(id);

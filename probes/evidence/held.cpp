@@ -231,16 +231,13 @@ Estimate capacity_of(const Estimate& fits, const Held& held, double line_bytes) 
   const bool has_fit = fits.status == Status::measured;
   const Interval& counted = held.interval;
   Estimate size = fits;
-  if (held.steady && counted.low > 0 && (!has_fit || *fits.value + line_bytes <= counted.low)) {
+  if (held.exact && counted.low > 0 && (!has_fit || *fits.value + line_bytes <= counted.low)) {
     size = measured(held.bytes, "B", "residency", held.samples);
     size.interval = counted;
     size.confidence = 0.95;
     if (has_fit) size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
   } else if (!has_fit) {
     return fits;
-  } else if (held.steady && counted.high < fits.interval->low) {
-    return inconclusive("B", fits.method,
-                        fmt::format("{:.0f} B fit, but of more only {:.0f} B are held", *fits.value, held.bytes));
   } else {
     size.samples += held.samples;
     // From above the count is all there is; where more leaves less there are no sets that still had room.

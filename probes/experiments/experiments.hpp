@@ -32,6 +32,7 @@ Expected<void> measure_constant_l1_5_groups(Session& session, Findings& findings
 Expected<void> measure_code_sharing(Session& session, Findings& findings);
 
 Expected<void> measure_l2_levels(Session& session, Findings& findings);
+Expected<void> measure_l2_sets(Session& session, Findings& findings);
 Expected<void> measure_l2_sides(Session& session, Findings& findings);
 Expected<void> measure_l2_geometry(Session& session, Findings& findings);
 Expected<void> measure_l2_behind(Session& session, Findings& findings);

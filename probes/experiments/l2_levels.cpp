@@ -49,21 +49,23 @@ Expected<Hits> time_hits(Session& session) {
   return hits;
 }
 
-// Words in ascending order that nobody has loaded since everything else was, as each of several looks finds them.
+// Words in ascending order that nobody has loaded before, as each of several looks finds them.
 Expected<std::vector<double>> time_cold_words(Session& session, std::uint64_t flush_bytes) {
   constexpr std::uint64_t walk_bytes = 8192;
   constexpr std::size_t looks_at_a_word = 5;
   program::Program p = make_program("l2 cold", session.info(), slot_flush);
   p.isolation = Scope::gpu;
-  const std::uint64_t buffer_bytes = flush_bytes + (1 << 20);
+  constexpr std::uint64_t apart_bytes = 64 << 10;
+  const std::uint64_t buffer_bytes = flush_bytes + (looks_at_a_word + 1) * apart_bytes;
   p.buffers[slot_flush].size_bytes = std::max(buffer_bytes, slot_bytes);
   Walk cold = recorded(make_walk(l2_path, walk_bytes, word_bytes, 1), Record::latencies, 1);
-  cold.first_byte = flush_bytes + (512 << 10);
   Walk page = make_walk(l2_path, word_bytes, word_bytes, 1);  // translated, but not the bytes that are looked at
-  page.first_byte = cold.first_byte - 1024;
-  p.phases = {page, cold};
   LooksByLine looks(walk_bytes / word_bytes);
   for (std::size_t i = 0; i < looks_at_a_word; ++i) {
+    // Other words each time: a flush may leave out some that were looked at before.
+    cold.first_byte = flush_bytes + (i + 1) * apart_bytes;
+    page.first_byte = cold.first_byte - 1024;
+    p.phases = {page, cold};
     auto traces = session.run_in_order([&] {
       return std::vector<program::Batch>{flush_batch(session.info(), flush_bytes, buffer_bytes), {p}};
     });

@@ -1,10 +1,8 @@
 // Is the L2 in parts that some SMs are near to and others far from? Two ways to be so, each with positive evidence:
-//  - a line lives on one side only: the SMs fall into sets, and each line is near for one of them and far for the
-//  others;
-//  - each side keeps copies of what its own SMs read: what one SM brought in is far for an SM of another side at its
-//    first load, and near from then on.
-// Slices at different distances show neither: every SM's own mixture of latencies, the same at every load. First loads
-// are of pages that were loaded from before, so that no TLB makes them slow.
+//  - a line lives on one side only: the SMs fall into sets, and each line is near for one of them and far for the others;
+//  - each side keeps copies of what its own SMs read: what one SM brought in is far for an SM of another side at its first
+//    load, and near from then on (l2_sets.cpp).
+// Slices at different distances show neither: every SM's own mixture of latencies, the same at every load.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -27,12 +25,7 @@ using program::Walk;
 constexpr std::uint64_t stride_bytes = 1152;
 constexpr std::uint64_t lines = 192;
 constexpr std::uint64_t beside_bytes = 512;  // another line of the same page, between two that are looked at
-constexpr std::size_t later_laps = 5;
 constexpr std::size_t most_sms = 16;
-
-// Of lines that have their home on k sides, an SM finds 1 - 1/k elsewhere: half at least. Strangers are 5 % at most.
-constexpr double elsewhere_from = 0.3;
-constexpr double at_home_below = 0.15;
 
 std::vector<std::uint32_t> some_sms(std::uint32_t count) {
   std::vector<std::uint32_t> sms;
@@ -50,39 +43,6 @@ Walk lines_walk(std::uint64_t first_byte, std::uint32_t agent, std::uint32_t lap
   walk.first_byte = first_byte;
   walk.agent = agent;
   return walk;
-}
-
-// The owner brings lines in, `sm` looks at them: once, and then several times more.
-program::Batch first_look(Session& session, std::uint32_t owner, std::uint32_t sm) {
-  program::Program p =
-      make_program(fmt::format("l2 lines of SM {} as SM {} first sees them", owner, sm), session.info(), slot_flush);
-  p.isolation = Scope::gpu;
-  p.agents = {{owner, 0}, {sm, 0}};
-  const std::uint64_t at = session.fresh_region(slot_flush, lines * stride_bytes + beside_bytes);
-  p.phases = {lines_walk(at, 0, 2), lines_walk(at + beside_bytes, 1, 1)};
-  p.phases.insert(p.phases.end(), 1 + later_laps, recorded(lines_walk(at, 1, 1), Record::latencies, 1));
-  return {p};
-}
-
-struct FirstLook {
-  double elsewhere = 0;     // share of lines whose first load was slower than every later one
-  std::vector<double> far;  // what those took
-};
-
-Expected<FirstLook> look_first(Session& session, std::uint32_t owner, std::uint32_t sm) {
-  auto traces = session.run_in_order([&] { return std::vector<program::Batch>{first_look(session, owner, sm)}; });
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  const auto& phases = traces->front().phases;
-  FirstLook result;
-  for (std::uint64_t line = 0; line < lines; ++line) {
-    double latest = 0;
-    for (std::size_t lap = 1; lap <= later_laps; ++lap)
-      latest = std::max<double>(latest, phases[2 + lap].latencies.at(line));
-    const double first = phases[2].latencies.at(line);
-    if (first > least_ratio * latest) result.far.push_back(first);
-  }
-  result.elsewhere = static_cast<double>(result.far.size()) / static_cast<double>(lines);
-  return result;
 }
 
 // By SM, what each line's loads take undisturbed; all SMs look at the same lines.
@@ -179,61 +139,6 @@ Homes homes_of(const std::vector<std::vector<double>>& by_sm) {
   return homes;
 }
 
-struct Copies {
-  bool decided = false;
-  std::size_t sides = 1;
-  std::vector<double> far;  // what first loads of lines on another side took, as timed
-};
-
-// Where latencies already tell two sets of SMs with opposite patterns, first loads across and within them are compared,
-// by the medians of several SMs.
-Expected<Copies> copies_between(Session& session, const SmSets& sets) {
-  constexpr std::size_t looks = 5;
-  Copies copies;
-  std::vector<double> across, within;
-  for (const std::size_t side : {0U, 1U})
-    for (std::size_t i = 1; i <= std::min(looks, sets[side].size() - 1); ++i) {
-      auto look = look_first(session, sets[0].front(), sets[side][i * (sets[side].size() - 1) / looks]);
-      if (!look) return tl::unexpected<Error>(look.error());
-      (side == 0 ? within : across).push_back(look->elsewhere);
-      if (side == 1) copies.far.insert(copies.far.end(), look->far.begin(), look->far.end());
-    }
-  if (across.empty() || within.empty()) return copies;
-  const bool kept = median(across) > elsewhere_from && median(within) < median(across) / 2;
-  // Opposite patterns without slow first loads may be sides that keep no copies, or distance alone.
-  copies.decided = kept;
-  copies.sides = 2;
-  return copies;
-}
-
-// Else sets of SMs are those that find near at once what one of them brought in.
-Expected<Copies> copies_of(Session& session, const Findings& findings, const std::vector<std::uint32_t>& sms) {
-  SmSets sets(2);
-  for (const SmPlace& place : findings.topology.sm_places)
-    if (place.l2_partition) sets[std::min(1U, *place.l2_partition)].push_back(place.sm);
-  if (sets[0].size() > 1 && sets[1].size() > 1) return copies_between(session, sets);
-  Copies copies;
-  copies.sides = 0;
-  std::vector<std::uint32_t> open = sms;
-  while (!open.empty()) {
-    const std::uint32_t owner = open.front();
-    open.erase(open.begin());
-    ++copies.sides;
-    const std::vector<std::uint32_t> others = open;
-    for (const std::uint32_t sm : others) {
-      auto look = look_first(session, owner, sm);
-      if (!look) return tl::unexpected<Error>(look.error());
-      if (look->elsewhere >= at_home_below && look->elsewhere <= elsewhere_from) return copies;
-      if (look->elsewhere < at_home_below)
-        std::erase(open, sm);
-      else
-        copies.far.insert(copies.far.end(), look->far.begin(), look->far.end());
-    }
-  }
-  copies.decided = true;
-  return copies;
-}
-
 }  // namespace
 
 Expected<void> measure_l2_sides(Session& session, Findings& findings) {
@@ -255,32 +160,25 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
     l2->latency_cycles = *findings.memory("l2").attributes["latency"].value;
     return {};
   }
-  auto copies = copies_of(session, findings, sms);
-  if (!copies) return tl::unexpected<Error>(copies.error());
   Statement& statement = findings.memory("l2").structure["l2_sides"];
-  if (!copies->decided) {
-    statement =
-        undecided("first_loads",
-                  "some SMs are nearer to some lines than others are, but first loads don't tell sides from distance");
+  if (!findings.l2_sets || !findings.l2_sets->why_open.empty()) {
+    statement = undecided("first_loads", findings.l2_sets ? findings.l2_sets->why_open : "which SMs share it isn't known");
     return {};
   }
-  if (copies->sides == 1) {
-    statement = decided("1", "first_loads", 0.99, samples);
-    return {};
-  }
-  const std::size_t sides = copies->sides;
-  const std::vector<double>& far = copies->far;
-  // As slow as memory: these SMs have an L2 of their own.
-  if (median(far) * half_a_level > whole_mode(l2->levels.next).centre) {
-    statement = decided("1", "first_loads", 0.99, samples);
+  const Findings::L2Sets& found = *findings.l2_sets;
+  // Patterns of near and far alone, without sides, are distance.
+  findings.memory("l2").attributes.erase("partition_separation");
+  for (SmPlace& place : findings.topology.sm_places) place.l2_partition.reset();
+  if (found.sets.size() == 1 || !found.shares) {
+    statement = decided("1", "first_loads", 0.99, found.samples);
     return {};
   }
   // Far hits are hits: memory is what is slower than these, too.
   Histogram hits = l2->levels.hit;
-  for (const double cycles : far) hits = merged(hits, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+  for (const double cycles : found.far) hits = merged(hits, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
   l2->levels = levels_of(std::move(hits), l2->levels.next);
   // Which of both it is shows in how much an SM finds near: l2_geometry.cpp.
-  findings.beyond_own_l2 = {sides, alone(median_estimate(far, 1, "cycles", "first_loads")), samples};
+  findings.beyond_own_l2 = {found.sets.size(), alone(median_estimate(found.far, 1, "cycles", "first_loads")), found.samples};
   statement = undecided("first_loads", "whether this is one L2 with sides or several with a cache behind isn't known");
   return {};
 }

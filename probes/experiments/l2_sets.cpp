@@ -1,0 +1,195 @@
+// Which SMs find near what another one brought in? Those whose first look at its lines is as fast as their next one, when
+// they have brought them in themselves. What is slower at first and still faster than memory was on another side of the L2
+// or in a cache behind several of them, which l2_geometry tells apart.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include <boost/math/distributions/binomial.hpp>
+#include <fmt/format.h>
+
+#include "experiments/experiments.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+using program::Record;
+using program::Walk;
+
+constexpr std::uint64_t lines = 64;
+constexpr std::uint64_t stride_bytes = 1152;
+constexpr std::uint64_t beside_bytes = 512;  // another line of the same page, between two that are looked at
+constexpr std::size_t phases_of_a_look = 5;
+constexpr double by_chance = 1e-6;  // a chip has some 10,000 pairs of SMs
+
+// Stretches of memory that the L2 doesn't hold: what was walked to empty it lies before them and after.
+class ColdStretches {
+ public:
+  explicit ColdStretches(std::uint64_t flushed_bytes) : end_(flushed_bytes * 4 / 5), flushed_(flushed_bytes) {}
+  std::uint64_t buffer_bytes() const { return std::max(flushed_, slot_bytes); }
+  // Behind what other experiments walk; nothing where all were given out.
+  std::optional<std::uint64_t> next() {
+    constexpr std::uint64_t apart_bytes = 128 << 10;
+    if (at_ + apart_bytes > end_) return std::nullopt;
+    return std::exchange(at_, at_ + apart_bytes);
+  }
+
+ private:
+  std::uint64_t at_ = slot_bytes, end_, flushed_;
+};
+
+// SM `owner` brings lines in that nobody has touched, a set of its own for each of `others`, which look at them twice.
+// Nothing where there is no cold memory any more.
+std::optional<program::Program> look_program(const Session& session, ColdStretches& cold, std::uint32_t owner,
+                                             const std::vector<std::uint32_t>& others) {
+  program::Program p =
+      make_program(fmt::format("l2 lines of SM {} as others find them", owner), session.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  p.agents = {{owner, 0}};
+  p.buffers[slot_flush].size_bytes = cold.buffer_bytes();
+  const std::uint64_t bytes = lines * stride_bytes;
+  const auto walk = [&](std::uint32_t agent, std::uint64_t at) {
+    Walk w = make_walk(l2_path, bytes, stride_bytes, 1);
+    w.agent = agent;
+    w.first_byte = at;
+    return w;
+  };
+  for (const std::uint32_t sm : others) {
+    p.agents.push_back({sm, 0});
+    const auto agent = static_cast<std::uint32_t>(p.agents.size() - 1);
+    const auto stretch = cold.next();
+    if (!stretch) return std::nullopt;
+    const std::uint64_t at = *stretch;
+    // Other lines of the same pages, which nobody has brought in: what this SM's loads of memory take.
+    p.phases.emplace_back(walk(agent, at + 2 * beside_bytes / 4));  // translates
+    p.phases.emplace_back(recorded(walk(agent, at + beside_bytes), Record::histogram, 1));
+    p.phases.emplace_back(walk(0, at));
+    p.phases.emplace_back(recorded(walk(agent, at), Record::latencies, 1));
+    p.phases.emplace_back(recorded(walk(agent, at), Record::latencies, 1));
+  }
+  return p;
+}
+
+// All looks of one SM at lines that one other brought in.
+struct Look {
+  Histogram seen, of_memory;
+  std::vector<double> far;  // first loads that took longer than the next
+  double slower = 0, faster = 0;  // lines whose first load took half a level (docs/domain.md) longer, or less
+
+  void add(std::span<const program::PhaseTrace> phases) {
+    of_memory = merged(of_memory, phases[1].histogram);
+    for (std::size_t i = 0; i < phases[3].latencies.size(); ++i) {
+      const std::uint32_t first = phases[3].latencies[i], next = phases[4].latencies.at(i);
+      seen = merged(seen, Histogram{{first, 1}});
+      if (first > half_a_level * next) far.push_back(first);
+      faster += next > half_a_level * first ? 1 : 0;
+    }
+    slower = static_cast<double>(far.size());
+  }
+  // That as many lines are slower at first by chance alone (sign test): strangers and traffic slow either look.
+  double chance() const {
+    return slower == 0 ? 1
+                       : boost::math::cdf(boost::math::complement(
+                             boost::math::binomial_distribution<>(slower + faster, 0.5), slower - 1));
+  }
+  bool is_open() const { return chance() >= by_chance && chance() < 0.05; }
+};
+
+enum class Finds { all, some, none };
+
+Finds judge(const Look& look) {
+  if (look.chance() >= by_chance) return Finds::all;
+  constexpr double surely_not = 1e-2;
+  const double median_seen = quantile(look.seen, 0.5).value_or(0);
+  const bool is_faster = median_seen < quantile(look.of_memory, 0.5).value_or(0);
+  return !is_faster || levels_of(look.seen, look.of_memory).doubt > surely_not ? Finds::none : Finds::some;
+}
+
+// What each of `others` finds of what `owner` brought in; who leaves it open looks again.
+Expected<std::vector<Look>> look_at(Session& session, ColdStretches& cold, std::uint32_t owner,
+                                    const std::vector<std::uint32_t>& others) {
+  constexpr std::size_t most_rounds = 6;
+  std::vector<Look> looks(others.size());
+  std::vector<std::size_t> open(others.size());
+  std::iota(open.begin(), open.end(), std::size_t{0});
+  for (std::size_t round = 0; round < most_rounds && !open.empty(); ++round) {
+    std::vector<std::uint32_t> sms;
+    for (const std::size_t i : open) sms.push_back(others[i]);
+    bool is_cold = true;
+    auto traces = session.run_in_order([&] {
+      const auto program = look_program(session, cold, owner, sms);
+      is_cold = program.has_value();
+      return std::vector<program::Batch>{is_cold ? program::Batch{*program} : program::Batch{}};
+    });
+    if (traces && !is_cold) return fail(Error::Kind::unavailable, "there is no memory left that nobody has loaded");
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    for (std::size_t k = 0; k < open.size(); ++k)
+      looks[open[k]].add(std::span(traces->front().phases).subspan(phases_of_a_look * k, phases_of_a_look));
+    std::erase_if(open, [&](std::size_t i) { return !looks[i].is_open(); });
+  }
+  return looks;
+}
+
+// Which of `others` are of the owner's set; the rest is told how they are not.
+struct Sorted {
+  std::vector<std::uint32_t> same, apart;
+  bool some = false, none = false;  // found of what the owner brought in by those that are apart
+};
+
+Expected<Sorted> sort_by(Session& session, ColdStretches& cold, std::uint32_t owner, const std::vector<std::uint32_t>& others,
+                         Findings::L2Sets& result) {
+  constexpr std::size_t together = 16;
+  Sorted sorted;
+  for (std::size_t from = 0; from < others.size() && result.why_open.empty(); from += together) {
+    const std::vector<std::uint32_t> some(
+        others.begin() + static_cast<std::ptrdiff_t>(from),
+        others.begin() + static_cast<std::ptrdiff_t>(std::min(from + together, others.size())));
+    auto looks = look_at(session, cold, owner, some);
+    if (!looks) return tl::unexpected<Error>(looks.error());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const Look& look = (*looks)[i];
+      result.samples += 2 * total(look.seen) + total(look.of_memory);
+      if (look.is_open())
+        result.why_open = fmt::format("whether SM {} finds what SM {} brought in can't be told", some[i], owner);
+      const Finds finds = judge(look);
+      (finds == Finds::all ? sorted.same : sorted.apart).push_back(some[i]);
+      sorted.some = sorted.some || finds == Finds::some;
+      sorted.none = sorted.none || finds == Finds::none;
+      if (finds == Finds::some) result.far.insert(result.far.end(), look.far.begin(), look.far.end());
+    }
+  }
+  return sorted;
+}
+
+}  // namespace
+
+Expected<void> measure_l2_sets(Session& session, Findings& findings) {
+  const CacheFacts* l2 = findings.cache("l2");
+  const CacheFacts* memory = findings.cache("device_memory");
+  if (l2 == nullptr || !l2->present || memory == nullptr) return {};
+  ColdStretches cold(memory->capacity_bytes);
+  Findings::L2Sets result;
+  std::vector<std::uint32_t> open(session.info().gpu.sm_count);
+  std::iota(open.begin(), open.end(), 0U);
+  bool some = false, none = false;
+  while (!open.empty() && result.why_open.empty()) {
+    const std::uint32_t owner = open.front();
+    open.erase(open.begin());
+    auto sorted = sort_by(session, cold, owner, open, result);
+    if (!sorted) return tl::unexpected<Error>(sorted.error());
+    result.sets.push_back(std::move(sorted->same));
+    result.sets.back().insert(result.sets.back().begin(), owner);
+    open = std::move(sorted->apart);
+    some = some || sorted->some;
+    none = none || sorted->none;
+  }
+  if (some && none && result.why_open.empty())
+    result.why_open = "some SMs find a part of what others brought in, and some find nothing";
+  result.shares = some;
+  findings.l2_sets = std::move(result);
+  return {};
+}
+
+}  // namespace gputopo::experiments
