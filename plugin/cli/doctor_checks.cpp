@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "cli/doctor_programs.hpp"
 #include "counters/locate.hpp"
 #include "device/open/open.hpp"
 #include "files/files.hpp"
@@ -23,18 +24,6 @@ using Result = Check::Result;
 // Never unloaded: libraries that carry a C++ runtime of their own, as CUPTI does, would leave its memory behind.
 bool loads(const std::string& library) {
   return ::dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE) != nullptr;
-}
-
-std::string in_path(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const std::size_t colon = rest.find(':');
-    std::string candidate = fmt::format("{}/{}", rest.substr(0, colon), program);
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-    rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
-  }
-  return {};
 }
 
 Check driver(const store::Machine& machine) {
@@ -99,12 +88,6 @@ Check hwloc() {
   return {Result::limited, "hwloc", "libhwloc.so.15 can't be loaded", "to see GPUs in lstopo, install hwloc"};
 }
 
-Check likwid() {
-  const std::string path = in_path("likwid-topology");
-  if (!path.empty()) return {Result::good, "LIKWID", path, {}};
-  return {Result::limited, "LIKWID", "likwid-topology isn't in PATH", "to see GPUs in likwid-topology, install likwid"};
-}
-
 void stores(std::vector<Check>& checks) {
   bool writable = false;
   const auto folders = store::folders(store::process_environment());
@@ -145,8 +128,11 @@ std::vector<Check> run_checks() {
   std::vector<Check> checks{driver(machine), driver_library(), rights()};
   gpus(checks);
   checks.push_back(profiling());
+  for (Check& other : users_of_gpus("")) checks.push_back(std::move(other));
   checks.push_back(hwloc());
+  checks.push_back(lstopo());
   checks.push_back(likwid());
+  for (Check& simulated : simulated_gpus(store::process_environment())) checks.push_back(std::move(simulated));
   stores(checks);
   stored(machine, checks);
   return checks;

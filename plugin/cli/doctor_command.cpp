@@ -2,10 +2,12 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/commands.hpp"
 #include "cli/doctor_checks.hpp"
 #include "cli/output.hpp"
+#include "cli/process.hpp"
 #include "report/text.hpp"
 
 namespace gputopo::cli {
@@ -29,8 +31,10 @@ Expected<Exit> doctor() {
   bool missing = false;
   for (const Check& check : checks) {
     missing = missing || check.result == Check::Result::missing;
-    text += fmt::format("{:<8} {:<20} {}{}\n", word(check.result), check.subject, report::printable(check.finding, 200),
-                        check.remedy.empty() ? "" : "; " + check.remedy);
+    const std::string line =
+        fmt::format("{:<8} {:<20} {}{}", word(check.result), check.subject, report::printable(check.finding, 200),
+                    check.remedy.empty() ? "" : "; " + check.remedy);
+    text += fmt::format("{}\n", fmt::join(report::wrap(line, stdout_columns(), 30), "\n"));
   }
   if (auto written = emit({}, text); !written) return tl::unexpected<Error>(written.error());
   return missing ? Exit::failed : Exit::done;

@@ -1,3 +1,8 @@
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -53,13 +58,41 @@ TEST(Doctor, EveryLineIsARemedyOrGood) {
   EXPECT_EQ(o.exit_code, o.out.find("missing ") == std::string::npos ? 0 : 1);
   std::istringstream lines(o.out);
   int count = 0;
-  for (std::string line; std::getline(lines, line); ++count) {
+  std::vector<std::string> checks;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80U) << line;
+    if (line.starts_with("    "))
+      checks.back() += " " + line.substr(line.find_first_not_of(' '));
+    else
+      checks.push_back(line);
+  }
+  for (const std::string& line : checks) {
+    ++count;
     const bool known = line.starts_with("ok ") || line.starts_with("limited ") || line.starts_with("missing ");
     EXPECT_TRUE(known) << line;
     EXPECT_TRUE(line.starts_with("ok ") || line.find("; ") != std::string::npos) << "no remedy: " << line;
   }
   EXPECT_GE(count, 7);
   EXPECT_EQ(o.err, "");
+}
+
+TEST(Doctor, NamesASimulatedGpuThatNobodyKnows) {
+  Launch launch;
+  launch.arguments = {"doctor"};
+  launch.environment = {"GPUTOPO_SIMULATE=h200,nosuch"};
+  const Outcome o = run_gputopo(launch);
+  EXPECT_THAT(o.out, HasSubstr("h200: shown as simulated"));
+  EXPECT_THAT(o.out, HasSubstr("limited  GPUTOPO_SIMULATE     no simulated GPU is called 'nosuch'"));
+}
+
+TEST(Doctor, SaysWhetherThisLstopoFindsThePlugin) {
+  if (std::system("command -v lstopo-no-graphics >/dev/null") != 0) GTEST_SKIP() << "hwloc's tools aren't installed";
+  Launch launch;
+  launch.arguments = {"doctor"};
+  launch.environment = {"HWLOC_PLUGINS_PATH=/nowhere"};
+  EXPECT_THAT(run_gputopo(launch).out, HasSubstr("limited  lstopo"));
+  launch.environment = {"HWLOC_PLUGINS_PATH=" GPUTOPO_BINARY_DIR "/lib/hwloc"};
+  EXPECT_THAT(run_gputopo(launch).out, HasSubstr("ok       lstopo               finds the plugin"));
 }
 
 }  // namespace
