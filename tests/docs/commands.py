@@ -19,6 +19,7 @@ PROGRAM = re.compile(r"(\$ )?([A-Z_]+=\S+ )*(build/(bin|tests)/\S+|patches/likwi
 ELSEWHERE = [
     (r"^\./bootstrap\.sh", "runs this test; tests/unit/bootstrap runs it against stand-ins"),
     (r"^(cmake|ctest) ", "builds this test and runs it"),
+    (r"^apt-get install", "tests/packaging installs the packages"),
     (r"^hwloc-info --get-attr", "needs an hwloc newer than Debian 12's 2.9"),
 ]
 

@@ -15,7 +15,8 @@ drawn=$(eval "$line"; GPUTOPO_SIMULATE=h200 lstopo-no-graphics --of console -)
 [[ $drawn == *'Misc(GPUCache) L2 (60MB)'* ]]
 
 # A C program through pkg-config, and one through CMake.
-export PKG_CONFIG_PATH=$prefix/share/pkgconfig
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name gputopo.pc)")
+export PKG_CONFIG_PATH
 [[ -f $(pkg-config --variable=schema gputopo) ]]
 [[ $(pkg-config --variable=pluginsdir gputopo) == "$prefix/$plugins" ]]
 mkdir -p "$prefix/try"
