@@ -67,11 +67,4 @@ std::vector<double> values(std::span<const program::LatencyCount> histogram) {
   return all;
 }
 
-double median(std::vector<double> numbers) {
-  if (numbers.empty()) return 0;
-  std::sort(numbers.begin(), numbers.end());
-  const std::size_t half = numbers.size() / 2;
-  return numbers.size() % 2 == 1 ? numbers[half] : (numbers[half - 1] + numbers[half]) / 2;
-}
-
 }  // namespace gputopo::evidence

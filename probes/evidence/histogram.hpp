@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "change_point/robust.hpp"
 #include "program/program.hpp"
 
 namespace gputopo::evidence {
@@ -27,7 +28,6 @@ Histogram merged(std::span<const program::LatencyCount> a, std::span<const progr
 /// Every load's latency, ascending.
 std::vector<double> values(std::span<const program::LatencyCount> histogram);
 
-/// The middle one of several numbers (the mean of the middle two); 0 for none.
-double median(std::vector<double> numbers);
+using change_point::median;
 
 }  // namespace gputopo::evidence
