@@ -1,8 +1,13 @@
 #include "cli/run.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <numeric>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -11,6 +16,7 @@
 #include "cli/output.hpp"
 #include "cli/process.hpp"
 #include "stop/stop.hpp"
+#include "text/printable.hpp"
 
 namespace gputopo::cli {
 namespace {
@@ -32,6 +38,33 @@ int report(const Error& error) {
 std::string command_path(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? "gputopo" : "gputopo " + chosen.front()->get_name();
+}
+
+// Letters to add, take away or replace to get from one word to the other (Levenshtein 1966).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
+// A first word that is no subcommand, and the nearest one; empty where the first word is something else.
+std::string mistyped(const CLI::App& app, std::string_view word) {
+  constexpr std::size_t longest = 64;
+  const auto commands = app.get_subcommands({});
+  const bool known = std::any_of(commands.begin(), commands.end(), [&](const auto* c) { return c->get_name() == word; });
+  if (known || word.empty() || word.starts_with('-') || word.size() > longest) return {};
+  const auto nearest = std::min_element(commands.begin(), commands.end(), [&](const CLI::App* a, const CLI::App* b) {
+    return distance(word, a->get_name()) < distance(word, b->get_name());
+  });
+  return "there is no command '" + text::printable(word, longest) + "'; the nearest one is '" + (*nearest)->get_name() +
+         "'";
 }
 
 void add_commands(CLI::App& app, Context& context) {
@@ -66,7 +99,10 @@ int parse_and_run(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() != 0) {
-      print_error(std::string(e.what()) + "; see '" + command_path(app) + " --help'");
+      if (const std::string wrong = argc > 1 ? mistyped(app, argv[1]) : ""; !wrong.empty())
+        print_error(wrong);
+      else
+        print_error(std::string(e.what()) + "; see '" + command_path(app) + " --help'");
       return status(Exit::usage);
     }
     std::ostringstream text;

@@ -76,6 +76,14 @@ TEST(Doctor, EveryLineIsARemedyOrGood) {
   EXPECT_EQ(o.err, "");
 }
 
+TEST(Command, MistypedIsNamedWithTheNearestOne) {
+  const Outcome o = run_gputopo({"discovr", "--device", "sim:h200"});
+  EXPECT_EQ(o.exit_code, 2);
+  EXPECT_EQ(o.err, "gputopo: there is no command 'discovr'; the nearest one is 'discover'\n");
+  EXPECT_THAT(run_gputopo({"doctr"}).err, HasSubstr("'doctor'"));
+  EXPECT_THAT(run_gputopo({"--nosuch"}).err, HasSubstr("see 'gputopo --help'"));
+}
+
 TEST(Doctor, NamesASimulatedGpuThatNobodyKnows) {
   Launch launch;
   launch.arguments = {"doctor"};
