@@ -120,7 +120,7 @@ Expected<void> may_be_saved(const device::DeviceInfo& info, const DiscoverFlags&
   if (!flags.save) return {};
   if (info.simulated)
     return fail(Error::Kind::bad_input,
-                "--save keeps real GPUs alone and this one is simulated; use -o FILE, or choose a GPU by --device");
+                "--save stores what was measured of real GPUs only, and this one is simulated; write it by -o FILE");
   if (info.kind == "replay" && !flags.force)
     return fail(
         Error::Kind::bad_input,

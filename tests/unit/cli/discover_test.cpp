@@ -141,7 +141,7 @@ TEST(Discover, UnwritableOutputsAreNoticedBeforeTheWork) {
 TEST(Discover, ASimulatedGpuIsNotSaved) {
   const Outcome o = run_gputopo(discover({"--device", "sim:h200", "--save"}));
   EXPECT_EQ(o.exit_code, 1);
-  EXPECT_THAT(o.err, HasSubstr("--save keeps real GPUs alone"));
+  EXPECT_THAT(o.err, HasSubstr("--save stores what was measured of real GPUs only"));
 }
 
 TEST(Discover, AnInterruptLeavesNothingHalfWritten) {
