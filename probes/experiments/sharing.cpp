@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "evidence/estimates.hpp"
 #include "evidence/pair.hpp"
 #include "evidence/residency.hpp"
@@ -72,12 +74,15 @@ Expected<SharingCheck> check(Session& session, const CacheFacts& a, const CacheF
 
 Expected<void> measure_sharing(Session& session, Findings& findings) {
   std::vector<CacheFacts*> caches;
+  std::vector<std::string> uncompared;  // that are there, or may be
   for (const CachePath& path : {l1_path, texture_path, read_only_path, constant_path}) {
     CacheFacts* cache = findings.cache(path.id);
-    if (cache == nullptr || !cache->present) continue;
+    if (cache == nullptr) continue;
     Memory& memory = findings.memory(path.id);
+    const Estimate* latency = memory.find("latency");
     if (!cache->can_be_filled()) {
-      memory.structure["physical_cache"] = undecided("eviction", "needs the size");
+      if (latency != nullptr && latency->status != Status::not_supported) uncompared.emplace_back(path.id);
+      if (cache->present) memory.structure["physical_cache"] = undecided("eviction", "needs the size");
       continue;
     }
     std::string same_as;
@@ -99,6 +104,11 @@ Expected<void> measure_sharing(Session& session, Findings& findings) {
     if (open) {
       memory.structure["physical_cache"] =
           undecided("eviction", "walks through one push out some of another, but not as one cache would");
+      continue;
+    }
+    if (same_as.empty() && !uncompared.empty()) {
+      memory.structure["physical_cache"] =
+          undecided("eviction", fmt::format("it may be one with {}, which couldn't be filled", uncompared.front()));
       continue;
     }
     memory.physical_cache = same_as.empty() ? std::string(path.id) : same_as;
