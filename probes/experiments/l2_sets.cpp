@@ -78,7 +78,9 @@ struct Look {
   std::vector<double> far;  // first loads that took longer than the next
   double slower = 0, faster = 0;  // lines whose first load took half a level (docs/domain.md) longer, or less
 
-  void add(std::span<const program::PhaseTrace> phases) {
+  // Emptying an L2 leaves some of what was walked for it: what isn't from memory says nothing.
+  void add(std::span<const program::PhaseTrace> phases, double memory_from_cycles) {
+    if (quantile(phases[1].histogram, 0.1).value_or(0) < memory_from_cycles) return;
     of_memory = merged(of_memory, phases[1].histogram);
     for (std::size_t i = 0; i < phases[3].latencies.size(); ++i) {
       const std::uint32_t first = phases[3].latencies[i], next = phases[4].latencies.at(i);
@@ -94,7 +96,7 @@ struct Look {
                        : boost::math::cdf(boost::math::complement(
                              boost::math::binomial_distribution<>(slower + faster, 0.5), slower - 1));
   }
-  bool is_open() const { return chance() >= by_chance && chance() < 0.05; }
+  bool is_open() const { return seen.empty() || (chance() >= by_chance && chance() < 0.05); }
 };
 
 enum class Finds { all, some, none };
@@ -108,9 +110,9 @@ Finds judge(const Look& look) {
 }
 
 // What each of `others` finds of what `owner` brought in; who leaves it open looks again.
-Expected<std::vector<Look>> look_at(Session& session, ColdStretches& cold, std::uint32_t owner,
+Expected<std::vector<Look>> look_at(Session& session, const CacheFacts& l2, ColdStretches& cold, std::uint32_t owner,
                                     const std::vector<std::uint32_t>& others) {
-  constexpr std::size_t most_rounds = 6;
+  constexpr std::size_t most_rounds = 8;
   std::vector<Look> looks(others.size());
   std::vector<std::size_t> open(others.size());
   std::iota(open.begin(), open.end(), std::size_t{0});
@@ -126,7 +128,8 @@ Expected<std::vector<Look>> look_at(Session& session, ColdStretches& cold, std::
     if (traces && !is_cold) return fail(Error::Kind::unavailable, "there is no memory left that nobody has loaded");
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (std::size_t k = 0; k < open.size(); ++k)
-      looks[open[k]].add(std::span(traces->front().phases).subspan(phases_of_a_look * k, phases_of_a_look));
+      looks[open[k]].add(std::span(traces->front().phases).subspan(phases_of_a_look * k, phases_of_a_look),
+                          l2.levels.threshold_cycles);
     std::erase_if(open, [&](std::size_t i) { return !looks[i].is_open(); });
   }
   return looks;
@@ -138,7 +141,7 @@ struct Sorted {
   bool some = false, none = false;  // found of what the owner brought in by those that are apart
 };
 
-Expected<Sorted> sort_by(Session& session, ColdStretches& cold, std::uint32_t owner, const std::vector<std::uint32_t>& others,
+Expected<Sorted> sort_by(Session& session, const CacheFacts& l2, ColdStretches& cold, std::uint32_t owner, const std::vector<std::uint32_t>& others,
                          Findings::L2Sets& result) {
   constexpr std::size_t together = 16;
   Sorted sorted;
@@ -146,7 +149,7 @@ Expected<Sorted> sort_by(Session& session, ColdStretches& cold, std::uint32_t ow
     const std::vector<std::uint32_t> some(
         others.begin() + static_cast<std::ptrdiff_t>(from),
         others.begin() + static_cast<std::ptrdiff_t>(std::min(from + together, others.size())));
-    auto looks = look_at(session, cold, owner, some);
+    auto looks = look_at(session, l2, cold, owner, some);
     if (!looks) return tl::unexpected<Error>(looks.error());
     for (std::size_t i = 0; i < some.size(); ++i) {
       const Look& look = (*looks)[i];
@@ -177,7 +180,7 @@ Expected<void> measure_l2_sets(Session& session, Findings& findings) {
   while (!open.empty() && result.why_open.empty()) {
     const std::uint32_t owner = open.front();
     open.erase(open.begin());
-    auto sorted = sort_by(session, cold, owner, open, result);
+    auto sorted = sort_by(session, *l2, cold, owner, open, result);
     if (!sorted) return tl::unexpected<Error>(sorted.error());
     result.sets.push_back(std::move(sorted->same));
     result.sets.back().insert(result.sets.back().begin(), owner);

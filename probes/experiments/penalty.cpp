@@ -72,6 +72,10 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] =
       inconclusive("cycles", "miss_latency", "needs the size: how much to load so that lines are lost");
   if (cache->capacity_bytes == 0) return {};
+  if (findings.others_fill_l2) {
+    penalty.note = "another program fills the L2: what a cache lost may come from memory";
+    return {};
+  }
   auto misses = time_lost_lines(session, *cache);
   if (!misses) return tl::unexpected<Error>(misses.error());
   if (total(*misses) < 8) {
