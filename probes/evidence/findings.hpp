@@ -22,6 +22,7 @@ struct CacheFacts {
   double latency_cycles = 0;   ///< of a hit, the load alone
   double overhead_cycles = 0;  ///< of timing a load of this path
   std::optional<Mode> next_level;  ///< of the L2: the cache behind it, as timed, where there is one
+  bool is_before_memory = false;   ///< of the L2: what it loses comes from memory
   std::uint64_t sector_bytes = 0;
   std::uint64_t line_bytes = 0;
   std::uint64_t capacity_bytes = 0;    ///< 0 where unknown
@@ -63,6 +64,9 @@ struct Findings {
     std::string why_open;  ///< empty where the sets are known
   };
   std::optional<L2Sets> l2_sets;
+
+  /// The sets are the L2's sides: says so, with what the other side's lines take, and numbers the SMs' places by them.
+  void state_sides_by_sets();
 
   CacheFacts* cache(std::string_view id) {
     const auto it = caches.find(id);

@@ -1,5 +1,7 @@
 #include "evidence/structure.hpp"
 
+#include "evidence/findings.hpp"
+
 #include <fmt/format.h>
 
 #include "evidence/estimates.hpp"
@@ -43,6 +45,13 @@ void state_sides(Memory& l2, std::size_t sides, const Estimate& far_latency, std
 void leave_scope_open(Memory& memory, std::string_view method, std::string_view why) {
   memory.scope.reset();
   memory.structure["scope"] = undecided(method, why);
+}
+
+void Findings::state_sides_by_sets() {
+  state_sides(memory("l2"), beyond_own_l2->sets, beyond_own_l2->latency, "first_loads", beyond_own_l2->samples);
+  for (std::uint32_t i = 0; i < l2_sets->sets.size(); ++i)
+    for (const std::uint32_t sm : l2_sets->sets[i])
+      if (sm < topology.sm_places.size()) topology.sm_places[sm].l2_partition = i;
 }
 
 }  // namespace gputopo::evidence

@@ -205,9 +205,8 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   // A few KiB of constants may all have their home on one side, near or far.
   const Structure& of_l2 = findings.memory("l2").structure;
   const auto sides = of_l2.find("l2_sides");
-  const bool may_have_sides =
-      findings.lines_have_sides || (sides != of_l2.end() && sides->second.status == Status::inconclusive);
-  if (may_have_sides && modes_of(misses).size() < 2)
+  const bool sides_are_open = sides != of_l2.end() && sides->second.status == Status::inconclusive;
+  if (sides_are_open || (findings.lines_have_sides && modes_of(misses).size() < 2))
     memory.attributes["miss_penalty"] =
         inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
   findings.memory("constant_l1").attributes["miss_penalty"] =

@@ -98,7 +98,6 @@ Expected<Estimate> size_in_one_bank(Session& session, const CacheFacts& cache) {
   auto held = count_held(session, cache, about, Scope::gpu);
   if (!held && held.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(held.error());
   // What the cache in front holds of the newest lines counts as held, and need not be.
-  if (held && !held->exact) held->interval.high += own_bytes;
   if (held) held->interval.low = 0;
   return held ? capacity_of(fits, *held, static_cast<double>(cache.stride())) : fits;
 }

@@ -196,13 +196,6 @@ Part part_of(const Findings& findings, const Estimate& near) {
   return std::fabs(parts - 1) < alike ? Part::whole : Part::unknown;
 }
 
-// Numbers the SMs' places by the side that they are on.
-void place_by(std::vector<SmPlace>& places, const SmSets& sides) {
-  for (std::uint32_t i = 0; i < sides.size(); ++i)
-    for (const std::uint32_t sm : sides[i])
-      if (sm < places.size()) places[sm].l2_partition = i;
-}
-
 Expected<Estimate> measure_l2_line(Session& session, CacheFacts l2, const Estimate& size) {
   constexpr std::uint64_t largest = 64 * mebi;  // more takes longer than a line is worth
   if (size.status != Status::measured) return inconclusive("B", "shifted_stride", "needs the size");
@@ -240,9 +233,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
       near_levels = **slower;
       const Part part = part_of(findings, near);
       if (part == Part::side) {
-        const auto& beyond = *findings.beyond_own_l2;
-        state_sides(memory, beyond.sets, beyond.latency, "first_loads", beyond.samples);
-        place_by(findings.topology.sm_places, findings.l2_sets->sets);
+        findings.state_sides_by_sets();
         memory.attributes["partition_size"] = near;
       } else if (part == Part::whole && near.has_value()) {
         near.note = fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on",

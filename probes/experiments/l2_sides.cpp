@@ -160,15 +160,15 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
     l2->latency_cycles = *findings.memory("l2").attributes["latency"].value;
     return {};
   }
+  // Patterns of near and far alone, without sides, are distance.
+  findings.memory("l2").attributes.erase("partition_separation");
+  for (SmPlace& place : findings.topology.sm_places) place.l2_partition.reset();
   Statement& statement = findings.memory("l2").structure["l2_sides"];
   if (!findings.l2_sets || !findings.l2_sets->why_open.empty()) {
     statement = undecided("first_loads", findings.l2_sets ? findings.l2_sets->why_open : "which SMs share it isn't known");
     return {};
   }
   const Findings::L2Sets& found = *findings.l2_sets;
-  // Patterns of near and far alone, without sides, are distance.
-  findings.memory("l2").attributes.erase("partition_separation");
-  for (SmPlace& place : findings.topology.sm_places) place.l2_partition.reset();
   if (found.sets.size() == 1 || !found.shares) {
     statement = decided("1", "first_loads", 0.99, found.samples);
     return {};

@@ -93,7 +93,7 @@ namespace {
 
 // A cache behind shows as slower hits of footprints that the measured size holds.
 bool is_next_level_known(const CacheFacts& l2, const Memory& memory) {
-  if (l2.next_level) return true;
+  if (l2.next_level || l2.is_before_memory) return true;
   for (const char* name : {"measured_size", "size"})
     if (const Estimate* size = memory.find(name)) return size->status == Status::measured;
   return false;
