@@ -58,7 +58,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string mistyped(const CLI::App& app, std::string_view word) {
   constexpr std::size_t longest = 64;
   const auto commands = app.get_subcommands({});
-  const bool known = std::any_of(commands.begin(), commands.end(), [&](const auto* c) { return c->get_name() == word; });
+  const bool known =
+      std::any_of(commands.begin(), commands.end(), [&](const auto* c) { return c->get_name() == word; });
   if (known || word.empty() || word.starts_with('-') || word.size() > longest) return {};
   const auto nearest = std::min_element(commands.begin(), commands.end(), [&](const CLI::App* a, const CLI::App* b) {
     return distance(word, a->get_name()) < distance(word, b->get_name());

@@ -16,7 +16,8 @@ struct FromFiles {
 };
 
 /// What `path` holds: a topology, or an array of them. Those without a checksum are read, and a line on stderr says so.
-/// `verb` says in an error what couldn't be done ("show"). Errors: `io`, `bad_input` for anything else, with the remedy.
+/// `verb` says in an error what couldn't be done ("show"). Errors: `io`, `bad_input` for anything else, with the
+/// remedy.
 Expected<std::vector<Topology>> read_topology_file(const std::string& path, const std::string& verb);
 
 /// All topologies of all files, in order. `verb` says in an error what couldn't be done ("compare"). Errors: `io`,

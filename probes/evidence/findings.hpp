@@ -18,9 +18,9 @@ namespace gputopo::evidence {
 struct CacheFacts {
   CachePath path;
   bool present = false;
-  Levels levels;               ///< of its path: hits of this cache against what lies behind
-  double latency_cycles = 0;   ///< of a hit, the load alone
-  double overhead_cycles = 0;  ///< of timing a load of this path
+  Levels levels;                   ///< of its path: hits of this cache against what lies behind
+  double latency_cycles = 0;       ///< of a hit, the load alone
+  double overhead_cycles = 0;      ///< of timing a load of this path
   std::optional<Mode> next_level;  ///< of the L2: the cache behind it, as timed, where there is one
   bool is_before_memory = false;   ///< of the L2: what it loses comes from memory
   std::uint64_t sector_bytes = 0;
@@ -45,10 +45,10 @@ struct CacheFacts {
 struct Findings {
   Topology topology;
   std::map<std::string, CacheFacts, std::less<>> caches;
-  bool others_fill_l2 = false;     ///< another program brings lines into the L2 all the time
-  bool lines_have_sides = false;   ///< a line of the L2 lives on one side, and is far from the SMs of the others
-  /// What some SMs bring in others find beyond their own L2 and nearer than memory: sides that keep copies of what their
-  /// own SMs read, or a cache behind several L2s. Nothing where there is no such thing.
+  bool others_fill_l2 = false;    ///< another program brings lines into the L2 all the time
+  bool lines_have_sides = false;  ///< a line of the L2 lives on one side, and is far from the SMs of the others
+  /// What some SMs bring in others find beyond their own L2 and nearer than memory: sides that keep copies of what
+  /// their own SMs read, or a cache behind several L2s. Nothing where there is no such thing.
   struct Beyond {
     std::size_t sets = 0;  ///< of SMs
     Estimate latency;      ///< cycles, the load alone
@@ -58,7 +58,7 @@ struct Findings {
   /// SMs that find near what any other of their set brought in.
   struct L2Sets {
     std::vector<std::vector<std::uint32_t>> sets;
-    bool shares = false;      ///< what another set brought in comes sooner than from memory, though later than what is near
+    bool shares = false;  ///< what another set brought in comes sooner than from memory, though later than what is near
     std::vector<double> far;  ///< what such loads took, as timed
     std::uint64_t samples = 0;
     std::string why_open;  ///< empty where the sets are known

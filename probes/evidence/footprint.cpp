@@ -116,7 +116,8 @@ CountRows count_footprints(Session& session, FootprintSpec spec, double threshol
       const std::uint64_t told = count_from(timed, spec.front_threshold_cycles);
       // Where the cache in front answered most of them, the others are its strangers.
       if (2 * told < total(timed)) {
-        counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), 1, 0, static_cast<std::uint32_t>(i % replicates)});
+        counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), 1, 0,
+                          static_cast<std::uint32_t>(i % replicates)});
         continue;
       }
       counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), told,

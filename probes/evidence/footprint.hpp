@@ -26,8 +26,8 @@ program::Program footprint_program(const device::DeviceInfo& info, const Footpri
 
 /// All laps as rounds of one: what the kernel reads for itself between laps comes before the first round, has been
 /// pushed out by the cache's steady state, and takes no part of it. Where a cache lies in front, every round looks at
-/// another of its lines in each line of this one, so that it holds none of them: steps of as many front lines over all but
-/// the last of them.
+/// another of its lines in each line of this one, so that it holds none of them: steps of as many front lines over all
+/// but the last of them.
 program::Walk rounds_of(const FootprintSpec& spec, std::uint64_t bytes, std::uint32_t timed_laps);
 
 /// All that a program recorded.

@@ -21,7 +21,7 @@ constexpr std::uint32_t rounds = 4;
 constexpr std::uint32_t fewest_looks = 5;  // at each line: a stranger in twenty outvotes the others once in 900
 constexpr std::uint32_t most_looks = 128;
 constexpr double most_factor = 16;
-constexpr std::size_t most_at_once = 2048;  // programs in a batch: each has a record of its own
+constexpr std::size_t most_at_once = 2048;        // programs in a batch: each has a record of its own
 constexpr std::uint64_t most_loads = 12'000'000;  // of one count: seconds of a simulator, milliseconds of a GPU
 
 // Lines looked for in one go, the newest first: each that is missing pushes one out, which is an older one of its set
@@ -130,7 +130,8 @@ Capacity mean_of(std::span<const Counted> counts) {
   return mean;
 }
 
-// Misses that look like hits add to what is near in step with the footprint: of two footprints, what there'd be at none.
+// Misses that look like hits add to what is near in step with the footprint: of two footprints, what there'd be at
+// none.
 Counted at_none(const Counted& a, const Counted& b) {
   Counted none;
   const double slope = std::clamp((b.near - a.near) / (b.lines - a.lines), 0.0, 0.5);
@@ -194,7 +195,8 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
   std::vector<Counted> counts;
   // Where lines are few per set some sets stay empty for long; large caches have no time for that.
   constexpr std::uint64_t many = 512;
-  for (double factor = about > many ? 1.5 : 2; factor <= most_factor && !held.steady; factor *= about > many ? 1.4 : 2) {
+  for (double factor = about > many ? 1.5 : 2; factor <= most_factor && !held.steady;
+       factor *= about > many ? 1.4 : 2) {
     Plan plan = plan_of(about, factor, fewest_looks);
     const bool is_last = plan.lines > room;
     if (is_last && (!counts.empty() || 8 * room < 9 * about)) break;

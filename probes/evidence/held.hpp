@@ -11,10 +11,11 @@
 namespace gputopo::evidence {
 
 struct Held {
-  double bytes = 0;          ///< the mean of all counts, or the exact one
-  Interval interval;         ///< of three standard errors; one value where every line was there always or never; from 0: a bound
-  bool steady = false;       ///< twice the footprint held no more: every set was full
-  bool exact = false;   ///< and every line was there always or never, but for strangers
+  double bytes = 0;  ///< the mean of all counts, or the exact one
+  Interval
+      interval;  ///< of three standard errors; one value where every line was there always or never; from 0: a bound
+  bool steady = false;        ///< twice the footprint held no more: every set was full
+  bool exact = false;         ///< and every line was there always or never, but for strangers
   std::uint64_t samples = 0;  ///< lines looked for
 };
 
@@ -23,9 +24,9 @@ struct Held {
 Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64_t about_bytes, Scope isolation);
 
 /// Two opinions. A footprint fits where its lines fill the sets evenly: it may overflow before the whole cache is full,
-/// never behind. So what `fits` bounds the capacity from below, and what is held of far more, where that is exact, is the
-/// capacity; else it bounds what fits from above. Where both agree `fits`, which is exact to the line, stands; where they
-/// leave more than a twentieth of the size between them a lower bound is all there is.
+/// never behind. So what `fits` bounds the capacity from below, and what is held of far more, where that is exact, is
+/// the capacity; else it bounds what fits from above. Where both agree `fits`, which is exact to the line, stands;
+/// where they leave more than a twentieth of the size between them a lower bound is all there is.
 Estimate capacity_of(const Estimate& fits, const Held& held, double line_bytes);
 
 /// What a measured size is worth where something else takes a part of the cache: a lower bound.

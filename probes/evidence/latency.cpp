@@ -14,8 +14,8 @@ namespace {
 
 using program::Record;
 
-// Two lines round and round fit into every cache, whatever its sets; neighbouring loads of one line are served faster by
-// some. Lines of several places, since some may share a set of one way.
+// Two lines round and round fit into every cache, whatever its sets; neighbouring loads of one line are served faster
+// by some. Lines of several places, since some may share a set of one way.
 constexpr std::uint64_t places = 2;
 constexpr std::uint64_t apart_bytes = 192;
 // Kernels follow a chase eight loads at a time, so these laps differ by loads that hit and nothing else: what is lost
@@ -35,7 +35,8 @@ struct Quantile {
 Quantile undisturbed_of(std::vector<double> cycles) {
   std::sort(cycles.begin(), cycles.end());
   const auto n = static_cast<double>(cycles.size());
-  const double reach = 1.96 * std::sqrt(n * undisturbed_share * (1 - undisturbed_share));  // ranks: normal limit of the binomial
+  const double reach =
+      1.96 * std::sqrt(n * undisturbed_share * (1 - undisturbed_share));  // ranks: normal limit of the binomial
   const auto at = [&](double rank) { return cycles[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))]; };
   constexpr double half_a_cycle = 0.5;
   const double value = at(std::floor(n * undisturbed_share));
@@ -107,8 +108,8 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
   LoadLatency result;
   result.estimate = difference_of(timed->shorter, timed->longer);
   result.timed = timed->timed;
-  // Words of one sector by the lap and one by one: what the clock adds, wherever the sector lies. Loads past L1 are timed
-  // as those that it answers are, which nobody else's traffic makes wait.
+  // Words of one sector by the lap and one by one: what the clock adds, wherever the sector lies. Loads past L1 are
+  // timed as those that it answers are, which nobody else's traffic makes wait.
   constexpr std::uint64_t word_bytes = 4;
   CachePath near = path;
   if (near.path == program::Path::global_l2_only) near.path = program::Path::global_cached;

@@ -6,8 +6,8 @@
 
 namespace gputopo::evidence {
 
-/// Levels of memory less than this apart are beyond what is told (docs/domain.md); halfway is where one is as near as the
-/// other.
+/// Levels of memory less than this apart are beyond what is told (docs/domain.md); halfway is where one is as near as
+/// the other.
 inline constexpr double least_ratio = 1.05;
 inline constexpr double half_a_level = 1.025;
 
@@ -36,8 +36,8 @@ Levels levels_of(Histogram hit, Histogram next);
 Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded);
 
 /// Whether loads that can't have hit take as long as those that can: the same kind of loads, and less than levels are
-/// apart, at the SM clock there is and at the driver's (`clock_share` is the one in the other). What lies behind an SM has
-/// a clock of its own, and is fewer cycles away from a slower SM. `overhead_cycles` is what timing adds.
+/// apart, at the SM clock there is and at the driver's (`clock_share` is the one in the other). What lies behind an SM
+/// has a clock of its own, and is fewer cycles away from a slower SM. `overhead_cycles` is what timing adds.
 bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_cycles, double clock_share);
 
 }  // namespace gputopo::evidence

@@ -90,8 +90,7 @@ class Pattern {
       // What a cache in front answers says nothing of this one; where it answers most of them this one isn't walked.
       const std::uint64_t told = count_from(timed, cache_.front_threshold_cycles);
       if (2 * told < total(timed)) continue;
-      seen.back() = {static_cast<double>(told),
-                     static_cast<double>(count_from(timed, cache_.levels.threshold_cycles))};
+      seen.back() = {static_cast<double>(told), static_cast<double>(count_from(timed, cache_.levels.threshold_cycles))};
     }
     return seen;
   }

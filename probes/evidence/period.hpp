@@ -31,9 +31,9 @@ struct PatternWalk {
   Tally seen;  ///< no loads where there was no room for it
 };
 
-/// The line: patterns of strides up to it miss as much as those without the shift at the same place, and those without a
-/// gap as much as the ones of shorter strides, since all of them walk the same lines; patterns of longer strides fit, but
-/// where a place happens to put both halves into the same sets. `least_bytes` is the shortest line there can be.
+/// The line: patterns of strides up to it miss as much as those without the shift at the same place, and those without
+/// a gap as much as the ones of shorter strides, since all of them walk the same lines; patterns of longer strides fit,
+/// but where a place happens to put both halves into the same sets. `least_bytes` is the shortest line there can be.
 Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, std::string_view method);
 
 }  // namespace gputopo::evidence

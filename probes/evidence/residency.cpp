@@ -15,7 +15,7 @@ using program::Walk;
 
 constexpr std::array<std::uint64_t, 3> eighths{9, 10,
                                                11};  // of the capacity, walked: little, to fit between interruptions
-constexpr std::size_t looks = 3;  // at each sector
+constexpr std::size_t looks = 3;                     // at each sector
 
 std::uint64_t overflowing(std::uint64_t capacity_bytes, std::uint64_t part, std::uint64_t unit) {
   return (capacity_bytes * part / 8 / unit + 1) * unit;

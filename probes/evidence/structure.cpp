@@ -1,10 +1,9 @@
 #include "evidence/structure.hpp"
 
-#include "evidence/findings.hpp"
-
 #include <fmt/format.h>
 
 #include "evidence/estimates.hpp"
+#include "evidence/findings.hpp"
 
 namespace gputopo::evidence {
 

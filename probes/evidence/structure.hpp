@@ -19,7 +19,8 @@ Statement undecided(std::string_view method, std::string_view why);
 /// `gpu` where all are one, else a group, which nothing names.
 void set_scope(Memory& memory, const SmSets& groups, std::string_view method, double confidence, std::uint64_t samples);
 
-/// Sets partitions, far_latency and how they were found, of an L2 in parts that some SMs are near to and others far from.
+/// Sets partitions, far_latency and how they were found, of an L2 in parts that some SMs are near to and others far
+/// from.
 void state_sides(Memory& l2, std::size_t sides, const Estimate& far_latency, std::string_view method,
                  std::uint64_t samples);
 

@@ -29,7 +29,7 @@ constexpr CachePath path = constant_l1_5_path;
 // of what was there.
 constexpr std::uint32_t settling_laps = 24;
 constexpr std::uint64_t coarse_stride_bytes = 256;  // the longest line of a constant cache there has been
-constexpr std::uint32_t most_banks = 7;  // of other modules, to push constants out
+constexpr std::uint32_t most_banks = 7;             // of other modules, to push constants out
 
 // How constants get out of the cache: the bank's first `near_bytes` by the bytes behind them, by code and by the banks
 // of other modules.
@@ -90,8 +90,8 @@ Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uin
   return looks;
 }
 
-// A little more than the L1 holds, round and round: what misses L1 of it is served by the level behind, which holds that
-// much if it holds more than the L1 at all.
+// A little more than the L1 holds, round and round: what misses L1 of it is served by the level behind, which holds
+// that much if it holds more than the L1 at all.
 std::uint64_t circle_bytes(const CacheFacts& l1) {
   return (l1.capacity_bytes * 9 / 8 / l1.stride() + 1) * l1.stride();
 }
@@ -183,8 +183,9 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
                  fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them",
                              evicted_by >> 10));
     else
-      set_open(memory, "levels",
-               fmt::format("constants that miss L1 can't be told to be pushed any further by {} KiB", evicted_by >> 10));
+      set_open(
+          memory, "levels",
+          fmt::format("constants that miss L1 can't be told to be pushed any further by {} KiB", evicted_by >> 10));
     return {};
   }
   cache.present = true;

@@ -84,7 +84,8 @@ Estimate within_own_bytes(const SearchResult& found, const CacheFacts& cache, st
   if (*size.value > static_cast<double>(limit_bytes - own_bytes))
     bound_below(size, "the constants that there are end here, and the kernel's own lie beside them");
   else if (!sets_thrash_in_turn(found.counts, *size.value, static_cast<double>(cache.stride())))
-    bound_below(size, "so much fits; the kernel's own code and constants, or sets that fill unevenly, may hide the rest");
+    bound_below(size,
+                "so much fits; the kernel's own code and constants, or sets that fill unevenly, may hide the rest");
   return size;
 }
 

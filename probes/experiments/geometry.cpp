@@ -59,7 +59,8 @@ Expected<Rough> rough_capacity(Session& session, const CacheFacts& cache) {
 
 Held held_of(const Residency& counted) {
   const auto bytes = static_cast<double>(counted.most());
-  Held held{bytes, {bytes, bytes + static_cast<double>(counted.slack_bytes)}, counted.is_steady(), false, counted.samples};
+  Held held{
+      bytes, {bytes, bytes + static_cast<double>(counted.slack_bytes)}, counted.is_steady(), false, counted.samples};
   held.exact = held.steady && counted.slack_bytes == 0;
   return held;
 }
@@ -131,8 +132,7 @@ Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, 
   }
   if (size.status != Status::measured) found.line = inconclusive("B", "shifted_stride", "needs the size");
   if (size.status != Status::measured && size.status != Status::upper_bound) return {};
-  auto alone =
-      if_there_is_time(is_left_alone(session, cache, static_cast<std::uint64_t>(*size.value), Scope::sm));
+  auto alone = if_there_is_time(is_left_alone(session, cache, static_cast<std::uint64_t>(*size.value), Scope::sm));
   if (!alone) return tl::unexpected<Error>(alone.error());
   if (alone->value_or(true)) {
     if (size.status == Status::measured) cache.capacity_bytes = static_cast<std::uint64_t>(*size.value);

@@ -16,7 +16,8 @@ constexpr std::uint64_t lines = 384;
 constexpr std::uint64_t stride_bytes = 1152;  // as memory's loads are timed (device_memory.cpp)
 constexpr std::size_t looks = 3;
 
-// Lines that half as much again as the L2 holds came after, a cache behind holds twice as much at least (docs/domain.md).
+// Lines that half as much again as the L2 holds came after, a cache behind holds twice as much at least
+// (docs/domain.md).
 program::Program just_lost(Session& session, std::uint64_t l2_bytes) {
   program::Program p = make_program(fmt::format("l2 lines behind {} KiB", l2_bytes >> 10), session.info(), slot_flush);
   p.isolation = Scope::gpu;

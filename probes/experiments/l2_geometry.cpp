@@ -1,6 +1,6 @@
-// Size and line of the L2: all lanes of one SM warm a footprint, one thread samples it, a stretch of neighbouring lines at
-// a time, so that no TLB has a part in it. Loads that no cache served tell what fits and what is held of more. What is
-// slower than a hit before that is lines of another side, or of a cache behind this one.
+// Size and line of the L2: all lanes of one SM warm a footprint, one thread samples it, a stretch of neighbouring lines
+// at a time, so that no TLB has a part in it. Loads that no cache served tell what fits and what is held of more. What
+// is slower than a hit before that is lines of another side, or of a cache behind this one.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -30,7 +30,7 @@ constexpr std::uint64_t mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there has been
 constexpr std::uint64_t unit_bytes = 4 * kibi;
 constexpr std::uint64_t sampled_loads = 1024;  // of a walk for the line
-constexpr std::uint64_t stretch_lines = 64;  // one in 64 loads is the first of its page at most
+constexpr std::uint64_t stretch_lines = 64;    // one in 64 loads is the first of its page at most
 constexpr std::uint64_t most_stretches = 8;
 constexpr std::uint32_t warm_laps = 2;
 
@@ -236,8 +236,8 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
         findings.state_sides_by_sets();
         memory.attributes["partition_size"] = near;
       } else if (part == Part::whole && near.has_value()) {
-        near.note = fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on",
-                                *size.value / mebi);
+        near.note =
+            fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on", *size.value / mebi);
         size = near;
         l2->next_level = whole_mode(between(near_levels.next, near_levels.threshold_cycles, 1e9));
         memory.structure["l2_sides"] = decided("1", "slower_hits", 0.99, near.samples);

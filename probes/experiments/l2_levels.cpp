@@ -80,8 +80,8 @@ Expected<Estimate> measure_l2_sector(Session& session, const CacheFacts& l2, con
                                      std::uint64_t flush_bytes) {
   auto words = time_cold_words(session, flush_bytes);
   if (!words) return tl::unexpected<Error>(words.error());
-  // What serves a miss may be nearer than memory: a cache behind this one, which brings in a sector of its own. Words of
-  // few lines, so a few of them beside the hits' range are none of its.
+  // What serves a miss may be nearer than memory: a cache behind this one, which brings in a sector of its own. Words
+  // of few lines, so a few of them beside the hits' range are none of its.
   constexpr double few = 0.005;
   const double slowest_hit = *std::max_element(hits_by_line.begin(), hits_by_line.end());
   const auto neither = std::count_if(words->begin(), words->end(), [&](double cycles) {

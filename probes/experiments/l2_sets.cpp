@@ -1,7 +1,8 @@
-// Which SMs find near what another one brought in? Those whose first look at its lines is as fast as their next one, when
-// they have brought them in themselves. What is slower at first and still faster than memory was on another side of the L2
-// or in a cache behind several of them, which l2_geometry tells apart.
+// Which SMs find near what another one brought in? Those whose first look at its lines is as fast as their next one,
+// when they have brought them in themselves. What is slower at first and still faster than memory was on another side
+// of the L2 or in a cache behind several of them, which l2_geometry tells apart.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -75,7 +76,7 @@ std::optional<program::Program> look_program(const Session& session, ColdStretch
 // All looks of one SM at lines that one other brought in.
 struct Look {
   Histogram seen, of_memory;
-  std::vector<double> far;  // first loads that took longer than the next
+  std::vector<double> far;        // first loads that took longer than the next
   double slower = 0, faster = 0;  // lines whose first load took half a level (docs/domain.md) longer, or less
 
   // Emptying an L2 leaves some of what was walked for it: what isn't from memory says nothing.
@@ -96,13 +97,19 @@ struct Look {
                        : boost::math::cdf(boost::math::complement(
                              boost::math::binomial_distribution<>(slower + faster, 0.5), slower - 1));
   }
+  // Of lines on k sides an SM finds 1 - 1/k elsewhere, half at least: half of that is what both answers are as far
+  // from.
+  bool are_few_slower() const {
+    const auto looks = static_cast<double>(total(seen));
+    return slower - faster + 3 * std::sqrt(slower + faster + 1) < 0.25 * looks;
+  }
   bool is_open() const { return seen.empty() || (chance() >= by_chance && chance() < 0.05); }
 };
 
 enum class Finds { all, some, none };
 
 Finds judge(const Look& look) {
-  if (look.chance() >= by_chance) return Finds::all;
+  if (look.are_few_slower() || look.chance() >= by_chance) return Finds::all;
   constexpr double surely_not = 1e-2;
   const double median_seen = quantile(look.seen, 0.5).value_or(0);
   const bool is_faster = median_seen < quantile(look.of_memory, 0.5).value_or(0);
@@ -129,7 +136,7 @@ Expected<std::vector<Look>> look_at(Session& session, const CacheFacts& l2, Cold
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (std::size_t k = 0; k < open.size(); ++k)
       looks[open[k]].add(std::span(traces->front().phases).subspan(phases_of_a_look * k, phases_of_a_look),
-                          l2.levels.threshold_cycles);
+                         l2.levels.threshold_cycles);
     std::erase_if(open, [&](std::size_t i) { return !looks[i].is_open(); });
   }
   return looks;
@@ -141,8 +148,8 @@ struct Sorted {
   bool some = false, none = false;  // found of what the owner brought in by those that are apart
 };
 
-Expected<Sorted> sort_by(Session& session, const CacheFacts& l2, ColdStretches& cold, std::uint32_t owner, const std::vector<std::uint32_t>& others,
-                         Findings::L2Sets& result) {
+Expected<Sorted> sort_by(Session& session, const CacheFacts& l2, ColdStretches& cold, std::uint32_t owner,
+                         const std::vector<std::uint32_t>& others, Findings::L2Sets& result) {
   constexpr std::size_t together = 16;
   Sorted sorted;
   for (std::size_t from = 0; from < others.size() && result.why_open.empty(); from += together) {
@@ -154,7 +161,7 @@ Expected<Sorted> sort_by(Session& session, const CacheFacts& l2, ColdStretches& 
     for (std::size_t i = 0; i < some.size(); ++i) {
       const Look& look = (*looks)[i];
       result.samples += 2 * total(look.seen) + total(look.of_memory);
-      if (look.is_open())
+      if (look.is_open() && (look.seen.empty() || !look.are_few_slower()))
         result.why_open = fmt::format("whether SM {} finds what SM {} brought in can't be told", some[i], owner);
       const Finds finds = judge(look);
       (finds == Finds::all ? sorted.same : sorted.apart).push_back(some[i]);

@@ -1,6 +1,8 @@
 // Is the L2 in parts that some SMs are near to and others far from? Two ways to be so, each with positive evidence:
-//  - a line lives on one side only: the SMs fall into sets, and each line is near for one of them and far for the others;
-//  - each side keeps copies of what its own SMs read: what one SM brought in is far for an SM of another side at its first
+//  - a line lives on one side only: the SMs fall into sets, and each line is near for one of them and far for the
+//  others;
+//  - each side keeps copies of what its own SMs read: what one SM brought in is far for an SM of another side at its
+//  first
 //    load, and near from then on (l2_sets.cpp).
 // Slices at different distances show neither: every SM's own mixture of latencies, the same at every load.
 #include <algorithm>
@@ -165,7 +167,8 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   for (SmPlace& place : findings.topology.sm_places) place.l2_partition.reset();
   Statement& statement = findings.memory("l2").structure["l2_sides"];
   if (!findings.l2_sets || !findings.l2_sets->why_open.empty()) {
-    statement = undecided("first_loads", findings.l2_sets ? findings.l2_sets->why_open : "which SMs share it isn't known");
+    statement =
+        undecided("first_loads", findings.l2_sets ? findings.l2_sets->why_open : "which SMs share it isn't known");
     return {};
   }
   const Findings::L2Sets& found = *findings.l2_sets;
@@ -178,7 +181,8 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   for (const double cycles : found.far) hits = merged(hits, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
   l2->levels = levels_of(std::move(hits), l2->levels.next);
   // Which of both it is shows in how much an SM finds near: l2_geometry.cpp.
-  findings.beyond_own_l2 = {found.sets.size(), alone(median_estimate(found.far, 1, "cycles", "first_loads")), found.samples};
+  findings.beyond_own_l2 = {found.sets.size(), alone(median_estimate(found.far, 1, "cycles", "first_loads")),
+                            found.samples};
   statement = undecided("first_loads", "whether this is one L2 with sides or several with a cache behind isn't known");
   return {};
 }

@@ -1,7 +1,7 @@
-// What the loads of one path take: a hit, and a load that only the level behind can serve. Global memory: pairs of loads
-// of one sector, of which the first finds it behind the cache and the second, right after it, in the cache if there is
-// one. Constants, which can't be brought anywhere but through their caches: footprints from a few lines to all there
-// are, each a little larger than the one before, so that every level serves some of them.
+// What the loads of one path take: a hit, and a load that only the level behind can serve. Global memory: pairs of
+// loads of one sector, of which the first finds it behind the cache and the second, right after it, in the cache if
+// there is one. Constants, which can't be brought anywhere but through their caches: footprints from a few lines to all
+// there are, each a little larger than the one before, so that every level serves some of them.
 #include <algorithm>
 #include <cmath>
 
@@ -74,7 +74,8 @@ Expected<Samples> time_footprints(Session& session, const CachePath& path) {
     batch.push_back(footprint_program(session.info(), rows, bytes));
   const std::size_t footprints = batch.size();
   Cold cold = cold_region(session, path, 8192, fmt::format("{} cold lines", path.id));
-  program::Walk lines = recorded(make_walk(path, cold.bytes, longest_line_of_constants, 1), program::Record::histogram, 1);
+  program::Walk lines =
+      recorded(make_walk(path, cold.bytes, longest_line_of_constants, 1), program::Record::histogram, 1);
   lines.first_byte = cold.first_byte;
   cold.program.phases.emplace_back(lines);
   batch.insert(batch.end(), repetitions, cold.program);

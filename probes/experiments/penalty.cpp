@@ -1,6 +1,6 @@
 // Miss penalty: what a line's load takes when the cache just lost it, less what a hit takes, like with like: near with
-// near where the level behind has sides, all of it where it hasn't. Both are lower quartiles, of each line's loads and of
-// the hits, so that neither strangers nor others' traffic nor the clock around a load has a part in the difference.
+// near where the level behind has sides, all of it where it hasn't. Both are lower quartiles, of each line's loads and
+// of the hits, so that neither strangers nor others' traffic nor the clock around a load has a part in the difference.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ namespace {
 constexpr std::uint64_t lines = 64;
 constexpr std::uint64_t apart_bytes = 1152;  // nine lines of 128 B: over all slices
 
-// One look at each line. Lines were pushed out of the cache, and each is brought into the L2 right before it is looked at,
-// so that others, who push lines out of that, have no time to. On one SM, which is as far from them at every look.
+// One look at each line. Lines were pushed out of the cache, and each is brought into the L2 right before it is looked
+// at, so that others, who push lines out of that, have no time to. On one SM, which is as far from them at every look.
 program::Program lost_lines(const Session& session, const CacheFacts& cache, std::uint64_t first_byte) {
   program::Program p = make_program(fmt::format("{} lost lines", cache.path.id), session.info(), cache.path.slot);
   p.agents = {{0, 0}};
@@ -84,8 +84,8 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   }
   // Constants come from a level right behind or, where that lost some, from one further on.
   const bool nearest = findings.lines_have_sides || path.slot == slot_constant;
-  penalty = penalty_of(nearest ? lowest_mode(*misses) : whole_mode(*misses),
-                       undisturbed(cache->levels.hit).value_or(0), total(*misses) * looks_at_a_line);
+  penalty = penalty_of(nearest ? lowest_mode(*misses) : whole_mode(*misses), undisturbed(cache->levels.hit).value_or(0),
+                       total(*misses) * looks_at_a_line);
   return {};
 }
 

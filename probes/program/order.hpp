@@ -8,8 +8,9 @@
 namespace gputopo::program {
 
 /// Position of load k is (first + k * step) mod n: a full cycle over n positions since step and n are coprime.
-/// Forward is step 1; reverse is step n - 1 from the end; skipping has the seed as its step; shuffled takes a step near the golden section of n and a
-/// start, both from the seed, so neighbours in time lie far apart and a prefix is spread evenly over the footprint.
+/// Forward is step 1; reverse is step n - 1 from the end; skipping has the seed as its step; shuffled takes a step near
+/// the golden section of n and a start, both from the seed, so neighbours in time lie far apart and a prefix is spread
+/// evenly over the footprint.
 struct Stepping {
   std::uint64_t first = 0;
   std::uint64_t step = 1;

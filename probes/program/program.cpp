@@ -35,8 +35,8 @@ Expected<void> check(const Program& program, std::size_t index, const Walk& w) {
     return bad(program, index, "ends in loads outside its positions, or in nothing else");
   if (w.lead_loads != 0 && (w.record != Record::histogram || w.laps != 1 || w.lead_loads >= lap_loads(w)))
     return bad(program, index, "leaves out loads that it can't leave out");
-  const bool has_leads = w.path == Path::global_cached || w.path == Path::read_only || w.path == Path::texture ||
-                         w.path == Path::constant;
+  const bool has_leads =
+      w.path == Path::global_cached || w.path == Path::read_only || w.path == Path::texture || w.path == Path::constant;
   if (w.lead_loads != 0 && !has_leads) return bad(program, index, "leaves out loads of a path that has no leads");
   return {};
 }

@@ -78,13 +78,13 @@ struct Walk {
   std::uint64_t footprint_bytes = 0;  ///< loads visit [first_byte, first_byte + footprint_bytes)
   std::uint64_t stride_bytes = 4;     ///< multiple of 4
   Order order = Order::forward;
-  std::uint64_t order_seed = 0;     ///< of Order::shuffled; the step of Order::skipping
+  std::uint64_t order_seed = 0;  ///< of Order::shuffled; the step of Order::skipping
   /// 0: one for each position; fewer: the first of the order (a sample); more: round and round. What a kernel reads for
   /// itself it reads between laps, so the later rounds of a lap have the cache to themselves.
   std::uint64_t loads_per_lap = 0;
   std::uint64_t lead_loads = 0;  ///< so many loads aren't recorded; of Record::histogram and a single lap
-  /// Where the recorded loads go after a lead: `tail_step` positions on each time from `tail_first`, round and round. 0:
-  /// they go on as the lead did.
+  /// Where the recorded loads go after a lead: `tail_step` positions on each time from `tail_first`, round and round.
+  /// 0: they go on as the lead did.
   std::uint64_t tail_first = 0, tail_step = 0;
   std::uint32_t laps = 1;
   std::uint32_t lanes = 1;  ///< threads that walk together (the phase's warp-up speed); 1 for everything recorded

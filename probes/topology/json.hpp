@@ -34,8 +34,8 @@ struct ReadTopology {
 
 /// Reads what `to_json_text` wrote. Unknown keys are ignored, scope, instances_per_scope, physical_cache
 /// and structure may be missing; anything missing, of the wrong type, negative where it
-/// can't be, nested deeper than the schema or naming an unknown status or scope is `bad_input` with the JSON path, and so is a
-/// checksum that doesn't fit.
+/// can't be, nested deeper than the schema or naming an unknown status or scope is `bad_input` with the JSON path, and
+/// so is a checksum that doesn't fit.
 Expected<ReadTopology> read_topology(std::string_view text);
 /// The topology alone, for texts that needn't have a checksum.
 Expected<Topology> parse_topology(std::string_view text);

@@ -42,8 +42,7 @@ Expectation expectation_of(const Phase& phase) {
   if (walk == nullptr) return {};
   const std::uint64_t lap = program::lap_loads(*walk);
   return {lap * walk->laps, walk->record == Record::histogram, walk->lead_loads * walk->laps,
-          walk->record == Record::latencies ? lap : 0,
-          walk->record == Record::lap_times ? walk->laps : 0};
+          walk->record == Record::latencies ? lap : 0, walk->record == Record::lap_times ? walk->laps : 0};
 }
 
 }  // namespace

@@ -64,7 +64,8 @@ TEST_P(BuiltinModel, IsFoundAsItIs) {
   const bool beyond_a_bank =
       size != nullptr && size->has_value() && 1.5 * *size->value > static_cast<double>(model.constant_bytes_per_module);
   if (beyond_a_bank)
-    EXPECT_THAT(open, testing::MatchesRegex("undecided constant_l1_5.line_size: at least 256 B instead of 256 B[^\n]*\n"));
+    EXPECT_THAT(open,
+                testing::MatchesRegex("undecided constant_l1_5.line_size: at least 256 B instead of 256 B[^\n]*\n"));
   else
     EXPECT_EQ(open, "");
   const std::string name(GetParam());

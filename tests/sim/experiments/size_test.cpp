@@ -30,7 +30,8 @@ Json model_with(const char* path, const char* cache, Json description) {
 
 Json constants_with(Json description) {
   Json model = model_with("constant", "constant_l1", std::move(description));
-  model["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 500}}};
+  model["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 200}},
+                                     {{"level", "device_memory"}, {"latency", 500}}};
   return model;
 }
 
@@ -48,17 +49,19 @@ Estimate size_of(const Json& model, const std::string& id) {
 
 // Three of 75 lines find no place of their own: a footprint begins to miss before the cache is full.
 TEST(Size, OfUnevenSetsIsWhatTheyHold) {
-  const Estimate size = size_of(
-      constants_with({{"size", 4800}, {"line", 64}, {"sets", 25}, {"ways", 3}, {"index", "xor"}, {"replacement", "fifo"}}),
-      "constant_l1");
+  const Estimate size =
+      size_of(constants_with(
+                  {{"size", 4800}, {"line", 64}, {"sets", 25}, {"ways", 3}, {"index", "xor"}, {"replacement", "fifo"}}),
+              "constant_l1");
   EXPECT_EQ(size.status, Status::measured) << size.note;
   EXPECT_EQ(size.value, 4800);
   EXPECT_EQ(size.method, "residency");
 }
 
 TEST(Size, OfRandomReplacementHasTheTruthInItsInterval) {
-  const Estimate size = size_of(
-      constants_with({{"size", 4096}, {"line", 64}, {"sets", 4}, {"ways", 16}, {"replacement", "random"}}), "constant_l1");
+  const Estimate size =
+      size_of(constants_with({{"size", 4096}, {"line", 64}, {"sets", 4}, {"ways", 16}, {"replacement", "random"}}),
+              "constant_l1");
   ASSERT_TRUE(size.has_value());
   EXPECT_LE(size.interval ? size.interval->low : *size.value, 4096);
   if (size.status == Status::measured) {
@@ -68,7 +71,8 @@ TEST(Size, OfRandomReplacementHasTheTruthInItsInterval) {
 
 TEST(Size, IsNotShortOfTheKernelsOwnLines) {
   for (const char* replacement : {"lru", "fifo"}) {
-    Json model = constants_with({{"size", 2048}, {"line", 64}, {"sets", 1}, {"ways", 32}, {"replacement", replacement}});
+    Json model =
+        constants_with({{"size", 2048}, {"line", 64}, {"sets", 1}, {"ways", 32}, {"replacement", replacement}});
     model["background"] = {{"constants", 256}, {"constant_offset", 192}};
     const Estimate size = size_of(model, "constant_l1");
     EXPECT_EQ(size.status, Status::measured) << replacement << size.note;

@@ -60,7 +60,8 @@ TEST(Capacity, IsAnUpperBoundWhereNothingFits) {
 // The first three rows miss alike, and then ever more: no row of the sweep was seen to fit.
 TEST(Capacity, NeverTakesRowsThatMissForRowsThatFit) {
   Counts counts{{251 * line, 251, 19, 0}, {255 * line, 255, 21, 0}, {259 * line, 255, 21, 0}};
-  for (std::uint64_t i = 0; i < 12; ++i) counts.push_back({static_cast<double>(263 + 4 * i) * line, 255, 40 + 15 * i, 0});
+  for (std::uint64_t i = 0; i < 12; ++i)
+    counts.push_back({static_cast<double>(263 + 4 * i) * line, 255, 40 + 15 * i, 0});
   const Estimate e = capacity_estimate(capacity_posterior(counts, clean()), "misses");
   EXPECT_NE(e.status, Status::measured);
 }

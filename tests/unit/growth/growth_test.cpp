@@ -98,9 +98,8 @@ TEST(Growth, OfASizeByTheRows) {
   const auto step = [](double at) { return at < 0.5 ? 0.0 : 0.9; };
   const auto noise = [](double) { return 0.3; };
   for (const auto& share : std::vector<std::function<double(double)>>{step, noise})
-    expect_growth_in_proportion(8000, [&](std::size_t rows) {
-      return [trace = trace_of(rows, 8, share)] { evidence::find_size(trace); };
-    });
+    expect_growth_in_proportion(
+        8000, [&](std::size_t rows) { return [trace = trace_of(rows, 8, share)] { evidence::find_size(trace); }; });
 }
 
 TEST(Growth, OfASizeByTheThesisByTheRows) {
