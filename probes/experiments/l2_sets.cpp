@@ -1,6 +1,6 @@
 // Which SMs find near what another one brought in? Those whose first look at its lines is as fast as their next one,
 // when they have brought them in themselves. What is slower at first and still faster than memory was on another side
-// of the L2 or in a cache behind several of them, which l2_geometry tells apart.
+// of the L2 or in a cache behind several of them, which l2_geometry and l2_behind tell apart.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -1,6 +1,7 @@
 // Miss penalty: what a line's load takes when the cache just lost it, less what a hit takes, like with like: near with
 // near where the level behind has sides, all of it where it hasn't. Both are lower quartiles, of each line's loads and
 // of the hits, so that neither strangers nor others' traffic nor the clock around a load has a part in the difference.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -49,15 +50,22 @@ Expected<Histogram> time_lost_lines(Session& session, const CacheFacts& cache) {
   auto traces = session.run(program::Batch(looks_at_a_line, lost_lines(session, cache, first)));
   if (!traces) return tl::unexpected<Error>(traces.error());
   LooksByLine looks;
+  Histogram misses;
   for (const program::ProgramTrace& trace : *traces) {
     std::size_t line = 0;
     for (const program::PhaseTrace& phase : trace.phases)
       for (const std::uint32_t cycles : phase.latencies) {
         if (looks.size() == line) looks.emplace_back();
-        if (cycles >= cache.levels.threshold_cycles) looks[line].push_back(cycles);
-        ++line;
+        looks[line++].push_back(cycles);
+        if (cycles >= cache.levels.threshold_cycles) misses = merged(misses, Histogram{{cycles, 1}});
       }
   }
+  // A threshold right above the hits lets some of them pass: what is much nearer to those than to most misses is none.
+  constexpr double much_nearer = 0.2;
+  const double hit = undisturbed(cache.levels.hit).value_or(0);
+  const double from =
+      std::max(cache.levels.threshold_cycles, hit + much_nearer * (quantile(misses, 0.5).value_or(hit) - hit));
+  for (auto& of_line : looks) std::erase_if(of_line, [&](std::uint32_t cycles) { return cycles < from; });
   Histogram lost;
   for (const double cycles : undisturbed_by_line(looks))
     lost = merged(lost, Histogram{{static_cast<std::uint32_t>(std::lround(cycles)), 1}});
@@ -82,10 +90,8 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
     penalty = inconclusive("cycles", "miss_latency", "too few loads that miss were seen");
     return {};
   }
-  // Constants come from a level right behind or, where that lost some, from one further on.
-  const bool nearest = findings.lines_have_sides || path.slot == slot_constant;
-  penalty = penalty_of(nearest ? lowest_mode(*misses) : whole_mode(*misses), undisturbed(cache->levels.hit).value_or(0),
-                       total(*misses) * looks_at_a_line);
+  penalty = penalty_of(findings.lines_have_sides ? lowest_mode(*misses) : whole_mode(*misses),
+                       undisturbed(cache->levels.hit).value_or(0), total(*misses) * looks_at_a_line);
   return {};
 }
 
