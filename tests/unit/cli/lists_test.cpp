@@ -99,8 +99,10 @@ TEST(Doctor, SaysWhetherThisLstopoFindsThePlugin) {
   launch.arguments = {"doctor"};
   launch.environment = {"HWLOC_PLUGINS_PATH=/nowhere"};
   EXPECT_THAT(run_gputopo(launch).out, HasSubstr("limited  lstopo"));
+#ifndef __SANITIZE_ADDRESS__  // a host without the sanitizer can't load a plugin that has it
   launch.environment = {"HWLOC_PLUGINS_PATH=" GPUTOPO_BINARY_DIR "/lib/hwloc"};
   EXPECT_THAT(run_gputopo(launch).out, HasSubstr("ok       lstopo               finds the plugin"));
+#endif
 }
 
 }  // namespace
