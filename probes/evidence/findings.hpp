@@ -39,6 +39,8 @@ struct CacheFacts {
     constexpr std::uint64_t least = 32;  // no line there has been is shorter
     return line_bytes != 0 ? line_bytes : sector_bytes != 0 ? sector_bytes : least;
   }
+  /// A little more than it holds: what it loses of that round and round, a level right behind has even if not much larger.
+  std::uint64_t circle_bytes() const { return (capacity_bytes * 9 / 8 / stride() + 1) * stride(); }
   bool can_be_filled() const { return present && capacity_bytes != 0 && levels.usable(); }
 };
 

@@ -133,6 +133,13 @@ Expected<Estimate> measure_shared_latency(Session& session) {
   return difference_of(timed->shorter, timed->longer);
 }
 
+Histogram histogram_of(const LooksByLine& looks) {
+  Histogram all;
+  for (const auto& of_line : looks)
+    for (const std::uint32_t cycles : of_line) all = merged(all, Histogram{{cycles, 1}});
+  return all;
+}
+
 std::vector<double> undisturbed_by_line(LooksByLine looks) {
   constexpr std::size_t fewest = 3;
   std::vector<double> by_line;

@@ -28,6 +28,9 @@ Expected<Estimate> measure_shared_latency(Session& session);
 /// Latencies as timed, by line: what several looks at each took.
 using LooksByLine = std::vector<std::vector<std::uint32_t>>;
 
+/// All looks at all lines.
+Histogram histogram_of(const LooksByLine& looks);
+
 /// Looks that tell what a line's load takes when nothing makes it wait. Strangers and others' traffic only make loads
 /// slower: where two loads in five wait, the third of nine looks in their order is one of those one time in forty.
 inline constexpr std::size_t looks_at_a_line = 9;

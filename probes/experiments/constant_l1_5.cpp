@@ -90,12 +90,6 @@ Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uin
   return looks;
 }
 
-// A little more than the L1 holds, round and round: what misses L1 of it is served by the level behind, which holds
-// that much if it holds more than the L1 at all.
-std::uint64_t circle_bytes(const CacheFacts& l1) {
-  return (l1.capacity_bytes * 9 / 8 / l1.stride() + 1) * l1.stride();
-}
-
 Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
   FootprintSpec circle;
   circle.path = path;
@@ -103,18 +97,11 @@ Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
   circle.isolation = Scope::gpu;
   circle.warm_laps = settling_laps;
   circle.timed_laps = 16;
-  program::Program p = footprint_program(session.info(), circle, circle_bytes(l1));
+  program::Program p = footprint_program(session.info(), circle, l1.circle_bytes());
   p.agents = {{0, 0}};
   auto traces = session.run({p});
   if (!traces) return tl::unexpected<Error>(traces.error());
   return between(recorded_histogram(traces->front()), l1.levels.threshold_cycles, 1e9);
-}
-
-Histogram histogram_of(const LooksByLine& looks) {
-  Histogram h;
-  for (const auto& of_line : looks)
-    for (const std::uint32_t cycles : of_line) h = merged(h, Histogram{{cycles, 1}});
-  return h;
 }
 
 // The fastest level of a sample and what lies around it: the loads that one level served.
@@ -158,7 +145,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   cache.latency_cycles = timed - l1->overhead_cycles;
   const std::uint64_t l2_bytes = l2 != nullptr && l2->present ? l2->capacity_bytes : 0;
   // The same lines as in the circle: others may lie on another side of the L2.
-  const auto evictions = evictions_of(session.info(), circle_bytes(*l1), l2_bytes);
+  const auto evictions = evictions_of(session.info(), l1->circle_bytes(), l2_bytes);
   Eviction eviction;
   std::vector<Histogram> graded;
   LooksByLine lost;  // by all evictions: a strong one may lose lines from the L2 as well

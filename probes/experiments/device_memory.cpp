@@ -46,13 +46,6 @@ Expected<LooksByLine> looks_behind(Session& session, std::uint64_t flush_bytes, 
   return looks;
 }
 
-Histogram histogram_of(const LooksByLine& looks) {
-  Histogram all;
-  for (const auto& of_line : looks)
-    for (const std::uint32_t cycles : of_line) all = merged(all, Histogram{{cycles, 1}});
-  return all;
-}
-
 }  // namespace
 
 Expected<void> measure_device_memory(Session& session, Findings& findings) {

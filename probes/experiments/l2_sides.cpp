@@ -2,8 +2,7 @@
 //  - a line lives on one side only: the SMs fall into sets, and each line is near for one of them and far for the
 //  others;
 //  - each side keeps copies of what its own SMs read: what one SM brought in is far for an SM of another side at its
-//  first
-//    load, and near from then on (l2_sets.cpp).
+//    first load, and near from then on (l2_sets.cpp).
 // Slices at different distances show neither: every SM's own mixture of latencies, the same at every load.
 #include <algorithm>
 #include <cmath>
@@ -180,7 +179,7 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   Histogram hits = l2->levels.hit;
   for (const double cycles : found.far) hits = merged(hits, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
   l2->levels = levels_of(std::move(hits), l2->levels.next);
-  // Which of both it is shows in how much an SM finds near: l2_geometry.cpp.
+  // Which of both it is shows in how much an SM finds near, or in what is lost: l2_geometry.cpp, l2_behind.cpp.
   findings.beyond_own_l2 = {found.sets.size(), alone(median_estimate(found.far, 1, "cycles", "first_loads")),
                             found.samples};
   statement = undecided("first_loads", "whether this is one L2 with sides or several with a cache behind isn't known");

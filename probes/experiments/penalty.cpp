@@ -26,10 +26,8 @@ program::Program lost_lines(const Session& session, const CacheFacts& cache, std
   program::Program p = make_program(fmt::format("{} lost lines", cache.path.id), session.info(), cache.path.slot);
   p.agents = {{0, 0}};
   if (cache.path.slot == slot_constant) {
-    // Round and round a little more than fits, which a level right behind has even if it isn't much larger.
     constexpr std::uint32_t settling_laps = 24;
-    const std::uint64_t circle = (cache.capacity_bytes * 9 / 8 / cache.stride() + 1) * cache.stride();
-    const program::Walk look = make_walk(cache.path, circle, cache.stride(), settling_laps);
+    const program::Walk look = make_walk(cache.path, cache.circle_bytes(), cache.stride(), settling_laps);
     p.phases = {look, recorded(look, program::Record::latencies, 1)};
     return p;
   }
