@@ -1,4 +1,4 @@
-// What runs chase programs: a GPU, a simulated GPU or a recording. Experiments see nothing else.
+// What runs programs, chases and streams: a GPU, a simulated GPU or a recording. Experiments see nothing else.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "program/program.hpp"
+#include "program/stream.hpp"
 #include "topology/error.hpp"
 #include "topology/topology.hpp"
 
@@ -55,6 +56,13 @@ class Device {
   /// Errors: `bad_input` for an invalid program, `unavailable` where placement on an SM couldn't be had,
   /// `device` where the GPU failed, `interrupted` after request_stop().
   virtual Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) = 0;
+
+  /// Runs a stream program, which has the GPU for itself. Caches are as earlier programs left them.
+  /// Errors: `bad_input` for an invalid stream (or one that a recording lacks), `unavailable` where this device can't
+  /// run it (a configuration that its kernels don't have, a model without throughput), `device` where the GPU failed.
+  virtual Expected<program::StreamTrace> run_stream(const program::Stream& stream) {
+    return fail(Error::Kind::unavailable, "stream '" + stream.label + "': this device runs no stream programs");
+  }
 };
 
 }  // namespace gputopo::device

@@ -1,4 +1,5 @@
 #include "program/program.hpp"
+#include "program/stream.hpp"
 
 namespace gputopo::program {
 namespace {
@@ -56,6 +57,21 @@ std::uint64_t hash(const Program& program) {
   for (const Phase& phase : program.phases) std::visit([&](const auto& p) { add(h, p); }, phase);
   h.add(program.carve_out_percent);
   h.add(static_cast<std::uint64_t>(program.isolation));
+  return h.value();
+}
+
+std::uint64_t hash(const Stream& s) {
+  constexpr std::uint64_t stream_mark =
+      0x73747265616dULL;  // more than any program has buffers, which its hash begins with
+  Hasher h;
+  for (const std::uint64_t word :
+       {stream_mark, static_cast<std::uint64_t>(s.path), static_cast<std::uint64_t>(s.operation),
+        std::uint64_t{s.access_bytes}, static_cast<std::uint64_t>(s.region), s.footprint_bytes,
+        static_cast<std::uint64_t>(s.arrangement), std::uint64_t{s.lane_group}, s.lane_stride_bytes,
+        s.group_stride_bytes, s.warp_stride_bytes, std::uint64_t{s.items}, std::uint64_t{s.unroll},
+        std::uint64_t{s.threads}, std::uint64_t{s.blocks}, std::uint64_t{s.laps}, std::uint64_t{s.carve_out_percent},
+        std::uint64_t{s.one_shot ? 1U : 0U}})
+    h.add(word);
   return h.value();
 }
 

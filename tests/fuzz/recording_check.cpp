@@ -17,7 +17,7 @@ std::string dump(const Json& j) {
   return j.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-// The same recording with the checksum that its device and runs have, as docs/formats.md defines it.
+// The same recording with the checksum that its device, runs and streams have, as docs/formats.md defines it.
 std::string sealed(std::string_view text) {
   constexpr std::size_t worth_it = 1 << 16;
   if (text.size() > worth_it || !json::parse(text, {.depth = 8})) return {};
@@ -27,6 +27,9 @@ std::string sealed(std::string_view text) {
   sum.add(dump(j["device"]));
   for (const Json& run : j["runs"])
     for (const Json& field : run) sum.add(dump(field));
+  if (j.contains("streams") && j["streams"].is_array())
+    for (const Json& stream : j["streams"])
+      for (const Json& field : stream) sum.add(dump(field));
   j["checksum"] = sum.text();
   return dump(j);
 }
@@ -36,7 +39,8 @@ void check_one(std::string_view text) {
   if (!recording) return require_one_line(recording.error().message);
   const std::string written = replay::to_text(*recording);
   const auto read = replay::parse_recording(written);
-  require(read && read->runs == recording->runs && replay::to_text(*read) == written);
+  require(read && read->runs == recording->runs && read->streams == recording->streams &&
+          replay::to_text(*read) == written);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "device/cuda/launch.hpp"
 #include "device/cuda/query.hpp"
 #include "device/cuda/schedule.hpp"
+#include "device/cuda/stream_launcher.hpp"
 
 namespace gputopo::device {
 namespace cuda {
@@ -28,6 +29,7 @@ class CudaDevice final : public Device {
 
   ~CudaDevice() override {
     launcher_.reset();
+    streams_.reset();
     if (retained_) driver_.cuDevicePrimaryCtxRelease(device_);
   }
 
@@ -55,6 +57,13 @@ class CudaDevice final : public Device {
     for (PlannedLaunch& launch : *launches)
       if (auto ok = run_until_placed(batch, launch, traces); !ok) return tl::unexpected<Error>(ok.error());
     return traces;
+  }
+
+  Expected<program::StreamTrace> run_stream(const program::Stream& stream) override {
+    if (auto ok = program::validate(stream); !ok) return tl::unexpected<Error>(ok.error());
+    if (lock_ == nullptr) lock_ = GpuLock::acquire(info_.gpu.uuid, lock_options_);
+    if (streams_ == nullptr) streams_ = std::make_unique<StreamLauncher>(driver_, info_);
+    return streams_->run(stream);
   }
 
  private:
@@ -90,6 +99,7 @@ class CudaDevice final : public Device {
   std::shared_ptr<const GpuLock> lock_;  ///< from the first run on
   bool retained_ = false;
   std::unique_ptr<Launcher> launcher_;
+  std::unique_ptr<StreamLauncher> streams_;  ///< from the first stream on
 };
 
 Expected<void> check_compute_mode(const Driver& driver, const DeviceInfo& info, CUdevice device) {

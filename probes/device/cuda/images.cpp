@@ -11,16 +11,19 @@
 GPUTOPO_EMBED(chase_ptx, GPUTOPO_PTX_FOLDER "/chase.ptx");
 GPUTOPO_EMBED(chase_execute_ptx, GPUTOPO_PTX_FOLDER "/chase_execute.ptx");
 GPUTOPO_EMBED(chase_banks_ptx, GPUTOPO_PTX_FOLDER "/chase_banks.ptx");
+GPUTOPO_EMBED(stream_ptx, GPUTOPO_PTX_FOLDER "/stream.ptx");
 
 #ifdef GPUTOPO_FATBIN_FOLDER
 GPUTOPO_EMBED(chase_fatbin, GPUTOPO_FATBIN_FOLDER "/chase.fatbin");
 GPUTOPO_EMBED(chase_execute_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_execute.fatbin");
 GPUTOPO_EMBED(chase_banks_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_banks.fatbin");
+GPUTOPO_EMBED(stream_fatbin, GPUTOPO_FATBIN_FOLDER "/stream.fatbin");
 #else
 namespace {
 constexpr const char* gputopo_chase_fatbin = nullptr;
 constexpr const char* gputopo_chase_execute_fatbin = nullptr;
 constexpr const char* gputopo_chase_banks_fatbin = nullptr;
+constexpr const char* gputopo_stream_fatbin = nullptr;
 }  // namespace
 #endif
 
@@ -36,6 +39,10 @@ Image image_of(Kernel kernel) {
       break;
   }
   return {gputopo_chase_fatbin, gputopo_chase_ptx, "chase"};
+}
+
+Image stream_image() {
+  return {gputopo_stream_fatbin, gputopo_stream_ptx, "stream_"};
 }
 
 }  // namespace gputopo::device::cuda

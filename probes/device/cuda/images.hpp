@@ -13,4 +13,7 @@ struct Image {
 
 Image image_of(Kernel kernel);
 
+/// The streams' kernels, in one image: `function` is only the beginning of their names.
+Image stream_image();
+
 }  // namespace gputopo::device::cuda

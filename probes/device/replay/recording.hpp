@@ -9,6 +9,7 @@
 
 #include "device/device.hpp"
 #include "program/program.hpp"
+#include "program/stream.hpp"
 #include "topology/error.hpp"
 
 namespace gputopo::replay {
@@ -24,9 +25,19 @@ struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
 
+/// One run of one stream.
+struct StreamRun {
+  std::uint64_t hash = 0;  ///< program::hash of the stream
+  std::string label;
+  program::StreamTrace trace;
+  std::string refusal;  ///< why the device couldn't run it (`unavailable`); empty where it did
+  friend bool operator==(const StreamRun&, const StreamRun&) = default;
+};
+
 struct Recording {
   device::DeviceInfo info;  ///< of the device that was recorded, with its own kind
   std::vector<Run> runs;    ///< in the order they were asked for
+  std::vector<StreamRun> streams = {};
 };
 
 /// The file's text: JSON, one line a run, with a checksum at the end (docs/formats.md).

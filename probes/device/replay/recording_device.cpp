@@ -16,6 +16,15 @@ Expected<std::vector<program::ProgramTrace>> RecordingDevice::run(const program:
   return traces;
 }
 
+Expected<program::StreamTrace> RecordingDevice::run_stream(const program::Stream& stream) {
+  auto trace = inner_.run_stream(stream);
+  if (trace)
+    recording_.streams.push_back({program::hash(stream), stream.label, *trace, {}});
+  else if (trace.error().kind == Error::Kind::unavailable)
+    recording_.streams.push_back({program::hash(stream), stream.label, {}, trace.error().message});
+  return trace;
+}
+
 Expected<void> RecordingDevice::save(const std::string& path) const {
   return files::write_atomically(path, to_text(recording_));
 }

@@ -8,13 +8,15 @@
 
 namespace gputopo::replay {
 
-/// Passes every batch on to `inner` and keeps the traces of those that succeeded. `inner` must outlive it.
+/// Passes every batch on to `inner` and keeps the traces of those that succeeded, and which streams it can't run.
+/// `inner` must outlive it.
 class RecordingDevice : public device::Device {
  public:
   explicit RecordingDevice(device::Device& inner);
 
   const device::DeviceInfo& info() const override { return inner_.info(); }
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override;
+  Expected<program::StreamTrace> run_stream(const program::Stream& stream) override;
 
   const Recording& recording() const { return recording_; }
   /// Writes what was recorded so far, atomically. Error: `io`.

@@ -134,6 +134,26 @@ void add_run(const Value& j, std::size_t index, Checksum& sum) {
   for (const Value& field : j.array()) sum.add(dump(field.string()));
 }
 
+void add_stream(const Value& j, std::size_t index, Checksum& sum) {
+  const auto is_string = [](const Value& field) { return field.is_string(); };
+  if (!j.is_array() || j.array().size() < 3 || j.array().size() > 4 ||
+      !std::all_of(j.array().begin(), j.array().end(), is_string))
+    throw Bad{fmt::format("stream {} is no list of three or four texts", index)};
+  for (const Value& field : j.array()) sum.add(dump(field.string()));
+}
+
+// A fourth text says why the device couldn't run it.
+StreamRun read_stream(const Value::Array& fields, std::size_t index) {
+  StreamRun run{from_hex(fields[0].string()), fields[1].string(), {}, {}};
+  const auto trace = decode_stream(fields[2].string());
+  if (!trace) throw Bad{fmt::format("the trace of stream {} can't be decoded", index)};
+  run.trace = *trace;
+  if (fields.size() == 4) run.refusal = fields[3].string();
+  if (fields.size() == 4 && run.refusal.empty())
+    throw Bad{fmt::format("stream {} was refused without a reason", index)};
+  return run;
+}
+
 Run read_run(const Value::Array& fields, std::size_t index, std::size_t& budget) {
   const auto text = [&](std::size_t i) -> const std::string& { return fields[i].string(); };
   Run run{from_hex(text(0)), text(1), {}};
@@ -161,6 +181,8 @@ Recording read(const Value& j) {
   if (!info.is_object() || !member(j, "runs").is_array())
     throw Bad{"its 'device' is no object or its 'runs' are no list"};
   const Value::Array& runs = member(j, "runs").array();
+  const Value* streams = j.find("streams");
+  if (streams != nullptr && !streams->is_array()) throw Bad{"its 'streams' are no list"};
   Recording recording;
   visit_fields(recording.info, [&](const char* key, auto& field) { read_field(info, key, field); });
   visit_limit_fields(recording.info, [&](const std::string& key, std::uint64_t& value) {
@@ -170,12 +192,23 @@ Recording read(const Value& j) {
   Checksum sum;
   sum.add(dump(device_json(recording.info)));
   for (std::size_t i = 0; i < runs.size(); ++i) add_run(runs[i], i, sum);
+  for (std::size_t i = 0; streams != nullptr && i < streams->array().size(); ++i)
+    add_stream(streams->array()[i], i, sum);
   if (!is_text(member(j, "checksum"), sum.text())) throw Bad{"its checksum doesn't fit, so it was altered"};
   if (recording.info.gpu.sm_count > most_sms)
     throw Bad{fmt::format("its device has {} SMs, and no GPU has over {}", recording.info.gpu.sm_count, most_sms)};
   std::size_t budget = number_limit;
   for (std::size_t i = 0; i < runs.size(); ++i) recording.runs.push_back(read_run(runs[i].array(), i, budget));
+  for (std::size_t i = 0; streams != nullptr && i < streams->array().size(); ++i)
+    recording.streams.push_back(read_stream(streams->array()[i].array(), i));
   return recording;
+}
+
+void append_line(const Json& line, std::string& text, std::string_view& separator, Checksum& sum) {
+  for (const Json& field : line) sum.add(dump(field));
+  text += separator;
+  text += dump(line);
+  separator = ",\n";
 }
 
 }  // namespace
@@ -190,10 +223,14 @@ std::string to_text(const Recording& recording) {
     Json line = {hex(run.hash), run.label, encode_list(run.trace.agent_sms), encode_phases(run.trace)};
     if (std::string seen = encode_interruptions(run.trace.interruptions); !seen.empty())
       line.push_back(std::move(seen));
-    for (const Json& field : line) sum.add(dump(field));
-    text += separator;
-    text += dump(line);
-    separator = ",\n";
+    append_line(line, text, separator, sum);
+  }
+  if (!recording.streams.empty()) text += "\n],\n\"streams\": [";
+  separator = "\n";
+  for (const StreamRun& run : recording.streams) {
+    Json line = {hex(run.hash), run.label, encode_stream(run.trace)};
+    if (!run.refusal.empty()) line.push_back(run.refusal);
+    append_line(line, text, separator, sum);
   }
   return text + fmt::format("\n],\n\"checksum\": \"{}\"}}\n", sum.text());
 }

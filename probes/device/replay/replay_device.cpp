@@ -11,15 +11,25 @@ namespace gputopo::replay {
 ReplayDevice::ReplayDevice(Recording recording) : recording_(std::move(recording)), info_(recording_.info) {
   info_.kind = "replay";
   for (std::size_t i = 0; i < recording_.runs.size(); ++i) answers_[recording_.runs[i].hash].runs.push_back(i);
+  for (std::size_t i = 0; i < recording_.streams.size(); ++i)
+    stream_answers_[recording_.streams[i].hash].runs.push_back(i);
 }
+
+namespace {
+
+tl::unexpected<Error> not_held(std::string_view what, std::string_view label) {
+  return fail(Error::Kind::bad_input,
+              fmt::format("the recording doesn't hold the {} '{}': it was recorded by another version or with "
+                          "other options; record again with --record",
+                          what, label));
+}
+
+}  // namespace
 
 Expected<program::ProgramTrace> ReplayDevice::answer(const program::Program& program) {
   const auto found = answers_.find(program::hash(program));
   if (found == answers_.end() || found->second.next == found->second.runs.size())
-    return fail(Error::Kind::bad_input,
-                fmt::format("the recording doesn't hold the program '{}': it was recorded by another version or with "
-                            "other options; record again with --record",
-                            program.label));
+    return not_held("program", program.label);
   const program::ProgramTrace& trace = recording_.runs[found->second.runs[found->second.next++]].trace;
   if (auto ok = check_against(trace, program); !ok)
     return fail(Error::Kind::bad_input, fmt::format("the recorded run of '{}' {}; record again with --record",
@@ -37,6 +47,21 @@ Expected<std::vector<program::ProgramTrace>> ReplayDevice::run(const program::Ba
     traces.push_back(std::move(*trace));
   }
   return traces;
+}
+
+Expected<program::StreamTrace> ReplayDevice::run_stream(const program::Stream& stream) {
+  if (auto ok = program::validate(stream); !ok) return tl::unexpected<Error>(ok.error());
+  const auto found = stream_answers_.find(program::hash(stream));
+  if (found == stream_answers_.end() || found->second.next == found->second.runs.size())
+    return not_held("stream", stream.label);
+  const StreamRun& run = recording_.streams[found->second.runs[found->second.next++]];
+  if (!run.refusal.empty()) return fail(Error::Kind::unavailable, run.refusal);
+  if (run.trace.bytes != program::counted_bytes(stream) || run.trace.accesses != program::counted_accesses(stream))
+    return fail(Error::Kind::bad_input,
+                fmt::format("the recorded run of stream '{}' moved other bytes than it asks for; record again with "
+                            "--record",
+                            stream.label));
+  return run.trace;
 }
 
 Expected<std::unique_ptr<device::Device>> open_replay(const std::string& path) {

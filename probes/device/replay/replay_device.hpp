@@ -21,6 +21,7 @@ class ReplayDevice : public device::Device {
 
   const device::DeviceInfo& info() const override { return info_; }
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override;
+  Expected<program::StreamTrace> run_stream(const program::Stream& stream) override;
 
  private:
   struct Answers {
@@ -32,6 +33,7 @@ class ReplayDevice : public device::Device {
   Recording recording_;
   device::DeviceInfo info_;
   std::unordered_map<std::uint64_t, Answers> answers_;
+  std::unordered_map<std::uint64_t, Answers> stream_answers_;  // into recording_.streams
 };
 
 /// A ReplayDevice of the file; errors as load_recording's.

@@ -130,4 +130,16 @@ std::optional<Interruptions> decode_interruptions(std::string_view text) {
   return is_speed ? std::optional(seen) : std::nullopt;
 }
 
+std::string encode_stream(const program::StreamTrace& t) {
+  return fmt::format("{},{},{},{},{}", t.bytes, t.accesses, t.cycles, t.ns, t.sms);
+}
+
+std::optional<program::StreamTrace> decode_stream(std::string_view text) {
+  program::StreamTrace t;
+  const bool reads = plain_number(cut(text, ','), t.bytes) && plain_number(cut(text, ','), t.accesses) &&
+                     plain_number(cut(text, ','), t.cycles) && plain_number(cut(text, ','), t.ns) &&
+                     plain_number(text, t.sms);
+  return reads ? std::optional(t) : std::nullopt;
+}
+
 }  // namespace gputopo::replay

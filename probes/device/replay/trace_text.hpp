@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "program/program.hpp"
+#include "program/stream.hpp"
 
 namespace gputopo::replay {
 
@@ -23,5 +24,9 @@ std::optional<std::vector<program::PhaseTrace>> decode_phases(std::string_view t
 /// `switches,away_ns,cycles_per_ns` as decimal numbers; the empty text for a program that nothing is known of.
 std::string encode_interruptions(const program::Interruptions& seen);
 std::optional<program::Interruptions> decode_interruptions(std::string_view text);
+
+/// `bytes,accesses,cycles,ns,sms` as decimal numbers.
+std::string encode_stream(const program::StreamTrace& trace);
+std::optional<program::StreamTrace> decode_stream(std::string_view text);
 
 }  // namespace gputopo::replay

@@ -88,6 +88,7 @@ Model read_model(const Json& j, std::string_view name) {
   read_variation(root, model);
   read_disturbance(root, model);
   read_limits(root, model);
+  read_throughput(root, model);
   root.finish();
   if (model.api_l2_bytes == 0) {
     const Level& first = model.path(program::Path::global_l2_only)->front();

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/sim/throughput.hpp"
 #include "program/program.hpp"
 #include "topology/error.hpp"
 #include "topology/topology.hpp"
@@ -184,6 +185,7 @@ struct Model {
   std::optional<NeighbourModel> neighbour;
   std::optional<TenantModel> tenant;
   std::vector<ClockStep> clock_steps;                      ///< ascending
+  std::optional<ThroughputModel> throughput;               ///< absent: streams can't be run
   std::array<double, path_count> clock_overhead_cycles{};  ///< by program::Path
   std::uint64_t constant_bytes_per_module = 65536;
   std::uint32_t constant_modules = 8;

@@ -33,6 +33,8 @@ void read_paths(Fields& root, Model& model);
 void read_variation(Fields& root, Model& model);
 /// "neighbour", "tenant", "clock": who else uses the GPU. Need Model::gpu.
 void read_disturbance(Fields& root, Model& model);
+/// "throughput": needs Model::gpu.
+void read_throughput(Fields& root, Model& model);
 
 /// Index into model.caches or model.tlbs of that name; size() where there is none.
 std::size_t cache_of_name(const Model& model, std::string_view name);

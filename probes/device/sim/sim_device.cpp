@@ -6,6 +6,7 @@
 
 #include "device/sim/check.hpp"
 #include "device/sim/runner.hpp"
+#include "device/sim/stream_runner.hpp"
 #include "stop/stop.hpp"
 
 namespace gputopo::sim {
@@ -64,6 +65,12 @@ class SimDevice : public device::Device {
       traces.push_back(run_program(model_, hierarchy_, timeline_, p, sm, ++runs_));
     }
     return traces;
+  }
+
+  Expected<program::StreamTrace> run_stream(const program::Stream& stream) override {
+    stop::look();
+    if (auto ok = program::validate(stream); !ok) return tl::unexpected<Error>(ok.error());
+    return sim::run_stream(model_, stream, ++runs_);
   }
 
  private:

@@ -1,0 +1,129 @@
+#include "device/cuda/stream_kernels.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace gputopo::device::cuda {
+namespace {
+
+using program::Arrangement;
+using program::Operation;
+using program::Path;
+using program::Region;
+using program::Stream;
+
+tl::unexpected<Error> lacking(const Stream& s, std::string_view what) {
+  return fail(Error::Kind::unavailable, fmt::format("stream '{}': {}", s.label, what));
+}
+
+std::string_view where_of(Path path) {
+  switch (path) {
+    case Path::global_l2_only:
+      return "l2_only";
+    case Path::texture:
+      return "texture";
+    case Path::constant:
+      return "constant";
+    case Path::shared:
+      return "shared";
+    default:
+      return "cached";
+  }
+}
+
+bool is_far(const Stream& s) {
+  return s.arrangement != Arrangement::striped;
+}
+
+// As kernels/stream.cu lists them.
+bool is_compiled(const Stream& s) {
+  const bool adds = s.operation == Operation::add || s.operation == Operation::fetch_add;
+  const bool few = s.unroll == 1 || s.unroll == 2 || s.unroll == 4 || s.unroll == 8;
+  const bool wide = s.access_bytes >= 4;
+  if (adds) return s.unroll == 1 || s.unroll == 4;
+  if (!is_far(s)) {
+    const bool deep = s.operation == Operation::read && (s.path == Path::global_cached || s.path == Path::shared) &&
+                      s.access_bytes <= 8 && (s.unroll == 16 || s.unroll == 32) && s.items == s.unroll;
+    return wide && (few || deep);
+  }
+  if (s.path == Path::shared)
+    return s.operation != Operation::copy &&
+           ((s.unroll == 8 && s.access_bytes == 1) || (s.access_bytes == 4 && (s.unroll == 1 || s.unroll == 8)));
+  const bool readable = s.path == Path::global_cached || s.path == Path::constant;
+  const bool writable = s.path == Path::global_cached;
+  return wide && few && (s.operation == Operation::read ? readable : s.operation == Operation::write && writable);
+}
+
+}  // namespace
+
+Expected<std::string> stream_kernel(const Stream& s) {
+  if (!is_compiled(s)) return lacking(s, "there is no kernel of that width, arrangement and unrolling; use another");
+  const std::uint32_t most =
+      kernels::most_stream_threads(s.operation == Operation::copy, is_far(s), s.access_bytes, s.unroll);
+  if (s.threads > most) return lacking(s, fmt::format("its kernel takes at most {} threads; use fewer", most));
+  return fmt::format("stream_{}_{}_{}_{}_{}", program::to_string(s.operation), where_of(s.path), s.access_bytes,
+                     is_far(s) ? "far" : "run", s.unroll);
+}
+
+kernels::StreamArguments stream_arguments(const Stream& s) {
+  kernels::StreamArguments a{};
+  const bool fixed = s.arrangement == Arrangement::fixed;
+  const std::uint64_t step = program::step_bytes(s);
+  a.region = s.footprint_bytes;
+  a.step = fixed ? 0 : step;
+  if (s.region == Region::block && s.path != Path::shared) a.block_base = s.footprint_bytes;
+  if (!fixed && s.region == Region::grid) a.block_start = step / s.blocks;
+  if (!fixed && s.region == Region::all) a.block_start = s.footprint_bytes / step / s.blocks * step;
+  const std::uint64_t lap = program::trips(s);
+  a.trips = s.one_shot ? lap : lap * s.laps;
+  a.warm_trips = s.laps > 1 && !s.one_shot ? lap : 0;
+  a.warp_stride = program::warp_stride(s);
+  a.item_stride = static_cast<std::uint32_t>(program::item_stride(s));
+  a.lane_group = fixed ? s.lane_group : program::warp_lanes;
+  a.lane_stride = static_cast<std::uint32_t>(fixed ? s.lane_stride_bytes : program::lane_offset(s, 1));
+  a.group_stride = fixed ? static_cast<std::uint32_t>(s.group_stride_bytes) : 0;
+  a.items = s.items;
+  if (s.path == Path::shared) a.shared_words = static_cast<std::uint32_t>(s.footprint_bytes / 4);
+  return a;
+}
+
+Expected<void> check_stream(const Stream& s, const DeviceInfo& info) {
+  const bool copies_memory = s.operation == Operation::copy && s.path != Path::shared;
+  if (s.path == Path::shared && s.footprint_bytes > info.shared_bytes_per_block)
+    return lacking(s, fmt::format("a block has {} B of shared memory; use less", info.shared_bytes_per_block));
+  if (s.path == Path::constant && program::buffer_bytes(s) > kernels::stream_bank_bytes)
+    return lacking(s, fmt::format("a constant bank holds {} B; use less", kernels::stream_bank_bytes));
+  if (s.path == Path::texture && program::buffer_bytes(s) / s.access_bytes > info.texture_elements)
+    return lacking(s, fmt::format("a texture has {} elements; use less", info.texture_elements));
+  if (s.path != Path::shared && program::buffer_bytes(s) * (copies_memory ? 2 : 1) > info.largest_buffer_bytes)
+    return lacking(s, fmt::format("the device memory has room for {} B; use less", info.largest_buffer_bytes));
+  return {};
+}
+
+program::StreamTrace stream_trace(const Stream& s, const kernels::StreamBlock* blocks) {
+  struct Span {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  std::map<std::uint32_t, Span> of_sm;
+  Span all{blocks[0].begin_ns, blocks[0].end_ns};
+  for (std::uint32_t i = 0; i < s.blocks; ++i) {
+    const kernels::StreamBlock& b = blocks[i];
+    const auto [at, is_new] = of_sm.insert({b.sm, {b.begin_clock, b.end_clock}});
+    if (!is_new) at->second = {std::min(at->second.begin, b.begin_clock), std::max(at->second.end, b.end_clock)};
+    all = {std::min(all.begin, b.begin_ns), std::max(all.end, b.end_ns)};
+  }
+  double cycles = 0;
+  for (const auto& [sm, span] : of_sm) cycles += static_cast<double>(span.end - span.begin);
+  program::StreamTrace trace;
+  trace.bytes = program::counted_bytes(s);
+  trace.accesses = program::counted_accesses(s);
+  trace.cycles = static_cast<std::uint64_t>(cycles / static_cast<double>(of_sm.size()) + 0.5);
+  trace.ns = all.end - all.begin;
+  trace.sms = static_cast<std::uint32_t>(of_sm.size());
+  return trace;
+}
+
+}  // namespace gputopo::device::cuda

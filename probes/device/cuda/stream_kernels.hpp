@@ -1,0 +1,27 @@
+// Which kernel runs a stream program, and with which arguments. Pure planning: no GPU.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "device/device.hpp"
+#include "kernels/stream_abi.hpp"
+#include "program/stream.hpp"
+#include "topology/error.hpp"
+
+namespace gputopo::device::cuda {
+
+/// The kernel's name, as in kernels/stream.cu: "stream_read_cached_16_run_8". `unavailable` where there is no kernel of
+/// that width, arrangement and unrolling, or none that takes so many threads.
+Expected<std::string> stream_kernel(const program::Stream& stream);
+
+/// Everything but addresses.
+kernels::StreamArguments stream_arguments(const program::Stream& stream);
+
+/// Whether this GPU has room for what the stream asks: threads, memory, shared memory, texture. `unavailable` else.
+Expected<void> check_stream(const program::Stream& stream, const DeviceInfo& info);
+
+/// What the blocks saw, as a trace. `blocks` has one entry a block.
+program::StreamTrace stream_trace(const program::Stream& stream, const kernels::StreamBlock* blocks);
+
+}  // namespace gputopo::device::cuda

@@ -1,0 +1,55 @@
+// What the host and the streaming kernels agree on. Plain data, included by both compilers.
+#pragma once
+
+#include <cstdint>
+
+namespace gputopo::kernels {
+
+/// When one block streamed, by its SM's clock and by the GPU's timer.
+struct StreamBlock {
+  std::uint64_t begin_clock;
+  std::uint64_t end_clock;
+  std::uint64_t begin_ns;
+  std::uint64_t end_ns;
+  std::uint32_t sm;
+  std::uint32_t pad;
+};
+
+/// Offsets and strides in bytes. A warp starts at (block * block_start + warp * warp_stride) of its block's region, a
+/// lane at (lane / lane_group) * group_stride + (lane % lane_group) * lane_stride from there.
+struct StreamArguments {
+  std::uint64_t from;     ///< address of the buffer; 0 in shared memory
+  std::uint64_t to;       ///< of the second buffer of a copy in global memory
+  std::uint64_t texture;  ///< texture object over `from`, with elements as wide as the accesses
+  StreamBlock* blocks;    ///< one a block; null: not recorded
+  std::uint32_t* sink;    ///< never written, which the compiler can't know
+  std::uint64_t block_base;
+  std::uint64_t block_start;
+  std::uint64_t region;
+  std::uint64_t step;
+  std::uint64_t trips;
+  std::uint64_t warm_trips;  ///< before these, untimed
+  std::uint64_t warp_stride;
+  std::uint32_t item_stride;
+  std::uint32_t lane_group;
+  std::uint32_t lane_stride;
+  std::uint32_t group_stride;
+  std::uint32_t items;
+  std::uint32_t zero;          ///< 0, which the compiler can't know
+  std::uint32_t shared_words;  ///< to fill before the stream
+  std::uint32_t pad;
+};
+
+/// The largest block of a kernel, by its registers for what is in flight: a block of 1024 threads has 64 a thread, and
+/// what is spilled would pass the L1.
+constexpr std::uint32_t most_stream_threads(bool copies, bool is_far, std::uint32_t width, std::uint32_t unroll) {
+  return width * unroll <= (copies ? 64U : is_far ? 32U : 128U) ? 1024 : 512;
+}
+
+/// Unrollings from here on walk whole trips: `items` is the unrolling.
+inline constexpr std::uint32_t deep_unroll = 16;
+
+/// Bytes of the kernels' constant bank.
+inline constexpr std::uint32_t stream_bank_bytes = 65536;
+
+}  // namespace gputopo::kernels

@@ -1,0 +1,111 @@
+// The cuda device's streams, without a GPU: which kernel, which arguments, and what the blocks' times give.
+#include <regex>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/cuda/images.hpp"
+#include "device/cuda/stream_kernels.hpp"
+
+namespace gputopo::device::cuda {
+namespace {
+
+using program::Arrangement;
+using program::Operation;
+using program::Path;
+using program::Region;
+using program::Stream;
+
+std::set<std::string> compiled() {
+  const std::string ptx = stream_image().ptx;
+  const std::regex entry(R"(\.entry (stream_(?:read|write|copy|add|fetch)_\w+)\()");
+  std::set<std::string> names;
+  for (std::sregex_iterator it(ptx.begin(), ptx.end(), entry), end; it != end; ++it) names.insert((*it)[1]);
+  return names;
+}
+
+// Every stream that the fields can name, as far as kernels go.
+std::set<std::string> planned() {
+  std::set<std::string> names;
+  for (const Path path : {Path::global_cached, Path::global_l2_only, Path::texture, Path::constant, Path::shared})
+    for (const Operation operation :
+         {Operation::read, Operation::write, Operation::copy, Operation::fetch_add, Operation::add})
+      for (const Arrangement arrangement :
+           {Arrangement::striped, Arrangement::direct, Arrangement::broadcast, Arrangement::fixed})
+        for (const std::uint32_t width : {1U, 2U, 4U, 8U, 16U})
+          for (const std::uint32_t unroll : {1U, 2U, 4U, 8U, 16U, 32U}) {
+            Stream s;
+            s.path = path;
+            s.operation = operation;
+            s.arrangement = arrangement;
+            s.access_bytes = width;
+            s.items = s.unroll = unroll;
+            s.threads = 32;
+            if (path == Path::shared) s.region = Region::block;
+            if (path == Path::shared) s.footprint_bytes = 4096;
+            s = program::fitted(s, 1 << 20);
+            if (!program::validate(s)) continue;
+            if (const auto name = stream_kernel(s)) names.insert(*name);
+          }
+  return names;
+}
+
+TEST(StreamKernels, EveryKernelIsReachedAndEveryNameIsThere) {
+  EXPECT_EQ(planned(), compiled());
+}
+
+TEST(StreamKernels, TakeNoMoreThreadsThanTheyWereCompiledFor) {
+  Stream s;
+  s.access_bytes = 8;
+  s.items = s.unroll = 32;
+  s.threads = 1024;
+  EXPECT_EQ(stream_kernel(program::fitted(s, 1 << 20)).error().kind, Error::Kind::unavailable);
+  s.threads = 512;
+  EXPECT_EQ(stream_kernel(program::fitted(s, 1 << 20)).value(), "stream_read_cached_8_run_32");
+}
+
+TEST(StreamArguments, AGridsBlocksFollowOneAnother) {
+  Stream s;
+  s.access_bytes = 16;
+  s.items = s.unroll = 2;
+  s.threads = 64;
+  s.blocks = 3;
+  s.laps = 5;
+  s = program::fitted(s, 4 * 6144);
+  const auto a = stream_arguments(s);
+  EXPECT_EQ(a.step, 3U * 2048);
+  EXPECT_EQ(a.block_start, 2048U);
+  EXPECT_EQ(a.warp_stride, 1024U);
+  EXPECT_EQ(a.trips, 20U);
+  EXPECT_EQ(a.warm_trips, 4U);
+  EXPECT_EQ(a.block_base, 0U);
+}
+
+TEST(StreamArguments, BlocksOfOneRegionStartApartAndInside) {
+  Stream s;
+  s.region = Region::all;
+  s.threads = 64;
+  s.blocks = 3;
+  s = program::fitted(s, 10 * 256);
+  const auto a = stream_arguments(s);
+  EXPECT_EQ(a.block_start, 3U * 256);
+  EXPECT_LT((s.blocks - 1) * a.block_start + a.warp_stride, a.region);
+}
+
+TEST(StreamTraces, TakeEachSmsSpanAndTheWholeGridsTime) {
+  Stream s;
+  s.blocks = 3;
+  s.threads = 32;
+  s = program::fitted(s, 3 * 128);
+  const kernels::StreamBlock blocks[3] = {
+      {100, 200, 1000, 1100, 7, 0}, {150, 260, 1020, 1150, 7, 0}, {900, 980, 990, 1070, 8, 0}};
+  const auto trace = stream_trace(s, blocks);
+  EXPECT_EQ(trace.sms, 2U);
+  EXPECT_EQ(trace.cycles, 120U);  // of 160 and 80
+  EXPECT_EQ(trace.ns, 160U);
+  EXPECT_EQ(trace.bytes, 384U);
+}
+
+}  // namespace
+}  // namespace gputopo::device::cuda
