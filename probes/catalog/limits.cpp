@@ -6,12 +6,12 @@
 namespace gputopo::catalog {
 namespace {
 
-struct Row {
+struct LimitsRow {
   std::string_view compute_capability;
   std::uint32_t cores_per_sm, threads_per_sm, blocks_per_sm;
 };
 
-constexpr std::array<Row, 25> rows{
+constexpr std::array<LimitsRow, 25> limits_rows{
     {{"1.0", 8, 768, 8},     {"1.1", 8, 768, 8},     {"1.2", 8, 1024, 8},    {"1.3", 8, 1024, 8},
      {"2.0", 32, 1536, 8},   {"2.1", 48, 1536, 8},   {"3.0", 192, 2048, 16}, {"3.2", 192, 2048, 16},
      {"3.5", 192, 2048, 16}, {"3.7", 192, 2048, 16}, {"5.0", 128, 2048, 32}, {"5.2", 128, 2048, 32},
@@ -24,8 +24,8 @@ constexpr std::array<Row, 25> rows{
 
 Limits published_limits(std::string_view compute_capability) {
   const auto row =
-      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.compute_capability == compute_capability; });
-  if (row == rows.end()) return {};
+      std::find_if(limits_rows.begin(), limits_rows.end(), [&](const LimitsRow& r) { return r.compute_capability == compute_capability; });
+  if (row == limits_rows.end()) return {};
   const bool is_first_generation = compute_capability.starts_with("1.");
   Limits limits;
   limits.cores_per_sm = row->cores_per_sm;

@@ -6,7 +6,7 @@ namespace {
 // The metrics' names are NVIDIA's (CUPTI, Range Profiling); counters/metrics.cpp has those of other chips.
 constexpr std::string_view l1_misses = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_miss.sum";
 
-constexpr std::array<MemoryRow, 8> rows{{
+constexpr std::array<MemoryRow, 8> memory_rows{{
     {"l1", "L1 data cache", Kind::cache, "global_cached", {"l2", "device_memory"}, "L1d", "L1", l1_misses},
     {"texture",
      "Texture cache",
@@ -62,7 +62,7 @@ constexpr std::array<MemoryRow, 8> rows{{
 }  // namespace
 
 std::span<const MemoryRow> memories() {
-  return rows;
+  return memory_rows;
 }
 
 }  // namespace gputopo::catalog

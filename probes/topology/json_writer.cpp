@@ -8,18 +8,18 @@
 namespace gputopo {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Whole numbers print as integers: sizes in bytes read as 246656, not 246656.0.
-Json number(double value) {
+OrderedJson number(double value) {
   constexpr double exact_limit = 9007199254740992.0;  // 2^53
   if (std::nearbyint(value) == value && std::fabs(value) < exact_limit) return static_cast<std::int64_t>(value);
   return value;
 }
 
-Json estimate_json(const Estimate& e, const Gpu* gpu) {
-  Json j;
-  j["value"] = e.value ? number(*e.value) : Json(nullptr);
+OrderedJson estimate_json(const Estimate& e, const Gpu* gpu) {
+  OrderedJson j;
+  j["value"] = e.value ? number(*e.value) : OrderedJson(nullptr);
   j["unit"] = e.unit;
   j["status"] = to_string(e.status);
   j["method"] = e.method;
@@ -33,8 +33,8 @@ Json estimate_json(const Estimate& e, const Gpu* gpu) {
   return j;
 }
 
-Json statement_json(const Statement& s) {
-  Json j{{"value", s.value.empty() ? Json(nullptr) : Json(s.value)},
+OrderedJson statement_json(const Statement& s) {
+  OrderedJson j{{"value", s.value.empty() ? OrderedJson(nullptr) : OrderedJson(s.value)},
          {"status", to_string(s.status)},
          {"method", s.method}};
   if (s.confidence) j["confidence"] = *s.confidence;
@@ -43,8 +43,8 @@ Json statement_json(const Statement& s) {
   return j;
 }
 
-Json memory_json(const Memory& m, const Gpu& gpu) {
-  Json j;
+OrderedJson memory_json(const Memory& m, const Gpu& gpu) {
+  OrderedJson j;
   j["id"] = m.id;
   j["kind"] = to_string(m.kind);
   j["label"] = m.label;
@@ -54,13 +54,13 @@ Json memory_json(const Memory& m, const Gpu& gpu) {
   if (!m.created.empty()) j["created"] = m.created;
   if (!m.physical_cache.empty()) j["physical_cache"] = m.physical_cache;
   for (const auto& [about, statement] : m.structure) j["structure"][about] = statement_json(statement);
-  j["attributes"] = Json::object();
+  j["attributes"] = OrderedJson::object();
   for (const auto& [name, estimate] : m.attributes) j["attributes"][name] = estimate_json(estimate, &gpu);
   if (!m.sm_groups.empty()) j["sm_groups"] = m.sm_groups;
   if (!m.warp_instances.empty()) j["warp_instances"] = m.warp_instances;
   if (!m.disturbance.empty()) j["disturbance"] = m.disturbance;
   if (!m.carve_outs.empty()) {
-    j["carve_outs"] = Json::array();
+    j["carve_outs"] = OrderedJson::array();
     for (const CarveOut& c : m.carve_outs)
       j["carve_outs"].push_back({{"requested_percent", c.requested_percent},
                                  {"shared", estimate_json(c.shared_bytes, nullptr)},
@@ -70,8 +70,8 @@ Json memory_json(const Memory& m, const Gpu& gpu) {
   return j;
 }
 
-Json provenance_json(const Provenance& p) {
-  Json j;
+OrderedJson provenance_json(const Provenance& p) {
+  OrderedJson j;
   j["tool"] = {{"name", p.tool_name}, {"version", p.tool_version}};
   j["created"] = p.created;
   j["device"] = p.device;
@@ -81,7 +81,7 @@ Json provenance_json(const Provenance& p) {
   j["seed"] = p.seed;
   j["method"] = p.method;
   j["duration_s"] = p.duration_s;
-  j["breakdown_s"] = Json::object();
+  j["breakdown_s"] = OrderedJson::object();
   for (const auto& [what, seconds] : p.breakdown_s) j["breakdown_s"][what] = seconds;
   j["notes"] = p.notes;
   if (p.interruptions)
@@ -94,8 +94,8 @@ Json provenance_json(const Provenance& p) {
   return j;
 }
 
-Json gpu_json(const Gpu& g) {
-  Json j{{"name", g.name},
+OrderedJson gpu_json(const Gpu& g) {
+  OrderedJson j{{"name", g.name},
          {"uuid", g.uuid},
          {"pci_bus_id", g.pci_bus_id},
          {"compute_capability", g.compute_capability},
@@ -109,8 +109,8 @@ Json gpu_json(const Gpu& g) {
   return j;
 }
 
-Json place_json(const SmPlace& p) {
-  Json j{{"sm", p.sm}};
+OrderedJson place_json(const SmPlace& p) {
+  OrderedJson j{{"sm", p.sm}};
   if (p.tpc) j["tpc"] = *p.tpc;
   if (p.cpc) j["cpc"] = *p.cpc;
   if (p.gpc) j["gpc"] = *p.gpc;
@@ -118,8 +118,8 @@ Json place_json(const SmPlace& p) {
   return j;
 }
 
-Json sharing_json(const SharingCheck& c) {
-  Json j{{"first", c.first}, {"second", c.second}, {"verdict", c.verdict}, {"tests", Json::array()}};
+OrderedJson sharing_json(const SharingCheck& c) {
+  OrderedJson j{{"first", c.first}, {"second", c.second}, {"verdict", c.verdict}, {"tests", OrderedJson::array()}};
   for (const SharingTest& t : c.tests)
     j["tests"].push_back(
         {{"method", t.method}, {"verdict", t.verdict}, {"lost_share", number(t.lost_share)}, {"samples", t.samples}});
@@ -127,28 +127,28 @@ Json sharing_json(const SharingCheck& c) {
 }
 
 // Of what a reader will find, whatever the text looks like.
-void add_checksum(Json& j) {
-  if (const auto read = json::parse(j.dump(-1, ' ', false, Json::error_handler_t::replace), {}))
+void add_checksum(OrderedJson& j) {
+  if (const auto read = json::parse(j.dump(-1, ' ', false, OrderedJson::error_handler_t::replace), {}))
     j["checksum"] = json::checksum_without(*read, {});
 }
 
 }  // namespace
 
-Json to_json(const Estimate& estimate) {
+OrderedJson to_json(const Estimate& estimate) {
   return estimate_json(estimate, nullptr);
 }
 
-Json to_json(const Topology& topology) {
-  Json j;
+OrderedJson to_json(const Topology& topology) {
+  OrderedJson j;
   j["schema"] = topology_schema;
   j["provenance"] = provenance_json(topology.provenance);
   for (const Provenance& run : topology.earlier_runs) j["earlier_runs"].push_back(provenance_json(run));
   j["gpu"] = gpu_json(topology.gpu);
-  j["memories"] = Json::array();
+  j["memories"] = OrderedJson::array();
   for (const Memory& m : topology.memories) j["memories"].push_back(memory_json(m, topology.gpu));
-  j["crosscheck"] = Json::array();
+  j["crosscheck"] = OrderedJson::array();
   for (const CrossCheck& c : topology.crosscheck) {
-    Json& entry = j["crosscheck"].emplace_back(Json{{"memory", c.memory},
+    OrderedJson& entry = j["crosscheck"].emplace_back(OrderedJson{{"memory", c.memory},
                                                     {"metric", c.metric},
                                                     {"size_bytes", c.size_bytes},
                                                     {"loads", c.loads},
@@ -158,19 +158,19 @@ Json to_json(const Topology& topology) {
     if (c.carve_out_percent != 0) entry["carve_out_percent"] = c.carve_out_percent;
   }
   if (!topology.sharing.empty()) {
-    j["sharing"] = Json::array();
+    j["sharing"] = OrderedJson::array();
     for (const SharingCheck& c : topology.sharing) j["sharing"].push_back(sharing_json(c));
   }
   if (!topology.sm_places.empty()) {
-    j["sm_places"] = Json::array();
+    j["sm_places"] = OrderedJson::array();
     for (const SmPlace& p : topology.sm_places) j["sm_places"].push_back(place_json(p));
   }
   add_checksum(j);
   return j;
 }
 
-std::string json_text(const Json& json) {
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+std::string json_text(const OrderedJson& json) {
+  return json.dump(2, ' ', true, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string to_json_text(const Topology& topology) {

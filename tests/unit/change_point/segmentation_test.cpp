@@ -18,7 +18,7 @@ Cost cost_of(const std::string& name) {
   return std::map<std::string, Cost>{{"l2", Cost::l2}, {"normal", Cost::normal}, {"rank", Cost::rank}}.at(name);
 }
 
-nlohmann::json reference() {
+nlohmann::json segmentation_reference() {
   std::ifstream file(GPUTOPO_SOURCE_DIR "/tests/fixtures/change_point/segmentation.json");
   return nlohmann::json::parse(file);
 }
@@ -67,7 +67,7 @@ TEST(BestSplit, RanksShrugOffAnOutlier) {
 }
 
 TEST(BestSplit, AgreesWithExhaustiveSearch) {
-  const auto cases = reference();
+  const auto cases = segmentation_reference();
   ASSERT_GE(cases.size(), 200U);
   for (const auto& row : cases) {
     const auto values = row.at("values").get<std::vector<double>>();
@@ -80,7 +80,7 @@ TEST(BestSplit, AgreesWithExhaustiveSearch) {
 }
 
 TEST(Pelt, AgreesWithTheQuadraticProgramme) {
-  for (const auto& row : reference()) {
+  for (const auto& row : segmentation_reference()) {
     const auto values = row.at("values").get<std::vector<double>>();
     const double penalty = row.at("penalty");
     const auto found = pelt(SegmentCost(values, cost_of(row.at("kind"))), penalty, row.at("shortest"));

@@ -7,7 +7,7 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr Contamination clean{0.001, 0.001, 5000};
+constexpr Contamination no_strangers{0.001, 0.001, 5000};
 
 template <std::size_t n>
 std::array<bool, n> every(std::size_t period) {
@@ -17,14 +17,14 @@ std::array<bool, n> every(std::size_t period) {
 }
 
 TEST(Period, IsTheSpacingOfColdMisses) {
-  const Estimate e = period_of(every<512>(8), 4, clean, "cold_misses");
+  const Estimate e = period_of(every<512>(8), 4, no_strangers, "cold_misses");
   ASSERT_EQ(e.status, Status::measured);
   EXPECT_EQ(*e.value, 32);
   EXPECT_GT(*e.confidence, 0.99);
 }
 
 TEST(Period, OfOneWordWhereAllMiss) {
-  EXPECT_EQ(*period_of(every<512>(1), 4, clean, "").value, 4);
+  EXPECT_EQ(*period_of(every<512>(1), 4, no_strangers, "").value, 4);
 }
 
 TEST(Period, SurvivesStrangers) {
@@ -42,7 +42,7 @@ TEST(Period, OfMissesWithoutPatternIsOpen) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     m = (state >> 62U) == 0;
   }
-  EXPECT_EQ(period_of(missed, 4, clean, "").status, Status::inconclusive);
+  EXPECT_EQ(period_of(missed, 4, no_strangers, "").status, Status::inconclusive);
 }
 
 // Patterns of eight places a stride: straight ones overflow up to the line, shifted ones as well.

@@ -14,7 +14,7 @@ namespace {
 
 using namespace change_point;
 
-double control_of(int row) {
+double jump_control_of(int row) {
   return 4096 + 64 * row;
 }
 
@@ -23,7 +23,7 @@ Trace sweep(int rows, int loads, const std::function<double(int row, int load)>&
   Trace trace;
   for (int i = 0; i < rows; ++i) {
     Row& row = trace.rows.emplace_back();
-    row.control = control_of(i);
+    row.control = jump_control_of(i);
     for (int load = 0; load < loads; ++load) {
       row.values.push_back(cycles(i, load));
     }
@@ -41,14 +41,14 @@ TEST(SizeOfOddTraces, UpperLevelThatMovesUpSetsInWhereItMovesFirst) {
   });
   const Estimate finding = find_size(trace, {});
   EXPECT_EQ(finding.status, Status::measured) << finding.note;
-  EXPECT_EQ(finding.value, control_of(9));
+  EXPECT_EQ(finding.value, jump_control_of(9));
 }
 
 TEST(SizeOfOddTraces, AveragesThatRiseSlowlySetInWithTheFirstCycle) {
   const Trace trace = sweep(30, 1, [](int row, int) { return row <= 11 ? 60.0 : 59.0 + 2 * (row - 11); });
   const Estimate finding = find_size(trace, {});
   EXPECT_EQ(finding.status, Status::measured) << finding.note;
-  EXPECT_EQ(finding.value, control_of(11));
+  EXPECT_EQ(finding.value, jump_control_of(11));
   EXPECT_EQ(finding.method, "mean_isotonic");
 }
 
@@ -73,19 +73,19 @@ TEST(SizeOfOddTraces, ARowOfWholeLapsWithoutAMissIsNotAboveTheChange) {
 TEST(SizeOfOddTraces, AveragesThatRiseFromTheStartGiveNoSize) {
   const Trace rising = sweep(30, 1, [](int row, int) { return 60.0 + 3 * row; });
   EXPECT_EQ(find_size(rising, {}).status, Status::upper_bound);
-  EXPECT_EQ(find_size(rising, {}).value, control_of(0));
+  EXPECT_EQ(find_size(rising, {}).value, jump_control_of(0));
   const Trace uneven = sweep(30, 1, [](int row, int) { return row < 3 ? 60.0 + row % 2 : 60.0 + 3 * (row - 2); });
   EXPECT_EQ(find_size(uneven, {}).status, Status::inconclusive);
   // A jump says that the rows before it fit, few as they are.
   const Trace jump = sweep(30, 1, [](int row, int) { return row < 2 ? 60.0 + row % 2 : 160.0 + row; });
-  EXPECT_EQ(find_size(jump, {}).value, control_of(1));
+  EXPECT_EQ(find_size(jump, {}).value, jump_control_of(1));
 }
 
 TEST(SizeOfOddTraces, AClocksLastDigitIsNoLevel) {
   const Trace trace = sweep(200, 1, [](int row, int) { return row < 90 ? 14 : 15; });
   const Estimate finding = find_size(trace, {});
   EXPECT_EQ(finding.status, Status::lower_bound);
-  EXPECT_EQ(finding.value, control_of(199));
+  EXPECT_EQ(finding.value, jump_control_of(199));
 }
 
 TEST(SizeOfOddTraces, OutliersFarBeyondMissesDontHideThem) {
@@ -98,16 +98,16 @@ TEST(SizeOfOddTraces, OutliersFarBeyondMissesDontHideThem) {
     });
     const Estimate finding = find_size(trace, {});
     EXPECT_EQ(finding.status, Status::measured);
-    EXPECT_LE(finding.interval->low, control_of(47));
-    EXPECT_GE(finding.interval->high, control_of(47));
-    EXPECT_NEAR(*finding.value, control_of(47), 2 * 64);
+    EXPECT_LE(finding.interval->low, jump_control_of(47));
+    EXPECT_GE(finding.interval->high, jump_control_of(47));
+    EXPECT_NEAR(*finding.value, jump_control_of(47), 2 * 64);
   }
 }
 
 TEST(SizeOfOddTraces, DriftIsNoLevelEvenWhereItMovesAllLoads) {
   const Trace trace = sweep(
       40, 256, [](int row, int load) { return (row > 24 && load < row - 24 ? 330.0 : 108.0) + std::round(0.6 * row); });
-  EXPECT_EQ(find_size(trace, {}).value, control_of(24));
+  EXPECT_EQ(find_size(trace, {}).value, jump_control_of(24));
 }
 
 TEST(SizeOfOddTraces, ABoundDoesNotReachOverSlowLoadsAtItsEnd) {
@@ -115,8 +115,8 @@ TEST(SizeOfOddTraces, ABoundDoesNotReachOverSlowLoadsAtItsEnd) {
   const Trace trace = sweep(10, 64, [](int row, int load) { return row == 9 && load % 24 == 0 ? 300 : 40; });
   const Estimate finding = find_size(trace, {});
   ASSERT_EQ(finding.status, Status::lower_bound) << finding.value.value_or(0);
-  EXPECT_EQ(finding.value, control_of(8));
-  EXPECT_LE(finding.interval->low, control_of(8));
+  EXPECT_EQ(finding.value, jump_control_of(8));
+  EXPECT_LE(finding.interval->low, jump_control_of(8));
 }
 
 TEST(SizeOfOddTraces, FixedMissesJustBeforeTheCapacityAreADoubt) {
@@ -125,8 +125,8 @@ TEST(SizeOfOddTraces, FixedMissesJustBeforeTheCapacityAreADoubt) {
       sweep(40, 256, [&](int row, int load) { return load < (row < 7 ? misses[row] : 256) ? 180 : 32; });
   const Estimate finding = find_size(trace, {});
   EXPECT_EQ(finding.status, Status::measured);
-  EXPECT_LE(finding.interval->low, control_of(1));
-  EXPECT_GE(finding.interval->high, control_of(4)) << "five misses a row may be somebody else's";
+  EXPECT_LE(finding.interval->low, jump_control_of(1));
+  EXPECT_GE(finding.interval->high, jump_control_of(4)) << "five misses a row may be somebody else's";
   EXPECT_LT(*finding.confidence, 0.9);
 }
 
@@ -149,9 +149,9 @@ TEST(SizeOfOddTraces, RecurringStepBetweenScatteringRowsIsTheLastResort) {
   const Estimate finding = find_size(scattering(90, share), {});
   EXPECT_EQ(finding.status, Status::measured) << finding.note;
   EXPECT_EQ(finding.method, "geometric_rise");
-  EXPECT_EQ(finding.value, control_of(20));
-  EXPECT_GE(finding.interval->high, control_of(60));
-  EXPECT_EQ(finding.interval->low, control_of(0));
+  EXPECT_EQ(finding.value, jump_control_of(20));
+  EXPECT_GE(finding.interval->high, jump_control_of(60));
+  EXPECT_EQ(finding.interval->low, jump_control_of(0));
   EXPECT_LT(*finding.confidence, 0.4);
 }
 
@@ -168,7 +168,7 @@ TEST(SizeOfOddTraces, MissesThatScatterBeforeTheRiseAreNoLevel) {
   EXPECT_NE(find_size(scattering(80, share), {}).status, Status::measured);
   // A constant share is one: two hit levels.
   const auto level = [](int row) { return row < 40 ? 0.15 : 0.7; };
-  EXPECT_EQ(find_size(scattering(80, level), {}).value, control_of(39));
+  EXPECT_EQ(find_size(scattering(80, level), {}).value, jump_control_of(39));
 }
 
 TEST(MeanCurve, SteadyRiseIsNoNoise) {

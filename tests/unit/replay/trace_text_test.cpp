@@ -8,7 +8,7 @@ namespace {
 using program::PhaseTrace;
 using program::ProgramTrace;
 
-ProgramTrace example() {
+ProgramTrace example_trace() {
   ProgramTrace trace;
   trace.phases = {
       {32, 0, {}, {}, {}},           {64, 2432, {}, {}, {}},
@@ -19,9 +19,9 @@ ProgramTrace example() {
 
 TEST(TraceText, TracesComeBack) {
   std::size_t budget = 100;
-  const auto phases = decode_phases(encode_phases(example()), budget);
+  const auto phases = decode_phases(encode_phases(example_trace()), budget);
   ASSERT_TRUE(phases);
-  EXPECT_EQ(*phases, example().phases);
+  EXPECT_EQ(*phases, example_trace().phases);
 }
 
 TEST(TraceText, WarmUpsTakeThreeCharacters) {
@@ -34,10 +34,10 @@ TEST(TraceText, TheBudgetBoundsAllPhasesTogether) {
   constexpr std::size_t a_phase = (sizeof(PhaseTrace) + 7) / 8, a_bin = 2;
   constexpr std::size_t needed = 6 * a_phase + 3 + 4 * a_bin + 3;  // phases, latencies, bins, laps
   std::size_t enough = needed;
-  EXPECT_TRUE(decode_phases(encode_phases(example()), enough));
+  EXPECT_TRUE(decode_phases(encode_phases(example_trace()), enough));
   EXPECT_EQ(enough, 0U);
   std::size_t short_by_one = needed - 1;
-  EXPECT_FALSE(decode_phases(encode_phases(example()), short_by_one));
+  EXPECT_FALSE(decode_phases(encode_phases(example_trace()), short_by_one));
 }
 
 TEST(TraceText, BrokenTracesAreRefused) {

@@ -176,7 +176,7 @@ TEST_F(RichDevice, ProgramsOfABatchSeeTheSameBuffer) {
   EXPECT_EQ(above(traces->at(1).phases[0], 200), 0U) << "from another SM: the first one brought it into the L2";
 }
 
-std::string partitioned(std::string_view mode, std::string_view extra = "") {
+std::string partitioned_model(std::string_view mode, std::string_view extra = "") {
   return std::string(R"({
     "schema": "gputopo-model/1",
     "gpu": {"name": "Two", "sm_count": 8, "memory": "1 GiB"},
@@ -200,7 +200,7 @@ std::map<std::uint32_t, std::uint64_t> second_lap(device::Device& device, std::u
 }
 
 TEST(Partitions, HomeModeIsHalfFarForEverySm) {
-  const auto device = make_device(model_of(partitioned("home")));
+  const auto device = make_device(model_of(partitioned_model("home")));
   for (const std::uint32_t sm : {0U, 7U}) {
     const auto counts = second_lap(*device, sm, 128 << 10);
     EXPECT_EQ(counts.at(200), 512U) << sm;
@@ -213,7 +213,7 @@ TEST(Partitions, HomeModeIsHalfFarForEverySm) {
 }
 
 TEST(Partitions, HomeModeAnswersOppositelyOnTheTwoSides) {
-  const auto device = make_device(model_of(partitioned("home")));
+  const auto device = make_device(model_of(partitioned_model("home")));
   const auto latencies = [&](std::uint32_t sm) {
     auto p = program_of({walk(Path::global_l2_only, 32 << 10, 1024, Record::nothing),
                          walk(Path::global_l2_only, 32 << 10, 1024, Record::latencies)},
@@ -228,7 +228,7 @@ TEST(Partitions, HomeModeAnswersOppositelyOnTheTwoSides) {
 }
 
 TEST(Partitions, NearCopyIsNearUpToAPartitionAndFarUpToTheWhole) {
-  const auto device = make_device(model_of(partitioned("near_copy")));
+  const auto device = make_device(model_of(partitioned_model("near_copy")));
   using Counts = std::map<std::uint32_t, std::uint64_t>;
   EXPECT_EQ(second_lap(*device, 0, 64 << 10), (Counts{{200, 512}}));
   EXPECT_EQ(second_lap(*device, 0, 128 << 10), (Counts{{400, 1024}}));

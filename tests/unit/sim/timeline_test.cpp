@@ -10,7 +10,7 @@ namespace gputopo::sim {
 namespace {
 
 // L1 of 64 lines, L2 of 4096 lines, 1 GHz: a cycle is a nanosecond. No noise.
-Model plain() {
+Model plain_model() {
   return model_of(R"({
     "schema": "gputopo-model/1",
     "gpu": {"name": "Plain", "sm_count": 4, "memory": "1 GiB", "clock_khz": 1000000},
@@ -26,7 +26,7 @@ program::Program laps(Path path, std::uint64_t bytes, std::uint32_t count, Recor
 }
 
 TEST(Neighbour, TakesTheGpuAwayAndEmptiesPrivateCaches) {
-  Model model = plain();
+  Model model = plain_model();
   model.neighbour = NeighbourModel{{2000, 2000}, {1000, 1000}, 0};
   const auto device = make_device(model);
   // 64 loads of 500 ns, then 2000 laps of 64 x 50 ns = 6.4 ms: three gaps of 1 ms.
@@ -40,7 +40,7 @@ TEST(Neighbour, TakesTheGpuAwayAndEmptiesPrivateCaches) {
 }
 
 TEST(Neighbour, LengthensALapByTheTimeItWasAway) {
-  Model model = plain();
+  Model model = plain_model();
   model.neighbour = NeighbourModel{{2000, 2000}, {1000, 1000}, 0};
   const auto trace = run_one(*make_device(model), laps(Path::global_cached, 8192, 1000, Record::lap_times));
   const auto& cycles = trace.phases[1].lap_cycles;
@@ -51,7 +51,7 @@ TEST(Neighbour, LengthensALapByTheTimeItWasAway) {
 
 TEST(Neighbour, FillsTheStatedShareOfTheL2) {
   const auto misses = [](double share) {
-    Model model = plain();
+    Model model = plain_model();
     model.neighbour = NeighbourModel{{2500, 2500}, {1000, 1000}, share};
     // A whole L2 is read by 2.058 ms, and a second time from then on: across one switch, whose lines push the oldest
     // out, which are those to be read next.
@@ -65,7 +65,7 @@ TEST(Neighbour, FillsTheStatedShareOfTheL2) {
 }
 
 TEST(Neighbour, LeavesShortProgramsAloneAndDelaysLaunchesUnseen) {
-  Model model = plain();
+  Model model = plain_model();
   model.neighbour = NeighbourModel{{1900, 2100}, {1000, 1000}, 0};
   const auto device = make_device(model);
   std::uint32_t switches = 0;
@@ -82,7 +82,7 @@ TEST(Neighbour, LeavesShortProgramsAloneAndDelaysLaunchesUnseen) {
 }
 
 TEST(Neighbour, MeetsProgramsOfABatchAtOnce) {
-  Model model = plain();
+  Model model = plain_model();
   model.neighbour = NeighbourModel{{2000, 2000}, {1000, 1000}, 0};
   const auto p = laps(Path::global_cached, 8192, 500, Record::histogram);  // 1.6 ms
   const auto switches = [&](const program::Batch& batch) {
@@ -98,7 +98,7 @@ TEST(Neighbour, MeetsProgramsOfABatchAtOnce) {
 }
 
 TEST(Neighbour, TheSameSeedGivesTheSameTraces) {
-  Model model = plain();
+  Model model = plain_model();
   model.neighbour = NeighbourModel{{1990, 2020}, {640, 2600}, 0.5};
   const auto p = laps(Path::global_cached, 8192, 3000, Record::lap_times);
   EXPECT_EQ(run_one(*make_device(model), p), run_one(*make_device(model), p));
@@ -108,14 +108,14 @@ TEST(Neighbour, TheSameSeedGivesTheSameTraces) {
 }
 
 TEST(Tenant, EvictsAtItsRateWithoutAnInterruption) {
-  Model model = plain();
+  Model model = plain_model();
   model.tenant = TenantModel{1, 0, {}, 0, {}};
   // 1024 lines of 4096 read in laps of 205 us: each brings some 205 strangers, which take the least recent lines' place
   // one set after another.
   const auto trace = run_one(*make_device(model), laps(Path::global_l2_only, 128 << 10, 50, Record::histogram));
   EXPECT_EQ(trace.interruptions.switches, 0U);
   EXPECT_EQ(trace.interruptions.away_ns, 0U);
-  const auto quiet = run_one(*make_device(plain()), laps(Path::global_l2_only, 128 << 10, 50, Record::histogram));
+  const auto quiet = run_one(*make_device(plain_model()), laps(Path::global_l2_only, 128 << 10, 50, Record::histogram));
   EXPECT_EQ(above(quiet.phases[1], 300), 0U);
   model.tenant->lines_per_us = 20;
   const auto busy = run_one(*make_device(model), laps(Path::global_l2_only, 128 << 10, 50, Record::histogram));
@@ -124,7 +124,7 @@ TEST(Tenant, EvictsAtItsRateWithoutAnInterruption) {
 }
 
 TEST(Tenant, UsesTheL1OfTheSmsThatItRunsOnAlone) {
-  Model model = plain();
+  Model model = plain_model();
   model.tenant = TenantModel{0, 1, {1}, 0, {}};
   const auto device = make_device(model);
   const auto misses = [&](std::uint32_t sm) {
@@ -137,7 +137,7 @@ TEST(Tenant, UsesTheL1OfTheSmsThatItRunsOnAlone) {
 }
 
 TEST(Tenant, LetsTheStatedShareOfLoadsThatLeaveTheSmWait) {
-  Model model = plain();
+  Model model = plain_model();
   model.tenant = TenantModel{0, 0, {}, 0.25, {40, 60}};
   const auto device = make_device(model);
   const auto l2 = run_one(*device, laps(Path::global_l2_only, 64 << 10, 20, Record::histogram)).phases[1];
@@ -148,7 +148,7 @@ TEST(Tenant, LetsTheStatedShareOfLoadsThatLeaveTheSmWait) {
 }
 
 TEST(Clock, ADropShortensLatenciesBeyondTheSmInItsCycles) {
-  Model model = plain();
+  Model model = plain_model();
   model.clock_steps = {{1000, 500000}};
   const auto device = make_device(model);
   // Five laps of 512 x 200 ns end before the drop, later ones take 100 cycles of 2 ns a load.
@@ -164,7 +164,7 @@ TEST(Clock, ADropShortensLatenciesBeyondTheSmInItsCycles) {
 }
 
 TEST(Strangers, AreInLapTimesAsInSingleLatencies) {
-  Model model = plain();
+  Model model = plain_model();
   model.noise.outlier_probability = 0.05;
   model.noise.outlier_cycles = {100, 300};
   const auto device = make_device(model);
@@ -177,7 +177,7 @@ TEST(Strangers, AreInLapTimesAsInSingleLatencies) {
 }
 
 TEST(Remarks, SayWhatDisturbs) {
-  Model model = plain();
+  Model model = plain_model();
   model.neighbour = NeighbourModel{{2000, 2000}, {640, 2600}, 0.5};
   model.tenant = TenantModel{100, 0, {}, 0.25, {40, 60}};
   model.clock_steps = {{1000, 500000}};
