@@ -219,12 +219,9 @@ CapacityPosterior capacity_posterior(std::span<const Observation> rows, const Sw
   }
   const double highest = *std::max_element(log_weight.begin(), log_weight.end());
   result.misfit = likelihood.isotonic() / sweep.scatter - highest;
-  const double base = sweep.contamination.false_miss;
   for (const Observation& row : rows) {
     result.footprints_bytes.push_back(row.control);
     result.loads += static_cast<std::uint64_t>(row.weight);
-    const double held = std::min(1.0, 1 - (row.level() - base) / (1 - base));
-    result.lowest_held_bytes = std::max(result.lowest_held_bytes, row.control * held);
   }
   if (sweep.foreign) {  // as likely beforehand as all other answers together
     log_weight.back() += std::log(static_cast<double>(rows.size()));

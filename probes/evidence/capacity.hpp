@@ -45,7 +45,6 @@ struct CapacityPosterior {
   double misfit = 0;                     ///< log-likelihood that even the best row lacks to levels that only rise
   double slack = 1;                      ///< rows whose log-probability differs by less are alike
   std::uint64_t loads = 0;
-  double lowest_held_bytes = 0;  ///< at least so much must be held: the largest s (1 - misses) over the rows
 
   /// The last of the likeliest rows to be the last that fits, of those with a row behind them.
   std::size_t best() const;

@@ -11,7 +11,8 @@ struct Count {
   double footprint_bytes = 0;
   std::uint64_t loads = 0;
   std::uint64_t misses = 0;
-  std::uint32_t launch = 0;  ///< walks of one footprint that ran apart differ in this
+  std::uint32_t launch = 0;    ///< walks of one footprint that ran apart differ in this
+  std::uint64_t in_front = 0;  ///< further loads, which a cache in front answered
 
   double share() const { return loads == 0 ? 0 : static_cast<double>(misses) / static_cast<double>(loads); }
 };

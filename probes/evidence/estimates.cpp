@@ -38,6 +38,13 @@ Estimate inconclusive(std::string_view unit, std::string_view method, std::strin
   return e;
 }
 
+void bound_above(Estimate& estimate, std::string_view why) {
+  if (estimate.status != Status::measured) return;
+  estimate.status = Status::upper_bound;
+  estimate.interval.reset();
+  estimate.note = why;
+}
+
 namespace {
 
 constexpr std::pair<const char*, const char*> cache_attributes[] = {

@@ -13,6 +13,11 @@ Estimate from_api(double value, std::string_view unit);
 Estimate not_supported(std::string_view unit, std::string_view note);
 Estimate inconclusive(std::string_view unit, std::string_view method, std::string_view note);
 
+/// Of a measured value that may hold more than what is asked for: an upper bound.
+void bound_above(Estimate& estimate, std::string_view why);
+/// Why what an SM's loads take is a bound where the L2 may have sides.
+inline constexpr std::string_view near_and_far = "the mean of lines that may lie near and far";
+
 /// Every attribute that a cache has, as not supported: the GPU has no such cache, and `why` says how that is known.
 void set_absent(Memory& memory, std::string_view why);
 

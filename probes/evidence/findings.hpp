@@ -29,7 +29,8 @@ struct CacheFacts {
   std::uint32_t warm_laps = 3;         ///< until its steady state
   std::uint64_t front_line_bytes = 0;  ///< line of a cache in front of it; 0: none
   std::uint64_t front_capacity_bytes = 0;
-  double front_threshold_cycles = 0;  ///< what is faster was served by that one
+  double front_threshold_cycles = 0;      ///< what is faster was served by that one
+  std::uint64_t pushed_out_by_bytes = 0;  ///< lines of it were seen to be lost to so much, themselves included; 0: none
 
   Contamination contamination() const {
     return {levels.false_miss, levels.false_hit, static_cast<double>(total(levels.hit))};
@@ -39,7 +40,8 @@ struct CacheFacts {
     constexpr std::uint64_t least = 32;  // no line there has been is shorter
     return line_bytes != 0 ? line_bytes : sector_bytes != 0 ? sector_bytes : least;
   }
-  /// A little more than it holds: what it loses of that round and round, a level right behind has even if not much larger.
+  /// A little more than it holds: what it loses of that round and round, a level right behind has even if not much
+  /// larger.
   std::uint64_t circle_bytes() const { return (capacity_bytes * 9 / 8 / stride() + 1) * stride(); }
   bool can_be_filled() const { return present && capacity_bytes != 0 && levels.usable(); }
 };
@@ -49,6 +51,7 @@ struct Findings {
   std::map<std::string, CacheFacts, std::less<>> caches;
   bool others_fill_l2 = false;    ///< another program brings lines into the L2 all the time
   bool lines_have_sides = false;  ///< a line of the L2 lives on one side, and is far from the SMs of the others
+  bool may_have_sides = false;    ///< that, or distance: which of both isn't known
   /// What some SMs bring in others find beyond their own L2 and nearer than memory: sides that keep copies of what
   /// their own SMs read, or a cache behind several L2s. Nothing where there is no such thing.
   struct Beyond {
@@ -57,6 +60,14 @@ struct Findings {
     std::uint64_t samples = 0;
   };
   std::optional<Beyond> beyond_own_l2;
+  /// Footprints before memory answers, and where some of these are slower than hits, those before that and what is then
+  /// slower: lines of the L2's other side, or of a cache behind it.
+  struct BeyondNear {
+    Estimate near;
+    Mode slower;
+  };
+  Estimate l2_before_memory;
+  std::optional<BeyondNear> beyond_near_l2;
   /// SMs that find near what any other of their set brought in.
   struct L2Sets {
     std::vector<std::vector<std::uint32_t>> sets;
@@ -67,6 +78,8 @@ struct Findings {
   };
   std::optional<L2Sets> l2_sets;
 
+  /// Numbers the SMs' places by the side of the L2 that they lie on.
+  void place_sms(const std::vector<std::vector<std::uint32_t>>& by_side);
   /// The sets are the L2's sides: says so, with what the other side's lines take, and numbers the SMs' places by them.
   void state_sides_by_sets();
 

@@ -114,14 +114,11 @@ CountRows count_footprints(Session& session, FootprintSpec spec, double threshol
     for (std::size_t i = 0; i < traces->size(); ++i) {
       const Histogram timed = recorded_histogram((*traces)[i]);
       const std::uint64_t told = count_from(timed, spec.front_threshold_cycles);
+      Count count{static_cast<double>(rows[i / replicates].footprint_bytes), told, count_from(timed, threshold_cycles),
+                  static_cast<std::uint32_t>(i % replicates), total(timed) - told};
       // Where the cache in front answered most of them, the others are its strangers.
-      if (2 * told < total(timed)) {
-        counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), 1, 0,
-                          static_cast<std::uint32_t>(i % replicates)});
-        continue;
-      }
-      counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), told,
-                        count_from(timed, threshold_cycles), static_cast<std::uint32_t>(i % replicates)});
+      if (told < count.in_front) count.loads = 1, count.misses = 0;
+      counts.push_back(count);
     }
     return counts;
   };

@@ -84,6 +84,7 @@ struct Counted {
 
 Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const CacheFacts& cache, const Plan& plan) {
   const auto looks = static_cast<double>(plan.looks);
+  const double false_miss = cache.levels.false_miss;
   double voted = 0, sum = 0, squares = 0, off = 0;
   for (std::vector<double> hits : hits_by_stretch) {
     std::sort(hits.begin(), hits.end());
@@ -100,10 +101,13 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
   Counted c;
   c.lines = static_cast<double>(plan.lines);
   c.samples = plan.lines * plan.looks;
-  const double strangers = voted * looks * cache.levels.false_miss;
+  const double strangers = voted * looks * false_miss;
   c.exact = off <= strangers + 4 * std::sqrt(strangers) + 1;
-  c.near = c.exact ? voted : sum / (1 - cache.levels.false_miss);
-  c.error = c.exact ? 0 : surely * std::sqrt(squares) + 0.5;
+  // Four looks of five at one stretch hide a line of it once in two thousand at so many strangers, and most don't tell.
+  constexpr double too_often = 0.15;
+  const bool most_tell = static_cast<double>(plan.at_once) * false_miss < too_often;
+  c.near = c.exact && most_tell ? voted : sum / (1 - false_miss);
+  c.error = c.exact && most_tell ? 0 : surely * std::sqrt(squares) + 0.5;
   return c;
 }
 
@@ -115,15 +119,16 @@ struct Capacity {
 
 // The mean of counts that agree, weighted by their certainty.
 Capacity mean_of(std::span<const Counted> counts) {
-  double weights = 0, sum = 0;
+  double weights = 0, sum = 0, errors = 0;
   for (const Counted& c : counts) {
     const double weight = 1 / std::max(1e-6, c.error * c.error);
     weights += weight;
     sum += weight * c.near;
+    errors += c.error;
   }
   const bool exact = std::all_of(counts.begin(), counts.end(), [](const Counted& c) { return c.exact; });
-  Capacity mean{sum / weights, std::max(1 / std::sqrt(weights), 0.008 * sum / weights), true};
-  if (exact) mean.error = 0;
+  Capacity mean{sum / weights, std::max(1 / std::sqrt(weights), exact ? 0 : 0.008 * sum / weights), true};
+  if (exact && errors == 0) mean.error = 0;
   for (const Counted& c : counts)
     mean.steady = mean.steady && std::fabs(c.near - mean.lines) < c.error + mean.error + 0.5;
   mean.exact = exact && mean.steady;
@@ -142,7 +147,7 @@ Counted at_none(const Counted& a, const Counted& b) {
 }
 
 // Of ever larger footprints; a cache's sets are full when more doesn't hold more.
-Capacity capacity_of(std::span<const Counted> counts) {
+Capacity when_full(std::span<const Counted> counts) {
   if (counts.size() < 2) return {counts[0].near, counts[0].error, false, false};
   if (const Capacity same = mean_of(counts.last(2)); same.steady || counts.size() < 3) return same;
   const std::array<Counted, 2> pairs{at_none(counts[counts.size() - 3], counts[counts.size() - 2]),
@@ -212,8 +217,8 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     held.samples += counted->samples;
     counts.push_back(*counted);
     if (is_last) factor = most_factor;
-    const Capacity capacity = capacity_of(counts);
-    held.bytes = capacity.lines * line;
+    const Capacity capacity = when_full(counts);
+    held.bytes = (capacity.exact ? std::round(capacity.lines) : capacity.lines) * line;
     held.interval = {(capacity.lines - capacity.error) * line, (capacity.lines + capacity.error) * line};
     held.steady = capacity.steady;
     held.exact = capacity.exact;
@@ -228,15 +233,16 @@ void bound_below(Estimate& size, std::string_view why) {
   size.note = why;
 }
 
-Estimate capacity_of(const Estimate& fits, const Held& held, double line_bytes) {
+Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, double line_bytes) {
   constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
+  constexpr std::string_view not_counted = "so much fits; how much is held of more can't be counted";
   const bool has_fit = fits.status == Status::measured;
+  const Held held = count.value_or(Held{});
   const Interval& counted = held.interval;
   Estimate size = fits;
   if (held.exact && counted.low > 0 && (!has_fit || *fits.value + line_bytes <= counted.low)) {
     size = measured(held.bytes, "B", "residency", held.samples);
     size.interval = counted;
-    size.confidence = 0.95;
     if (has_fit) size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
   } else if (!has_fit) {
     return fits;
@@ -247,9 +253,18 @@ Estimate capacity_of(const Estimate& fits, const Held& held, double line_bytes) 
     size.interval->high = is_bound ? std::max(size.interval->high, counted.high) : 1e300;
     if (is_bound && held.steady) size.interval->low = std::clamp(counted.low, size.interval->low, *size.value);
   }
-  if (size.interval->high - size.interval->low <= telling * size.interval->low + line_bytes) return size;
-  bound_below(size, "so much fits; how much is held of more can't be counted");
+  const double apart = std::max(size.interval->high - *size.value, *size.value - size.interval->low);
+  if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;
+  bound_below(size, not_counted);
   return size;
+}
+
+std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& counted) {
+  constexpr double not_much = 1.25;  // levels of memory are so much larger than what is in front of them at least
+  if (size.status == Status::measured) return static_cast<std::uint64_t>(*size.value);
+  if (size.status != Status::lower_bound || !counted || counted->samples == 0) return 0;
+  const double most = std::max(*size.value, counted->bytes);
+  return most <= not_much * *size.value ? static_cast<std::uint64_t>(most) : 0;
 }
 
 }  // namespace gputopo::evidence

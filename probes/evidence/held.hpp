@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "evidence/findings.hpp"
 #include "evidence/session.hpp"
@@ -26,8 +27,13 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
 /// Two opinions. A footprint fits where its lines fill the sets evenly: it may overflow before the whole cache is full,
 /// never behind. So what `fits` bounds the capacity from below, and what is held of far more, where that is exact, is
 /// the capacity; else it bounds what fits from above. Where both agree `fits`, which is exact to the line, stands;
-/// where they leave more than a twentieth of the size between them a lower bound is all there is.
-Estimate capacity_of(const Estimate& fits, const Held& held, double line_bytes);
+/// where they leave more than a line or a twentieth of the size between them, or where nothing was `counted`, a lower
+/// bound is all there is.
+Estimate agreed_size(const Estimate& fits, const std::optional<Held>& counted, double line_bytes);
+
+/// How much to walk so that the cache overflows: the size where that is measured; where it is a bound alone, the most
+/// that was seen to be held if that isn't much more; else 0.
+std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& counted);
 
 /// What a measured size is worth where something else takes a part of the cache: a lower bound.
 void bound_below(Estimate& size, std::string_view why);

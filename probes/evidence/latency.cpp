@@ -155,6 +155,12 @@ std::optional<double> undisturbed(std::span<const program::LatencyCount> histogr
   return quantile(histogram, undisturbed_share);
 }
 
+Estimate without_clock(Estimate timed, double overhead_cycles) {
+  if (timed.value) *timed.value -= overhead_cycles;
+  if (timed.interval) timed.interval->low -= overhead_cycles, timed.interval->high -= overhead_cycles;
+  return timed;
+}
+
 Estimate median_estimate(std::vector<double> numbers, double quantum, std::string_view unit, std::string_view method) {
   if (numbers.empty()) return inconclusive(unit, method, "nothing was measured");
   std::sort(numbers.begin(), numbers.end());

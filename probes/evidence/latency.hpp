@@ -40,6 +40,9 @@ std::vector<double> undisturbed_by_line(LooksByLine looks);
 /// The lower quartile of all loads, cycles; nothing for an empty histogram.
 std::optional<double> undisturbed(std::span<const program::LatencyCount> histogram);
 
+/// A latency as timed less what the clock around a load adds.
+Estimate without_clock(Estimate timed, double overhead_cycles);
+
 /// The middle of `numbers` and its distribution-free 95 % interval (order statistics), widened by half a `quantum` of
 /// the clock on either side.
 Estimate median_estimate(std::vector<double> numbers, double quantum, std::string_view unit, std::string_view method);

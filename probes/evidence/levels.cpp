@@ -35,58 +35,98 @@ double chance_of(double distance, std::uint64_t m, std::uint64_t n) {
   return std::min(1.0, 2 * std::exp(-2 * distance * distance * effective));
 }
 
-}  // namespace
+// Samples may hold many hits and few misses. Where their hits differ a little from those that are known, the best
+// threshold between the two would lie among the hits: none lies nearer to them than to any other level.
+double least_threshold(const Histogram& hit, double overhead_cycles) {
+  return overhead_cycles + half_a_level * (quantile(hit, 0.5).value_or(0) - overhead_cycles);
+}
 
-Levels levels_of(Histogram hit, Histogram next) {
+// A threshold, and the widest stretch without loads that it may lie in.
+struct Split {
+  double false_miss = 1, false_hit = 1, from = 0, to = 0;
+  double errors() const { return false_miss + false_hit; }
+  double gap() const { return to - from; }
+};
+
+std::vector<Split> splits_from(double least_cycles, const Levels& levels) {
+  const std::uint64_t hits = total(levels.hit), misses = total(levels.next);
+  std::vector<Split> splits;
+  const auto candidates = candidates_of(levels.hit, levels.next);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const double at = candidates[i];
+    if (at < least_cycles) continue;
+    splits.push_back({share(count_from(levels.hit, at), hits), share(misses - count_from(levels.next, at), misses),
+                      i == 0 ? at : std::max(least_cycles, candidates[i - 1]), at});
+  }
+  return splits;
+}
+
+// The best threshold of those that lie at `least_cycles` or above. Of samples with few misses many are as good but for
+// chance: the one that lies in the widest gap.
+Levels levels_from(double least_cycles, Histogram hit, Histogram next) {
   Levels levels;
   levels.hit = std::move(hit);
   levels.next = std::move(next);
-  const std::uint64_t hits = total(levels.hit);
-  const std::uint64_t misses = total(levels.next);
+  const std::uint64_t hits = total(levels.hit), misses = total(levels.next);
   if (hits == 0 || misses == 0) return levels;
-  double least = 2, best_from = 0, best_to = 0, widest = -1;
-  const auto candidates = candidates_of(levels.hit, levels.next);
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const double false_miss = share(count_from(levels.hit, candidates[i]), hits);
-    const double false_hit = share(misses - count_from(levels.next, candidates[i]), misses);
-    // Between this latency and the one before nothing was seen: any threshold there is as good.
-    const double from = i == 0 ? candidates[i] : candidates[i - 1];
-    const double gap = candidates[i] - from;
-    const double errors = false_miss + false_hit;
-    if (errors > least + 1e-12 || (errors > least - 1e-12 && gap <= widest)) continue;
-    least = errors;
-    widest = gap;
-    best_from = from;
-    best_to = candidates[i];
-    levels.false_miss = false_miss;
-    levels.false_hit = false_hit;
-  }
-  levels.threshold_cycles = (best_from + best_to) / 2;
+  const std::vector<Split> splits = splits_from(least_cycles, levels);
+  if (splits.empty()) return levels;  // nothing was that slow
+  const auto fewer = [](const Split& x, const Split& y) { return x.errors() < y.errors(); };
+  Split best = *std::min_element(splits.begin(), splits.end(), fewer);
+  const auto variance = [](double p, std::uint64_t n) { return p * (1 - p) / static_cast<double>(n); };
+  const double by_chance = 2 * std::sqrt(variance(best.false_miss, hits) + variance(best.false_hit, misses));
+  const double good = best.errors() + by_chance;
+  for (const Split& s : splits)
+    if (s.errors() <= good && s.gap() > best.gap()) best = s;
+  levels.false_miss = best.false_miss;
+  levels.false_hit = best.false_hit;
+  levels.threshold_cycles = (best.from + best.to) / 2;
   levels.doubt = chance_of(std::max(0.0, levels.told_apart()), hits, misses);
   return levels;
 }
 
-Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded) {
+}  // namespace
+
+Levels levels_of(Histogram hit, Histogram next) {
+  return levels_from(0, std::move(hit), std::move(next));
+}
+
+Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double overhead_cycles) {
   if (graded.empty()) return {};
   Levels surely = levels_of(hit, graded.back());
   if (!surely.usable()) return surely;
+  const double least = least_threshold(hit, overhead_cycles);
   // The nearest level is the one with the lowest threshold of all that are surely another kind; samples that say nearly
   // the same are of that level, others of levels further on.
   std::vector<Levels> others;
   for (const Histogram& h : graded)
-    if (Levels one = levels_of(hit, h); one.doubt < surely_another_kind) others.push_back(std::move(one));
+    if (Levels one = levels_from(least, hit, h); one.doubt < surely_another_kind) others.push_back(std::move(one));
   if (others.empty()) return surely;
   const auto lower = [](const Levels& x, const Levels& y) { return x.threshold_cycles < y.threshold_cycles; };
   const double nearest = std::min_element(others.begin(), others.end(), lower)->threshold_cycles;
   Histogram next;
   for (const Levels& one : others)
     if (one.threshold_cycles <= least_ratio * nearest) next = merged(next, one.next);
-  Levels levels = levels_of(std::move(hit), std::move(next));
+  Levels levels = levels_from(least, std::move(hit), std::move(next));
   // Those samples may be hits in part. Misses are as far below the threshold as hits are above it, or further off.
   const std::uint64_t seen = total(graded.back());
   const double of_sure_misses = share(seen - count_from(graded.back(), levels.threshold_cycles), seen);
   levels.false_hit = std::min(levels.false_hit, std::max(of_sure_misses, levels.false_miss));
   levels.doubt = surely.doubt;
+  return levels;
+}
+
+Levels close_to_hits(Levels levels, double overhead_cycles) {
+  constexpr double hardly_more = 0.002;  // hits above the threshold than there are by strangers
+  const std::uint64_t hits = total(levels.hit);
+  const double least = least_threshold(levels.hit, overhead_cycles);
+  for (const auto& bin : levels.hit) {
+    const double at = std::max(least, bin.latency_cycles + 0.5);
+    if (at >= levels.threshold_cycles) break;
+    if (share(count_from(levels.hit, at), hits) > levels.false_miss + hardly_more) continue;
+    levels.threshold_cycles = at;
+    levels.false_miss = share(count_from(levels.hit, at), hits);
+  }
   return levels;
 }
 

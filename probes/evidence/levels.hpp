@@ -31,9 +31,14 @@ struct Levels {
 Levels levels_of(Histogram hit, Histogram next);
 
 /// The same where misses come from several levels: `graded` holds samples in the order of how surely their loads
-/// missed, the last one for sure. The threshold lies below the nearest level that any of them found; how far misses are
-/// taken for hits is told by the last.
-Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded);
+/// missed, the last one for sure. The threshold lies below the nearest level that any of them found, and half a level
+/// above the hits at least, without the `overhead_cycles` that timing adds; how far misses are taken for hits is told
+/// by the last.
+Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double overhead_cycles);
+
+/// The same with its threshold as near to the hits as these allow: for misses that may be faster than any that were
+/// seen.
+Levels close_to_hits(Levels levels, double overhead_cycles);
 
 /// Whether loads that can't have hit take as long as those that can: the same kind of loads, and less than levels are
 /// apart, at the SM clock there is and at the driver's (`clock_share` is the one in the other). What lies behind an SM

@@ -26,6 +26,7 @@ struct Sameness {
   bool decided = false;      ///< either answer explains what was counted and leaves the other below 1 %
   bool is_same() const { return decided && probability > 0.5; }
   bool is_apart() const { return decided && probability < 0.5; }
+  double sure() const { return probability > 0.5 ? probability : 1 - probability; }  ///< of the likelier answer
 };
 
 /// `seen` against `if_same` and `if_apart`, which were counted alike. Every walk of the three varies around its own

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -73,5 +74,13 @@ class Session {
   std::uint32_t clock_rejections_ = 0;
   std::uint32_t clocks_left_behind_ = 0;
 };
+
+/// Nothing where a neighbour on the GPU leaves no time for it, or the GPU no room: then what it would say isn't known.
+template <typename T>
+Expected<std::optional<T>> if_available(Expected<T> result) {
+  if (result) return std::optional<T>(std::move(*result));
+  if (result.error().kind == Error::Kind::unavailable) return std::optional<T>();
+  return tl::unexpected<Error>(result.error());
+}
 
 }  // namespace gputopo::evidence

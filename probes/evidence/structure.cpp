@@ -7,7 +7,7 @@
 
 namespace gputopo::evidence {
 
-Statement decided(std::string value, std::string_view method, double confidence, std::uint64_t samples) {
+Statement decided(std::string value, std::string_view method, std::uint64_t samples, std::optional<double> confidence) {
   Statement s;
   s.value = std::move(value);
   s.status = Status::measured;
@@ -25,20 +25,20 @@ Statement undecided(std::string_view method, std::string_view why) {
   return s;
 }
 
-void set_scope(Memory& memory, const SmSets& groups, std::string_view method, double confidence,
-               std::uint64_t samples) {
+void set_scope(Memory& memory, const SmSets& groups, std::string_view method, std::uint64_t samples,
+               std::optional<double> confidence) {
   std::size_t sms = 0;
   for (const auto& group : groups) sms += group.size();
   memory.scope = groups.size() == sms ? Scope::sm : groups.size() == 1 ? Scope::gpu : Scope::group;
   if (*memory.scope == Scope::group) memory.sm_groups = groups;
-  memory.structure["scope"] = decided(std::string(to_string(*memory.scope)), method, confidence, samples);
+  memory.structure["scope"] = decided(std::string(to_string(*memory.scope)), method, samples, confidence);
 }
 
 void state_sides(Memory& l2, std::size_t sides, const Estimate& far_latency, std::string_view method,
                  std::uint64_t samples) {
   l2.attributes["partitions"] = measured(static_cast<double>(sides), "", method, samples);
   l2.attributes["far_latency"] = far_latency;
-  l2.structure["l2_sides"] = decided(fmt::format("{}", sides), method, 0.99, samples);
+  l2.structure["l2_sides"] = decided(fmt::format("{}", sides), method, samples);
 }
 
 void leave_scope_open(Memory& memory, std::string_view method, std::string_view why) {
@@ -46,11 +46,17 @@ void leave_scope_open(Memory& memory, std::string_view method, std::string_view 
   memory.structure["scope"] = undecided(method, why);
 }
 
+void Findings::place_sms(const SmSets& by_side) {
+  auto& places = topology.sm_places;
+  places.resize(topology.gpu.sm_count);
+  for (std::uint32_t sm = 0; sm < places.size(); ++sm) places[sm].sm = sm;
+  for (std::uint32_t side = 0; side < by_side.size(); ++side)
+    for (const std::uint32_t sm : by_side[side]) places[sm].l2_partition = side;
+}
+
 void Findings::state_sides_by_sets() {
   state_sides(memory("l2"), beyond_own_l2->sets, beyond_own_l2->latency, "first_loads", beyond_own_l2->samples);
-  for (std::uint32_t i = 0; i < l2_sets->sets.size(); ++i)
-    for (const std::uint32_t sm : l2_sets->sets[i])
-      if (sm < topology.sm_places.size()) topology.sm_places[sm].l2_partition = i;
+  place_sms(l2_sets->sets);
 }
 
 }  // namespace gputopo::evidence

@@ -1,6 +1,7 @@
 // Statements about who shares what: set where an experiment decided, absent where none did.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,12 +13,14 @@ namespace gputopo::evidence {
 
 using SmSets = std::vector<std::vector<std::uint32_t>>;
 
-Statement decided(std::string value, std::string_view method, double confidence, std::uint64_t samples);
+Statement decided(std::string value, std::string_view method, std::uint64_t samples,
+                  std::optional<double> confidence = {});
 Statement undecided(std::string_view method, std::string_view why);
 
 /// Sets scope and sm_groups from a partition of all SMs into sets that share one instance: `sm` where each is alone,
 /// `gpu` where all are one, else a group, which nothing names.
-void set_scope(Memory& memory, const SmSets& groups, std::string_view method, double confidence, std::uint64_t samples);
+void set_scope(Memory& memory, const SmSets& groups, std::string_view method, std::uint64_t samples,
+               std::optional<double> confidence = {});
 
 /// Sets partitions, far_latency and how they were found, of an L2 in parts that some SMs are near to and others far
 /// from.

@@ -1,5 +1,5 @@
-// Where does an SM sit? Each SM times the same L2 lines; SMs on one side of the chip see the same pattern of near and
-// far slices, those on the other its opposite.
+// Where does an SM sit? Where lines live on sides of the L2, each SM times the same ones; SMs on one side see the same
+// pattern of near and far, those on the other its opposite. Without sides such a pattern is distance alone.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -46,28 +46,19 @@ Expected<std::vector<std::vector<double>>> latencies_by_sm(Session& session) {
   return least;
 }
 
-void label(std::vector<SmPlace>& places, const SmSets& sets, std::optional<std::uint32_t> SmPlace::*member) {
-  for (std::uint32_t i = 0; i < sets.size(); ++i)
-    for (const std::uint32_t sm : sets[i]) places[sm].*member = i;
-}
-
 }  // namespace
 
 Expected<void> measure_chip_map(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   const std::uint32_t sms = session.info().gpu.sm_count;
-  if (l2 == nullptr || !l2->present || sms < 2) return {};
+  if (l2 == nullptr || !l2->present || !findings.lines_have_sides) return {};
   auto latencies = latencies_by_sm(session);
   if (!latencies) return tl::unexpected<Error>(latencies.error());
   const Correlations r(*latencies);
   const SmSets sides = opposite_sides(r);
-  auto& places = findings.topology.sm_places;
-  places.resize(sms);
-  for (std::uint32_t sm = 0; sm < sms; ++sm) places[sm].sm = sm;
-  if (sides.size() == 2) {
-    label(places, sides, &SmPlace::l2_partition);
-    findings.memory("l2").attributes["partition_separation"] = measured(separation(r, sides), "", method, lines * sms);
-  }
+  if (sides.size() != 2) return {};
+  findings.place_sms(sides);
+  findings.memory("l2").attributes["partition_separation"] = measured(separation(r, sides), "", method, lines * sms);
   return {};
 }
 

@@ -60,7 +60,7 @@ std::vector<Eviction> evictions_of(const device::DeviceInfo& info, std::uint64_t
 void add_eviction(program::Program& p, const device::DeviceInfo& info, std::uint64_t stride, const Eviction& e) {
   Walk far = make_walk(path, e.far_bytes, stride, 4);
   far.first_byte = e.near_bytes;
-  p.phases.emplace_back(far);
+  if (e.far_bytes != 0) p.phases.emplace_back(far);
   if (e.code_bytes != 0) p.phases.emplace_back(program::Execute{0, e.code_bytes, 2, false});
   for (std::uint32_t i = 0; i < e.other_banks; ++i) {
     Walk other = make_walk(path, info.constant_bytes_per_module, stride, 2);
@@ -70,7 +70,9 @@ void add_eviction(program::Program& p, const device::DeviceInfo& info, std::uint
 }
 
 // Constants that were pushed out, loaded from afar once (so that they come by the level behind), and pushed out again.
-Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e) {
+// Loads past all SMs' caches may come before they are looked at.
+Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e,
+                                const Walk* past = nullptr) {
   const device::DeviceInfo& info = session.info();
   program::Program p = make_program("constant_l1_5 cold", info, slot_constant);
   p.isolation = Scope::gpu;
@@ -81,6 +83,10 @@ Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uin
   add_eviction(p, info, every_line, e);
   p.phases.emplace_back(near);
   add_eviction(p, info, every_line, e);
+  if (past != nullptr) {
+    p.buffers[slot_flush].size_bytes = std::max(slot_bytes, past->footprint_bytes);
+    p.phases.emplace_back(*past);
+  }
   p.phases.emplace_back(recorded(near, Record::latencies, 1));
   auto traces = session.run(program::Batch(looks_at_a_line, p));
   if (!traces) return tl::unexpected<Error>(traces.error());
@@ -104,11 +110,133 @@ Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
   return between(recorded_histogram(traces->front()), l1.levels.threshold_cycles, 1e9);
 }
 
+// Whether the L2 serves these constants: then they take longer once other loads pushed out all that it had, and don't
+// after as many loads that leave it as it is. Caches in front of it see neither; what the nearest of them, `front`,
+// answers is left out. False also where that can't be
+// told.
+Expected<bool> are_served_by_l2(Session& session, const CacheFacts& front, std::uint64_t every_line,
+                                const CacheFacts* l2, const Eviction& e) {
+  constexpr std::uint64_t sector_bytes = 32;
+  constexpr std::uint64_t few_bytes = 16 << 10;
+  if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return false;
+  const std::uint64_t bytes = std::min(2 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
+  const Walk all = by_all_lanes(make_walk(l2_path, bytes, sector_bytes, 1), session.info());
+  const auto laps = static_cast<std::uint32_t>(bytes / few_bytes);
+  const Walk few = by_all_lanes(make_walk(l2_path, few_bytes, sector_bytes, laps), session.info());
+  std::vector<Histogram> timed;
+  for (const Walk* past : {&few, &all}) {
+    auto looks =
+        if_available(time_cold(session, e.far_bytes == 0 ? every_line : coarse_stride_bytes, every_line, e, past));
+    if (!looks) return tl::unexpected<Error>(looks.error());
+    if (!*looks) return false;
+    timed.push_back(between(histogram_of(**looks), front.levels.threshold_cycles, 1e9));
+  }
+  return levels_of(timed[0], timed[1]).usable();
+}
+
 // The fastest level of a sample and what lies around it: the loads that one level served.
 Histogram one_level(const Histogram& sample) {
   const Mode mode = lowest_mode(sample);
   const double reach = 3 * (mode.high_quartile - mode.low_quartile) + 8;
   return between(sample, mode.low_quartile - reach, mode.high_quartile + reach);
+}
+
+// What is known of the constant L1 when it is needed; else why not.
+std::string why_open(const Session& session, const Findings& findings, const CacheFacts* l1) {
+  if (l1 == nullptr || l1->capacity_bytes == 0 || 2 * l1->capacity_bytes > session.info().constant_bytes_per_module)
+    return "needs the size of the constant L1";
+  return findings.others_fill_l2 ? "another program fills the L2: what constants that it lost take is no L2's latency"
+                                 : "";
+}
+
+// Constants that were pushed out ever further.
+struct PushedOut {
+  std::vector<Histogram> graded;
+  LooksByLine looks;  // by all evictions: a strong one may lose lines from the L2 as well
+  Eviction last;
+};
+
+// The same lines as in the circle: others may lie on another side of the L2.
+Expected<PushedOut> push_out(Session& session, const CacheFacts& l1, std::uint64_t l2_bytes, const Histogram& second) {
+  PushedOut result;
+  for (const Eviction& e : evictions_of(session.info(), l1.circle_bytes(), l2_bytes)) {
+    result.last = e;
+    // One load a line, however long that is: the next one of a line finds what the first brought in.
+    auto cold = time_cold(session, coarse_stride_bytes, l1.stride(), e);
+    if (!cold) return tl::unexpected<Error>(cold.error());
+    result.graded.push_back(between(histogram_of(*cold), l1.levels.threshold_cycles, 1e9));
+    result.looks.insert(result.looks.end(), cold->begin(), cold->end());
+    if (levels_of(second, result.graded.back()).usable())
+      break;  // what more would push out is pushed further than it need be
+  }
+  return result;
+}
+
+// Nothing is slower than what the L1 just lost: that is the L2, or a cache too large to push anything out of.
+Expected<void> state_one_level(Session& session, Findings& findings, const PushedOut& out, bool alike) {
+  constexpr std::uint64_t larger_than_any = 192 << 10;  // half as much again as there is (docs/domain.md)
+  Memory& memory = findings.memory(path.id);
+  const CacheFacts& l1 = *findings.cache("constant_l1");
+  const std::uint64_t kibi = out.last.bytes(session.info().constant_bytes_per_module) >> 10;
+  if (alike && kibi << 10 >= larger_than_any) {
+    set_absent(
+        memory,
+        fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them", kibi));
+    return {};
+  }
+  auto by_l2 = are_served_by_l2(session, l1, l1.stride(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0});
+  if (!by_l2) return tl::unexpected<Error>(by_l2.error());
+  if (*by_l2)
+    set_absent(memory, "constants that miss L1 come from the L2: once it lost them they take longer");
+  else
+    set_open(memory, "levels",
+             fmt::format("constants that miss L1 can't be told to be pushed any further by {} KiB", kibi));
+  return {};
+}
+
+// Whether what was pushed out still came from the L2, which may lose lines of its own to the same loads.
+Expected<bool> still_from_l2(Session& session, const CacheFacts& cache, const CacheFacts* l2, const Eviction& e) {
+  constexpr std::uint64_t many_times = 64;  // larger ones lose hardly any of them, whatever their index
+  if (l2 == nullptr || !l2->present) return true;
+  if (l2->capacity_bytes >= many_times * e.bytes(session.info().constant_bytes_per_module)) return true;
+  return are_served_by_l2(session, cache, cache.front_line_bytes, l2, e);
+}
+
+// What the L1's misses and this cache's take longer than hits.
+void state_penalties(Findings& findings, const CacheFacts& cache, LooksByLine looks, const Histogram& hits) {
+  const CacheFacts& l1 = *findings.cache("constant_l1");
+  const double timed = undisturbed(hits).value_or(0), error = whole_mode(hits).error;
+  findings.memory("constant_l1").attributes["miss_penalty"] =
+      penalty_of(Mode{timed, timed, timed, 1, timed, error}, undisturbed(l1.levels.hit).value_or(0), total(hits));
+  for (auto& of_line : looks)
+    std::erase_if(of_line, [&](std::uint32_t cycles) { return cycles < cache.levels.threshold_cycles; });
+  Histogram misses;
+  for (const double cycles : undisturbed_by_line(std::move(looks)))
+    misses = merged(misses, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+  Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] =
+      penalty_of(lowest_mode(misses), timed, total(misses) * looks_at_a_line);
+  // A few KiB of constants may all have their home on one side, near or far.
+  const Structure& of_l2 = findings.memory("l2").structure;
+  const auto sides = of_l2.find("l2_sides");
+  const bool sides_are_open = sides != of_l2.end() && sides->second.status == Status::inconclusive;
+  if (sides_are_open || (findings.lines_have_sides && modes_of(misses).size() < 2))
+    penalty = inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
+}
+
+Expected<Estimate> sector_of(Session& session, const CacheFacts& cache, const CacheFacts& l1, const Eviction& e) {
+  const std::uint64_t step = std::max<std::uint64_t>(4, l1.sector_bytes);
+  auto looks = time_cold(session, step, l1.stride(), e);
+  if (!looks) return tl::unexpected<Error>(looks.error());
+  const std::vector<double> words = undisturbed_by_line(std::move(*looks));
+  const auto missed = std::make_unique<bool[]>(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) missed[i] = words[i] >= cache.levels.threshold_cycles;
+  Estimate sector = period_of(std::span(missed.get(), words.size()), step, cache.contamination(), "cold_misses");
+  // Each step is a sector of the L1, which asks for all of it at once.
+  if (sector.has_value() && *sector.value <= static_cast<double>(step) && step > 4) {
+    sector.status = Status::upper_bound;
+    sector.note = "an L1 miss brings in as much by itself";
+  }
+  return sector;
 }
 
 }  // namespace
@@ -124,13 +252,8 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     set_absent(memory, "there is no constant L1 in front of it");
     return {};
   }
-  const std::uint64_t bank = session.info().constant_bytes_per_module;
-  if (l1 == nullptr || l1->capacity_bytes == 0 || 2 * l1->capacity_bytes > bank) {
-    set_open(memory, "levels", "needs the size of the constant L1");
-    return {};
-  }
-  if (findings.others_fill_l2) {
-    set_open(memory, "levels", "another program fills the L2: what constants that it lost take is no L2's latency");
+  if (const std::string why = why_open(session, findings, l1); !why.empty()) {
+    set_open(memory, "levels", why);
     return {};
   }
   auto second = time_second_level(session, *l1);
@@ -140,79 +263,41 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     set_open(memory, "levels", "hardly any constant load misses the L1");
     return {};
   }
-  const double timed = undisturbed(hits).value_or(0);
   cache.overhead_cycles = l1->overhead_cycles;
-  cache.latency_cycles = timed - l1->overhead_cycles;
-  const std::uint64_t l2_bytes = l2 != nullptr && l2->present ? l2->capacity_bytes : 0;
-  // The same lines as in the circle: others may lie on another side of the L2.
-  const auto evictions = evictions_of(session.info(), l1->circle_bytes(), l2_bytes);
-  Eviction eviction;
-  std::vector<Histogram> graded;
-  LooksByLine lost;  // by all evictions: a strong one may lose lines from the L2 as well
-  for (const Eviction& e : evictions) {
-    eviction = e;
-    // One load a line, however long that is: the next one of a line finds what the first brought in.
-    auto cold = time_cold(session, coarse_stride_bytes, l1->stride(), e);
-    if (!cold) return tl::unexpected<Error>(cold.error());
-    graded.push_back(between(histogram_of(*cold), l1->levels.threshold_cycles, 1e9));
-    lost.insert(lost.end(), cold->begin(), cold->end());
-    if (levels_of(*second, graded.back()).usable())
-      break;  // what more would push out is pushed further than it need be
-  }
-  cache.levels = graded_levels(*second, graded);
-  if (cache.levels.usable()) cache.levels = graded_levels(hits, graded);
-  if (!cache.levels.usable()) {
-    const std::uint64_t evicted_by = eviction.bytes(bank);
-    constexpr std::uint64_t larger_than_any = 256 << 10;  // twice the largest such cache there has been
-    const bool alike = are_alike(*second, graded.back(), cache.overhead_cycles, session.clock_share());
-    if (alike && evicted_by >= larger_than_any)
-      set_absent(memory,
-                 fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them",
-                             evicted_by >> 10));
-    else
-      set_open(
-          memory, "levels",
-          fmt::format("constants that miss L1 can't be told to be pushed any further by {} KiB", evicted_by >> 10));
-    return {};
-  }
+  cache.latency_cycles = undisturbed(hits).value_or(0) - l1->overhead_cycles;
+  auto out = push_out(session, *l1, l2 != nullptr && l2->present ? l2->capacity_bytes : 0, *second);
+  if (!out) return tl::unexpected<Error>(out.error());
+  cache.levels = graded_levels(*second, out->graded, cache.overhead_cycles);
+  if (cache.levels.usable()) cache.levels = graded_levels(hits, out->graded, cache.overhead_cycles);
+  if (!cache.levels.usable())
+    return state_one_level(session, findings, *out,
+                           are_alike(*second, out->graded.back(), cache.overhead_cycles, session.clock_share()));
+  // The few lines that were pushed out may all be far, and others near.
+  if (findings.lines_have_sides || findings.may_have_sides)
+    cache.levels = close_to_hits(cache.levels, cache.overhead_cycles);
   cache.present = true;
   cache.front_line_bytes = l1->stride();
   cache.front_threshold_cycles = l1->levels.threshold_cycles;
   cache.front_capacity_bytes = l1->capacity_bytes;
   cache.warm_laps = settling_laps;
+  cache.pushed_out_by_bytes = l1->circle_bytes() + out->last.bytes(session.info().constant_bytes_per_module);
   Estimate latency = measured(cache.latency_cycles, "cycles", "timed_hits", total(hits));
   const double error = whole_mode(hits).error;
   latency.interval = Interval{cache.latency_cycles - error, cache.latency_cycles + error};
   memory.attributes["latency"] = latency;
-  for (auto& of_line : lost)
-    std::erase_if(of_line, [&](std::uint32_t cycles) { return cycles < cache.levels.threshold_cycles; });
-  Histogram misses;
-  for (const double cycles : undisturbed_by_line(std::move(lost)))
-    misses = merged(misses, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
-  memory.attributes["miss_penalty"] = penalty_of(lowest_mode(misses), timed, total(misses) * looks_at_a_line);
-  // A few KiB of constants may all have their home on one side, near or far.
-  const Structure& of_l2 = findings.memory("l2").structure;
-  const auto sides = of_l2.find("l2_sides");
-  const bool sides_are_open = sides != of_l2.end() && sides->second.status == Status::inconclusive;
-  if (sides_are_open || (findings.lines_have_sides && modes_of(misses).size() < 2))
-    memory.attributes["miss_penalty"] =
-        inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
-  findings.memory("constant_l1").attributes["miss_penalty"] =
-      penalty_of(Mode{timed, timed, timed, 1, timed, error}, undisturbed(l1->levels.hit).value_or(0), total(hits));
-  const std::uint64_t step = std::max<std::uint64_t>(4, l1->sector_bytes);
-  auto looks = time_cold(session, step, l1->stride(), eviction);
-  if (!looks) return tl::unexpected<Error>(looks.error());
-  const std::vector<double> words = undisturbed_by_line(std::move(*looks));
-  const auto missed = std::make_unique<bool[]>(words.size());
-  for (std::size_t i = 0; i < words.size(); ++i) missed[i] = words[i] >= cache.levels.threshold_cycles;
-  Estimate sector = period_of(std::span(missed.get(), words.size()), step, cache.contamination(), "cold_misses");
-  // Each step is a sector of the L1, which asks for all of it at once.
-  if (sector.has_value() && *sector.value <= static_cast<double>(step) && step > 4) {
-    sector.status = Status::upper_bound;
-    sector.note = "an L1 miss brings in as much by itself";
+  state_penalties(findings, cache, std::move(out->looks), hits);
+  auto from_l2 = still_from_l2(session, cache, l2, out->last);
+  if (!from_l2) return tl::unexpected<Error>(from_l2.error());
+  if (!*from_l2) {
+    constexpr std::string_view why = "what pushes constants out of it may push them out of the L2 as well";
+    memory.attributes["miss_penalty"] = inconclusive("cycles", "miss_latency", why);
+    memory.attributes["sector_size"] = inconclusive("B", "cold_misses", why);
+    return {};
   }
-  memory.attributes["sector_size"] = sector;
-  if (sector.has_value()) cache.sector_bytes = static_cast<std::uint64_t>(*sector.value);
+  auto sector = sector_of(session, cache, *l1, out->last);
+  if (!sector) return tl::unexpected<Error>(sector.error());
+  memory.attributes["sector_size"] = *sector;
+  if (sector->has_value()) cache.sector_bytes = static_cast<std::uint64_t>(*sector->value);
   return {};
 }
 

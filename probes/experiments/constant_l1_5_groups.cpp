@@ -119,7 +119,7 @@ Expected<void> find(Session& session, const CacheFacts& cache, const Layout& lay
     for (const std::uint32_t sm : group) placed[sm] = true;
     groups.push_back(std::move(group));
   }
-  set_scope(memory, groups, method, 0.99, test.samples());
+  set_scope(memory, groups, method, test.samples());
   memory.attributes["instances"] = [&] {
     Estimate e;
     e.value = static_cast<double>(groups.size());
@@ -191,8 +191,7 @@ Expected<void> measure_code_sharing(Session& session, Findings& findings) {
        {{"eviction", std::string(verdict_of(s)), tallies[0].share(), static_cast<std::uint64_t>(tallies[0].loads)}}});
   Memory& memory = findings.memory("constant_l1_5");
   memory.structure["code"] = s.decided
-                                 ? decided(verdict, "eviction", std::max(s.probability, 1 - s.probability),
-                                           static_cast<std::uint64_t>(tallies[0].loads))
+                                 ? decided(verdict, "eviction", static_cast<std::uint64_t>(tallies[0].loads), s.sure())
                                  : undecided("eviction", "code pushes out some constants, but not as one cache would");
   return {};
 }

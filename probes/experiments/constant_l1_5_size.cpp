@@ -78,8 +78,25 @@ bool sets_thrash_in_turn(const Counts& counts, double size, double line_bytes) {
   return false;
 }
 
+// Lines that the cache in front answers whenever they are loaded needn't be in this one: of so much that fits, the
+// share that was asked for is held for sure.
+void leave_out_front(Estimate& fits, const Counts& counts) {
+  if (!fits.has_value() || fits.status == Status::upper_bound) return;
+  double asked = 0, all = 0;
+  for (const Count& c : counts) {
+    if (c.footprint_bytes != *fits.value) continue;
+    asked += static_cast<double>(c.loads);
+    all += static_cast<double>(c.loads + c.in_front);
+  }
+  if (asked == all) return;
+  const double held = *fits.value * asked / all;
+  if (fits.status == Status::lower_bound) fits.value = held;
+  if (fits.interval) fits.interval->low = std::min(fits.interval->low, held);
+}
+
 Estimate within_own_bytes(const SearchResult& found, const CacheFacts& cache, std::uint64_t limit_bytes) {
   Estimate size = estimate_of(found, "modules");
+  leave_out_front(size, found.counts);
   if (size.status != Status::measured) return size;
   if (*size.value > static_cast<double>(limit_bytes - own_bytes))
     bound_below(size, "the constants that there are end here, and the kernel's own lie beside them");
@@ -89,18 +106,25 @@ Estimate within_own_bytes(const SearchResult& found, const CacheFacts& cache, st
   return size;
 }
 
+struct InOneBank {
+  Estimate size;
+  bool all_fits = false;  // and where it ends others may show
+};
+
 // By what fits into one bank, and by what is held of more.
-Expected<Estimate> size_in_one_bank(Session& session, const CacheFacts& cache) {
+Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache) {
   auto found = search_capacity(spec_of(session, cache, false));
   if (!found) return tl::unexpected<Error>(found.error());
-  const Estimate fits = estimate_of(*found, "misses");
-  if (fits.status != Status::measured && fits.status != Status::inconclusive) return fits;
+  Estimate fits = estimate_of(*found, "misses");
+  leave_out_front(fits, found->counts);
+  const bool all_fits = fits.status == Status::lower_bound;
+  if (fits.status != Status::measured && fits.status != Status::inconclusive) return InOneBank{fits, all_fits};
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
-  auto held = count_held(session, cache, about, Scope::gpu);
-  if (!held && held.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(held.error());
+  auto held = if_available(count_held(session, cache, about, Scope::gpu));
+  if (!held) return tl::unexpected<Error>(held.error());
   // What the cache in front holds of the newest lines counts as held, and need not be.
-  if (held) held->interval.low = 0;
-  return held ? capacity_of(fits, *held, static_cast<double>(cache.stride())) : fits;
+  if (*held) (*held)->interval.low = 0;
+  return InOneBank{agreed_size(fits, *held, static_cast<double>(cache.stride()))};
 }
 
 }  // namespace
@@ -113,8 +137,8 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
   const std::uint64_t bank = info.constant_bytes_per_module;
   auto in_one_bank = size_in_one_bank(session, *cache);
   if (!in_one_bank) return tl::unexpected<Error>(in_one_bank.error());
-  Estimate size = *in_one_bank;
-  if (size.status == Status::lower_bound && info.constant_modules > 1) {
+  Estimate size = in_one_bank->size;
+  if (in_one_bank->all_fits && info.constant_modules > 1) {
     auto beyond = search_capacity(spec_of(session, *cache, true));
     // Where kernels don't run side by side (a debugger, CUDA_LAUNCH_BLOCKING), one bank is all there is.
     if (!beyond && beyond.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(beyond.error());
@@ -124,6 +148,16 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
       const Estimate larger = within_own_bytes(*beyond, *cache, bank * info.constant_modules);
       if (larger.has_value() && *larger.value >= *size.value && larger.status != Status::upper_bound) size = larger;
     }
+  }
+  if (size.has_value() && size.status != Status::upper_bound &&
+      *size.value >= static_cast<double>(cache->pushed_out_by_bytes)) {
+    // More fits than what pushed lines out: something else made those slow, another side of the L2 or its TLBs.
+    attributes.clear();
+    set_open(findings.memory("constant_l1_5"), "modules",
+             fmt::format("constants are slower behind {} KiB of others, and yet {:.0f} KiB fit",
+                         cache->pushed_out_by_bytes >> 10, *size.value / 1024));
+    cache->present = false;
+    return {};
   }
   attributes["size"] = size;
   if (size.status == Status::measured || size.status == Status::lower_bound)

@@ -72,9 +72,9 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   auto again = looks_behind(session, flush, looks_at_a_line);
   if (!again) return tl::unexpected<Error>(again.error());
   const Histogram all = histogram_of(*again);
-  Estimate latency = mean_estimate(undisturbed_by_line(std::move(*again)), "cycles", method);
+  Estimate latency =
+      without_clock(mean_estimate(undisturbed_by_line(std::move(*again)), "cycles", method), load->overhead_cycles);
   latency.samples = total(all);
-  for (double* x : {&*latency.value, &latency.interval->low, &latency.interval->high}) *x -= load->overhead_cycles;
   if (!level) {
     latency.status = Status::lower_bound;
     latency.interval.reset();

@@ -113,29 +113,24 @@ bool leaves_lines_out(const LineAndSize& found, const CacheFacts& cache, const R
          *found.size.value > static_cast<double>(rough.bytes * 9 / 8 + 2 * cache.line_bytes);
 }
 
-// Nothing where a neighbour on the GPU leaves no time for it: then what it would say isn't known.
-template <typename T>
-Expected<std::optional<T>> if_there_is_time(Expected<T> result) {
-  if (result) return std::optional<T>(std::move(*result));
-  if (result.error().kind == Error::Kind::unavailable) return std::optional<T>();
-  return tl::unexpected<Error>(result.error());
-}
-
 // The size by a second opinion, and whether the cache was all ours.
 Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, std::uint64_t rough_bytes) {
   Estimate& size = found.size;
+  std::uint64_t fill = 0;
   if (rough_bytes != 0 && (size.status == Status::measured || size.status == Status::inconclusive)) {
     const auto about = size.has_value() ? static_cast<std::uint64_t>(*size.value) : rough_bytes;
-    auto held = if_there_is_time(count(session, cache, about));
+    auto held = if_available(count(session, cache, about));
     if (!held) return tl::unexpected<Error>(held.error());
-    if (*held) size = capacity_of(size, **held, static_cast<double>(cache.stride()));
+    size = agreed_size(size, *held, static_cast<double>(cache.stride()));
+    fill = bytes_to_fill(size, *held) / cache.stride() * cache.stride();
   }
-  if (size.status != Status::measured) found.line = inconclusive("B", "shifted_stride", "needs the size");
-  if (size.status != Status::measured && size.status != Status::upper_bound) return {};
-  auto alone = if_there_is_time(is_left_alone(session, cache, static_cast<std::uint64_t>(*size.value), Scope::sm));
+  if (fill == 0) found.line = inconclusive("B", "shifted_stride", "needs the size");
+  if (fill == 0 && size.status != Status::upper_bound) return {};
+  const std::uint64_t kept = fill != 0 ? fill : static_cast<std::uint64_t>(*size.value);
+  auto alone = if_available(is_left_alone(session, cache, kept, Scope::sm));
   if (!alone) return tl::unexpected<Error>(alone.error());
   if (alone->value_or(true)) {
-    if (size.status == Status::measured) cache.capacity_bytes = static_cast<std::uint64_t>(*size.value);
+    cache.capacity_bytes = fill;
     return {};
   }
   found.line = inconclusive("B", "shifted_stride", others_fill_it);

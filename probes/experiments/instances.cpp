@@ -44,6 +44,7 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
   memory.disturbance.assign(warps, 0);
   std::uint32_t count = 0;
   std::uint64_t samples = 0;
+  double sure = 1;  // of the least sure pair
   for (; count < most_instances; ++count) {
     const auto open = std::find(instance_of.begin(), instance_of.end(), most_instances);
     if (open == instance_of.end()) break;
@@ -70,13 +71,13 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
       if (first == 0) memory.disturbance[tried[i]] = seen[i + 2].share();
       if (!s.decided)
         return leave_open(fmt::format("warps {} and {} can't be told to share an instance or not", first, tried[i]));
+      sure = std::min(sure, s.sure());
       if (s.is_same()) instance_of[tried[i]] = count;
     }
   }
-  constexpr double confidence = 0.99;  // what sameness() decides at
   memory.instances_per_scope = count;
   memory.warp_instances = instance_of;
-  memory.structure["instances_per_scope"] = decided(fmt::format("{}", count), method, confidence, samples);
+  memory.structure["instances_per_scope"] = decided(fmt::format("{}", count), method, samples, sure);
   return {};
 }
 

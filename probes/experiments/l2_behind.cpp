@@ -1,9 +1,15 @@
 // Is there a cache behind the L2? What it just lost comes from memory, or sooner: from a cache that still has it. Where
-// there is none, sets of SMs that share what they brought in, near and far, are its sides.
+// there is none, sets of SMs that share what they brought in, near and far, are its sides. Says then what its size is:
+// all that is found before memory answers, or only what is near.
+#include <cmath>
+#include <optional>
+
 #include <fmt/format.h>
 
+#include "evidence/estimates.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
+#include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -12,6 +18,7 @@ using namespace evidence;
 
 namespace {
 
+constexpr double mebi = 1 << 20;
 constexpr std::uint64_t lines = 384;
 constexpr std::uint64_t stride_bytes = 1152;  // as memory's loads are timed (device_memory.cpp)
 constexpr std::size_t looks = 3;
@@ -30,33 +37,92 @@ program::Program just_lost(Session& session, std::uint64_t l2_bytes) {
   return p;
 }
 
+// What lines that the L2 just lost take; nothing where it can't be filled.
+Expected<std::optional<Histogram>> time_lost(Session& session, const CacheFacts& l2) {
+  const std::uint64_t bytes = l2.capacity_bytes;
+  if (l2.next_level || bytes == 0 || bytes > session.info().largest_buffer_bytes / 2) return std::optional<Histogram>();
+  auto traces = if_available(session.run(program::Batch(looks, just_lost(session, bytes))));
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  if (!*traces) return std::optional<Histogram>();
+  Histogram all;
+  for (const auto& trace : **traces) all = merged(all, trace.phases.back().histogram);
+  return std::optional(std::move(all));
+}
+
+// What the other set has counts as a hit here, be it on another side or in a cache behind, which would have these.
+enum class LostTo { memory, a_cache, unknown };
+
+LostTo lost_to(const CacheFacts& l2, const Histogram& lost) {
+  constexpr double nearly_all = 0.9;
+  const double from_memory =
+      static_cast<double>(count_from(lost, l2.levels.threshold_cycles)) / static_cast<double>(total(lost));
+  return from_memory > nearly_all ? LostTo::memory : from_memory < 1 - nearly_all ? LostTo::a_cache : LostTo::unknown;
+}
+
+// A level between hits and memory, among what was lost: a threshold halfway to memory may lie above it.
+void find_next_level(CacheFacts& l2, const Histogram& all) {
+  const Histogram lost = between(all, upper_fence(l2.levels.hit), 1e9);
+  if (2 * total(lost) <= total(all)) return;
+  const Mode nearest = lowest_mode(lost);
+  if (nearest.centre * half_a_level >= whole_mode(l2.levels.next).centre)
+    l2.is_before_memory = true;
+  else if (levels_of(lost, l2.levels.next).usable())
+    l2.next_level = nearest;
+}
+
+// What an SM finds near is the whole L2, with a cache behind it, or one of its sides.
+Estimate size_by_parts(Findings& findings, CacheFacts& l2, LostTo lost) {
+  Memory& memory = findings.memory("l2");
+  const auto& part = findings.beyond_near_l2;
+  if (!findings.beyond_own_l2) lost = part ? LostTo::a_cache : LostTo::memory;
+  const bool is_next_a_hit = l2.next_level && l2.next_level->centre < l2.levels.threshold_cycles;
+  if (lost == LostTo::memory && !is_next_a_hit) {
+    if (findings.beyond_own_l2) findings.state_sides_by_sets();
+    if (part && findings.beyond_own_l2) memory.attributes["partition_size"] = part->near;
+    return findings.l2_before_memory;
+  }
+  if (lost == LostTo::unknown)
+    return inconclusive("B", "slower_hits", "what is slower than a hit is another side of it or a cache behind");
+  if (!part) return inconclusive("B", "slower_hits", "a cache behind it answers before memory does");
+  Estimate near = part->near;
+  if (near.has_value() && findings.l2_before_memory.has_value())
+    near.note = fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on",
+                            *findings.l2_before_memory.value / mebi);
+  l2.next_level = part->slower;
+  memory.structure["l2_sides"] = decided("1", "slower_hits", near.samples);
+  return near;
+}
+
+// Beside what the driver says, where it does.
+void state_size(Session& session, Memory& memory, const Estimate& size) {
+  const auto api = static_cast<double>(session.info().l2_bytes);
+  memory.attributes[api == 0 ? "size" : "measured_size"] = size;
+  if (api == 0 || size.status != Status::measured) return;
+  memory.attributes["size"].note = fmt::format("measured {:.1f} MiB, {:.0f} % from it", *size.value / mebi,
+                                               100 * std::fabs(*size.value - api) / api);
+}
+
 }  // namespace
 
 Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   CacheFacts* l2 = findings.cache("l2");
-  if (l2 == nullptr || !l2->present || l2->next_level || l2->capacity_bytes == 0 || !l2->levels.usable()) return {};
-  if (l2->capacity_bytes > session.info().largest_buffer_bytes / 2) return {};
-  auto traces = session.run(program::Batch(looks, just_lost(session, l2->capacity_bytes)));
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  Histogram all;
-  for (const auto& trace : *traces) all = merged(all, trace.phases.back().histogram);
-  if (findings.beyond_own_l2 && findings.l2_sets) {
-    // What the other set has counts as a hit here, be it on another side or in a cache behind, which would have these.
-    constexpr double all_but_few = 0.9;
-    const auto loads = static_cast<double>(total(all));
-    l2->is_before_memory = static_cast<double>(count_from(all, l2->levels.threshold_cycles)) > all_but_few * loads;
-    if (l2->is_before_memory && findings.memory("l2").find("partitions") == nullptr) findings.state_sides_by_sets();
-    return {};
+  if (l2 == nullptr || !l2->present) return {};
+  auto lost = time_lost(session, *l2);
+  if (!lost) return tl::unexpected<Error>(lost.error());
+  LostTo to = LostTo::unknown;
+  if (*lost && findings.beyond_own_l2)
+    to = lost_to(*l2, **lost);
+  else if (*lost && !findings.beyond_near_l2)
+    find_next_level(*l2, **lost);
+  if (to == LostTo::memory) l2->is_before_memory = true;
+  Memory& memory = findings.memory("l2");
+  const Estimate size = size_by_parts(findings, *l2, to);
+  if (findings.lines_have_sides && size.status == Status::measured) {
+    Estimate& part = memory.attributes["partition_size"] = size;
+    const double sides = *memory.attributes["partitions"].value;
+    for (double* x : {&*part.value, &part.interval->low, &part.interval->high}) *x /= sides;
   }
-  // A threshold halfway to memory may lie above what is between.
-  const Histogram lost = between(all, upper_fence(l2->levels.hit), 1e9);
-  if (2 * total(lost) <= total(all)) return {};
-  const Mode nearest = lowest_mode(lost);
-  if (nearest.centre * half_a_level < whole_mode(l2->levels.next).centre) {
-    if (levels_of(lost, l2->levels.next).usable()) l2->next_level = nearest;
-    return {};
-  }
-  l2->is_before_memory = true;
+  state_size(session, memory, size);
   return {};
 }
 

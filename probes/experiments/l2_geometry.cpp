@@ -1,9 +1,8 @@
 // Size and line of the L2: all lanes of one SM warm a footprint, one thread samples it, a stretch of neighbouring lines
 // at a time, so that no TLB has a part in it. Loads that no cache served tell what fits and what is held of more. What
-// is slower than a hit before that is lines of another side, or of a cache behind this one.
+// is slower than a hit before that is lines of another side, or of a cache behind this one: l2_behind.cpp.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -15,7 +14,6 @@
 #include "evidence/line.hpp"
 #include "evidence/modes.hpp"
 #include "evidence/search.hpp"
-#include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -33,6 +31,7 @@ constexpr std::uint64_t sampled_loads = 1024;  // of a walk for the line
 constexpr std::uint64_t stretch_lines = 64;    // one in 64 loads is the first of its page at most
 constexpr std::uint64_t most_stretches = 8;
 constexpr std::uint32_t warm_laps = 2;
+constexpr std::uint64_t patient_bytes = 8 * mebi;  // larger ones don't get the time to settle
 
 class Rows {
  public:
@@ -97,7 +96,7 @@ class Rows {
 // What is held of a half more than about fits, and of twice that: the share of lines that are near. A cache that throws
 // out the oldest holds all of the last ones and none of the first, so stretches are spread evenly: what they tell is
 // known to one of their distances, and as a share is.
-Expected<Held> held_of(Session& session, Rows& rows, const Levels& levels, std::uint64_t about_bytes) {
+Expected<Held> count_near(Session& session, Rows& rows, const Levels& levels, std::uint64_t about_bytes) {
   constexpr std::uint64_t most_warm_loads = 12'000'000;
   Held held;
   double before = 0, before_error = 0;
@@ -149,23 +148,29 @@ Expected<SearchResult> search(Session& session, Rows& rows, const Levels& levels
   spec.replicates = 2;
   // One part in 64 of the driver's figure, the finest that a thousand loads tell of the share that misses.
   spec.resolution_bytes = std::max(unit_bytes, session.info().l2_bytes / 64);
-  spec.most_patience = session.info().l2_bytes <= 8 * mebi ? 16 : 1;  // larger ones don't get the time
+  spec.most_patience = session.info().l2_bytes <= patient_bytes ? 16 : 1;
   return search_capacity(spec);
 }
 
+struct Size {
+  Estimate estimate;
+  std::uint32_t patience = 1;  // times the usual warm laps that it took to settle
+  std::uint64_t fill = 0;      // bytes to walk so that it overflows; 0: unknown
+};
+
 // What fits, and what is held of more.
-Expected<Estimate> size_by(Session& session, Rows& rows, const Levels& levels, std::uint64_t limit_bytes,
-                           std::string_view method) {
+Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::uint64_t limit_bytes,
+                       std::string_view method) {
   auto found = search(session, rows, levels, small_bytes, limit_bytes);
   if (!found) return tl::unexpected<Error>(found.error());
   const Estimate fits = estimate_of(*found, method);
-  if (fits.status != Status::measured && fits.status != Status::inconclusive) return fits;
+  if (fits.status != Status::measured && fits.status != Status::inconclusive) return Size{fits, found->patience};
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
-  auto held = held_of(session, rows, levels, about);
-  if (!held && held.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(held.error());
-  if (!held) return fits;
+  auto held = if_available(count_near(session, rows, levels, about));
+  if (!held) return tl::unexpected<Error>(held.error());
   const std::uint64_t resolution = std::max(unit_bytes, about / 32);
-  return capacity_of(fits, *held, static_cast<double>(resolution));
+  const Estimate size = agreed_size(fits, *held, static_cast<double>(resolution));
+  return Size{size, found->patience, bytes_to_fill(size, *held)};
 }
 
 // The levels of what is slower than a hit at footprints that hold nothing of memory yet; nothing where all of them hit
@@ -183,26 +188,30 @@ Expected<std::optional<Levels>> levels_between(Rows& rows, const Levels& l2, std
   return std::optional(std::move(levels));
 }
 
-// What an SM finds near: the whole L2, with a cache behind it, or one of its sides. The driver knows the L2 as a whole.
-enum class Part { whole, side, unknown };
-
-Part part_of(const Findings& findings, const Estimate& near) {
-  constexpr double alike = 0.15;  // sides are halves at most
-  if (!findings.beyond_own_l2) return Part::whole;
-  const Estimate* api = findings.topology.find("l2") == nullptr ? nullptr : findings.topology.find("l2")->find("size");
-  if (!near.has_value() || api == nullptr || api->status != Status::api) return Part::unknown;
-  const double parts = *api->value / *near.value, sets = static_cast<double>(findings.beyond_own_l2->sets);
-  if (std::fabs(parts - sets) < alike * sets) return Part::side;
-  return std::fabs(parts - 1) < alike ? Part::whole : Part::unknown;
+// Whether another program fills the L2: what is found near gets lost by itself.
+Expected<bool> do_others_fill(Session& session, CacheFacts l2, const Estimate& near, std::uint64_t stride) {
+  l2.sector_bytes = stride;
+  const std::uint64_t kept = near.has_value() ? static_cast<std::uint64_t>(*near.value) : small_bytes;
+  auto alone = if_available(is_left_alone(session, l2, kept, Scope::gpu));
+  if (!alone) return tl::unexpected<Error>(alone.error());
+  return !alone->value_or(true);
 }
 
-Expected<Estimate> measure_l2_line(Session& session, CacheFacts l2, const Estimate& size) {
+Expected<Estimate> measure_l2_line(Session& session, CacheFacts l2, const Size& size) {
   constexpr std::uint64_t largest = 64 * mebi;  // more takes longer than a line is worth
-  if (size.status != Status::measured) return inconclusive("B", "shifted_stride", "needs the size");
-  if (*size.value > largest)
+  const bool settled = size.estimate.status == Status::measured || size.fill <= patient_bytes;
+  if (size.fill == 0 || !settled) return inconclusive("B", "shifted_stride", "needs the size");
+  if (size.fill > largest)
     return inconclusive("B", "shifted_stride", "the L2 is too large to overflow it at every stride");
-  l2.warm_laps = warm_laps;
-  return measure_line(session, l2, static_cast<std::uint64_t>(*size.value), Scope::gpu, sampled_loads);
+  l2.warm_laps = warm_laps * size.patience;
+  return measure_line(session, l2, size.fill, Scope::gpu, sampled_loads);
+}
+
+// Far hits and loads of memory can't be told apart where it isn't known how near what another SM brought in is.
+bool are_far_hits_unknown(const Findings& findings, const Memory& l2) {
+  const auto statement = l2.structure.find("l2_sides");
+  return statement != l2.structure.end() && statement->second.status == Status::inconclusive &&
+         !findings.beyond_own_l2 && !findings.may_have_sides;
 }
 
 }  // namespace
@@ -211,72 +220,49 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return {};
   Memory& memory = findings.memory("l2");
-  const auto api = static_cast<double>(session.info().l2_bytes);
-  if (api != 0) memory.attributes["size"] = from_api(api, "B");
+  if (session.info().l2_bytes != 0)
+    memory.attributes["size"] = from_api(static_cast<double>(session.info().l2_bytes), "B");
   Rows rows(session, l2->sector_bytes != 0 ? std::max<std::uint64_t>(32, l2->sector_bytes) : 32);
-  const auto statement = memory.structure.find("l2_sides");
-  const bool sides_open = statement != memory.structure.end() && statement->second.status == Status::inconclusive;
-  auto whole = sides_open && !findings.beyond_own_l2
-                   ? inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")
-                   : size_by(session, rows, l2->levels, limit_of(session), "memory_loads");
-  if (!whole) return tl::unexpected<Error>(whole.error());
-  Estimate size = *whole;
-  Levels near_levels = l2->levels;
-  Estimate near = size;
-  if (size.has_value() && !findings.lines_have_sides) {
-    auto slower = levels_between(rows, l2->levels, static_cast<std::uint64_t>(*size.value));
+  Size whole{inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")};
+  if (!are_far_hits_unknown(findings, memory)) {
+    auto by_memory = size_by(session, rows, l2->levels, limit_of(session), "memory_loads");
+    if (!by_memory) return tl::unexpected<Error>(by_memory.error());
+    whole = *by_memory;
+  }
+  CacheFacts walked = *l2;
+  Size near = whole;
+  if (whole.estimate.has_value() && !findings.lines_have_sides) {
+    const auto bytes = static_cast<std::uint64_t>(*whole.estimate.value);
+    auto slower = levels_between(rows, l2->levels, bytes);
     if (!slower) return tl::unexpected<Error>(slower.error());
     if (*slower) {
-      auto inside = size_by(session, rows, **slower, static_cast<std::uint64_t>(*size.value) * 2, "slower_hits");
+      auto inside = size_by(session, rows, **slower, bytes * 2, "slower_hits");
       if (!inside) return tl::unexpected<Error>(inside.error());
       near = *inside;
-      near_levels = **slower;
-      const Part part = part_of(findings, near);
-      if (part == Part::side) {
-        findings.state_sides_by_sets();
-        memory.attributes["partition_size"] = near;
-      } else if (part == Part::whole && near.has_value()) {
-        near.note =
-            fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on", *size.value / mebi);
-        size = near;
-        l2->next_level = whole_mode(between(near_levels.next, near_levels.threshold_cycles, 1e9));
-        memory.structure["l2_sides"] = decided("1", "slower_hits", 0.99, near.samples);
-      } else {
-        size = inconclusive("B", "slower_hits", "what is slower than a hit is another side of it or a cache behind");
-      }
+      walked.levels = std::move(**slower);
     }
   }
-  CacheFacts about = *l2;
-  about.levels = near_levels;
-  about.sector_bytes = rows.stride();
-  const std::uint64_t kept = near.has_value() ? static_cast<std::uint64_t>(*near.value) : small_bytes;
-  auto alone = is_left_alone(session, about, kept, Scope::gpu);
-  if (!alone && alone.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(alone.error());
-  findings.others_fill_l2 = alone && !*alone;
-  if (findings.others_fill_l2)
-    for (Estimate* e : {&size, &near})
-      if (e->status == Status::measured) bound_below(*e, "another program fills the L2 while it is measured");
-  CacheFacts walked = *l2;
-  walked.levels = near_levels;
+  auto others = do_others_fill(session, walked, near.estimate, rows.stride());
+  if (!others) return tl::unexpected<Error>(others.error());
+  findings.others_fill_l2 = *others;
+  for (Size* s : {&whole, &near}) {
+    if (!*others) break;
+    if (s->estimate.status == Status::measured)
+      bound_below(s->estimate, "another program fills the L2 while it is measured");
+    s->fill = 0;
+  }
   auto line = measure_l2_line(session, walked, near);
   if (!line) return tl::unexpected<Error>(line.error());
   memory.attributes["line_size"] = *line;
   if (line->has_value()) l2->line_bytes = static_cast<std::uint64_t>(*line->value);
-  if (findings.lines_have_sides && size.status == Status::measured) {
-    Estimate part = size;
-    const double sides = *memory.attributes["partitions"].value;
-    for (double* x : {&*part.value, &part.interval->low, &part.interval->high}) *x /= sides;
-    memory.attributes["partition_size"] = part;
+  if (near.estimate.method == "slower_hits") {
+    const Histogram behind = between(walked.levels.next, walked.levels.threshold_cycles, 1e9);
+    findings.beyond_near_l2 = {near.estimate, whole_mode(behind)};
   }
-  l2->capacity_bytes = size.has_value() ? static_cast<std::uint64_t>(*size.value) : session.info().l2_bytes;
-  memory.attributes["size"] = size;
-  if (api == 0) return {};
-  memory.attributes["measured_size"] = size;
-  memory.attributes["size"] = from_api(api, "B");
+  findings.l2_before_memory = whole.estimate;
   l2->capacity_bytes = session.info().l2_bytes;
-  if (size.status != Status::measured) return {};
-  memory.attributes["size"].note = fmt::format("measured {:.1f} MiB, {:.0f} % from it", *size.value / mebi,
-                                               100 * std::fabs(*size.value - api) / api);
+  if (l2->capacity_bytes == 0 && whole.estimate.has_value())
+    l2->capacity_bytes = static_cast<std::uint64_t>(*whole.estimate.value);
   return {};
 }
 

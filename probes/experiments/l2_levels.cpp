@@ -62,11 +62,14 @@ Expected<std::vector<double>> time_cold_words(Session& session, std::uint64_t fl
   Walk page = make_walk(l2_path, word_bytes, word_bytes, 1);  // translated, but not the bytes that are looked at
   LooksByLine looks(walk_bytes / word_bytes);
   for (std::size_t i = 0; i < looks_at_a_word; ++i) {
-    // Other words each time: a flush may leave out some that were looked at before.
-    cold.first_byte = flush_bytes + (i + 1) * apart_bytes;
-    page.first_byte = cold.first_byte - 1024;
-    p.phases = {page, cold};
+    // Other words each time, and where it was interrupted: a flush may leave out some that were looked at before.
+    std::uint64_t at = flush_bytes + (i + 1) * apart_bytes;
+    const std::uint64_t last = at + apart_bytes - 2 * walk_bytes;
     auto traces = session.run_in_order([&] {
+      cold.first_byte = at;
+      page.first_byte = at - 1024;
+      at = std::min(at + walk_bytes, last);
+      p.phases = {page, cold};
       return std::vector<program::Batch>{flush_batch(session.info(), flush_bytes, buffer_bytes), {p}};
     });
     if (!traces) return tl::unexpected<Error>(traces.error());
@@ -121,8 +124,7 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
     return {};
   }
   l2.present = true;
-  Estimate latency = mean_estimate(hits->by_line, "cycles", "line_quartiles");
-  for (double* x : {&*latency.value, &latency.interval->low, &latency.interval->high}) *x -= l2.overhead_cycles;
+  const Estimate latency = without_clock(mean_estimate(hits->by_line, "cycles", "line_quartiles"), l2.overhead_cycles);
   l2.latency_cycles = *latency.value;
   memory.attributes["latency"] = latency;
   auto sector = measure_l2_sector(session, l2, hits->by_line, behind->capacity_bytes);

@@ -39,9 +39,9 @@ Expected<void> measure_l2_scope(Session& /*session*/, Findings& findings) {
     SmSets all(1);
     for (const auto& set : found.sets) all[0].insert(all[0].end(), set.begin(), set.end());
     std::sort(all[0].begin(), all[0].end());
-    set_scope(memory, all, method, 0.99, found.samples);
+    set_scope(memory, all, method, found.samples);
   } else {
-    set_scope(memory, found.sets, method, 0.99, found.samples);
+    set_scope(memory, found.sets, method, found.samples);
   }
   return {};
 }

@@ -130,7 +130,7 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
     return {};
   }
   cache.present = true;
-  cache.levels = graded_levels(merged(samples->hits, load->timed), samples->graded);
+  cache.levels = graded_levels(merged(samples->hits, load->timed), samples->graded, cache.overhead_cycles);
   memory.attributes["latency"] = load->estimate;
   return {};
 }

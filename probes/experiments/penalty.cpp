@@ -48,21 +48,15 @@ Expected<Histogram> time_lost_lines(Session& session, const CacheFacts& cache) {
   auto traces = session.run(program::Batch(looks_at_a_line, lost_lines(session, cache, first)));
   if (!traces) return tl::unexpected<Error>(traces.error());
   LooksByLine looks;
-  Histogram misses;
   for (const program::ProgramTrace& trace : *traces) {
     std::size_t line = 0;
     for (const program::PhaseTrace& phase : trace.phases)
       for (const std::uint32_t cycles : phase.latencies) {
         if (looks.size() == line) looks.emplace_back();
         looks[line++].push_back(cycles);
-        if (cycles >= cache.levels.threshold_cycles) misses = merged(misses, Histogram{{cycles, 1}});
       }
   }
-  // A threshold right above the hits lets some of them pass: what is much nearer to those than to most misses is none.
-  constexpr double much_nearer = 0.2;
-  const double hit = undisturbed(cache.levels.hit).value_or(0);
-  const double from =
-      std::max(cache.levels.threshold_cycles, hit + much_nearer * (quantile(misses, 0.5).value_or(hit) - hit));
+  const double from = cache.levels.threshold_cycles;
   for (auto& of_line : looks) std::erase_if(of_line, [&](std::uint32_t cycles) { return cycles < from; });
   Histogram lost;
   for (const double cycles : undisturbed_by_line(looks))
@@ -90,6 +84,7 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   }
   penalty = penalty_of(findings.lines_have_sides ? lowest_mode(*misses) : whole_mode(*misses),
                        undisturbed(cache->levels.hit).value_or(0), total(*misses) * looks_at_a_line);
+  if (findings.may_have_sides) bound_above(penalty, near_and_far);
   return {};
 }
 

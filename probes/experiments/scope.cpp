@@ -50,6 +50,7 @@ class ScopeTest {
       SmSets next;
       for (std::size_t i = 0; i < open.size(); ++i) {
         const Sameness s = sameness((*seen)[i], (*seen)[open.size()], (*seen)[open.size() + 1]);
+        sure_ = std::min(sure_, s.sure());
         if (s.is_apart()) continue;
         if (open[i].size() > 1) {
           for (const std::uint32_t sm : open[i]) next.push_back({sm});
@@ -66,6 +67,7 @@ class ScopeTest {
   }
 
   bool has_problem() const { return problem_; }
+  double sure() const { return sure_; }  // of the least sure answer
   std::uint64_t samples() const { return samples_; }
 
  private:
@@ -83,6 +85,7 @@ class ScopeTest {
   Session& session_;
   const CacheFacts& cache_;
   bool problem_ = false;
+  double sure_ = 1;
   std::uint64_t samples_ = 0;
 };
 
@@ -122,12 +125,11 @@ Expected<void> measure_scope(Session& session, Findings& findings, const CachePa
     }
   }
   std::sort(groups.begin(), groups.end());
-  constexpr double confidence = 0.99;  // what sameness() decides at
   if (test.has_problem())
     leave_scope_open(memory, method,
                      "other SMs push out some of what an SM loaded, but not as one on the same cache would");
   else
-    set_scope(memory, groups, method, confidence, test.samples());
+    set_scope(memory, groups, method, test.samples(), test.sure());
   return {};
 }
 

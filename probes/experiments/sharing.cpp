@@ -100,7 +100,6 @@ Expected<void> measure_sharing(Session& session, Findings& findings) {
       break;
     }
     caches.push_back(cache);
-    constexpr double confidence = 0.99;  // what sameness() decides at
     if (open) {
       memory.structure["physical_cache"] =
           undecided("eviction", "walks through one push out some of another, but not as one cache would");
@@ -112,7 +111,7 @@ Expected<void> measure_sharing(Session& session, Findings& findings) {
       continue;
     }
     memory.physical_cache = same_as.empty() ? std::string(path.id) : same_as;
-    memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", confidence, samples);
+    memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", samples);
   }
   return {};
 }

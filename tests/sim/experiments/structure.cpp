@@ -82,6 +82,10 @@ Statement carve_out_statement(const Memory& found, const Memory& truth) {
     const auto same_bytes = [&](const CarveOut& t) { return *t.shared_bytes.value == bytes; };
     const auto is = std::find_if(truth.carve_outs.begin(), truth.carve_outs.end(), same_bytes);
     if (is != truth.carve_outs.end() && is_row(row, *is)) continue;
+    if (is != truth.carve_outs.end() && !row.usable_bytes.value && !row.reserved_bytes.value) {
+      if (s.verdict == Verdict::exact) s.verdict = Verdict::inconclusive;  // what it leaves was left open
+      continue;
+    }
     s.verdict = Verdict::wrong;
     s.how += fmt::format("{}% shared {} usable {} reserved {}; ", row.requested_percent, bytes,
                          row.usable_bytes.value.value_or(-1), row.reserved_bytes.value.value_or(-1));

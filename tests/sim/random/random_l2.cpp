@@ -84,6 +84,7 @@ void draw_l2(Drawn& d) {
       l2.erase("scope");
       make_chiplets(d, l2);
     }
+    d.l2_bytes = size_of(l2);  // with all its sides
     d.caches["l2"] = l2;
     d.memory_cycles = std::ceil(2 * std::max(d.memory_cycles, d.l2_far_cycles * d.least_ratio)) / 2;
     if (d.draw.chance(0.2)) {

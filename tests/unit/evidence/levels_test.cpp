@@ -40,7 +40,7 @@ TEST(Levels, AFewLoadsDecideNothing) {
 
 TEST(Levels, GradedThresholdLiesBelowTheNearestLevel) {
   // The weakest eviction still hits, the next finds a level at 130, the strongest one at 400.
-  const Levels l = graded_levels(around(40, 1000), {around(40, 100), around(130, 100), around(400, 100)});
+  const Levels l = graded_levels(around(40, 1000), {around(40, 100), around(130, 100), around(400, 100)}, 0);
   EXPECT_GT(l.threshold_cycles, 42);
   EXPECT_LT(l.threshold_cycles, 129);
   EXPECT_LT(l.false_hit, 0.02);
@@ -48,9 +48,41 @@ TEST(Levels, GradedThresholdLiesBelowTheNearestLevel) {
 
 // A sample of the nearest level alone draws the threshold below itself, however many loads of farther ones there are.
 TEST(Levels, GradedThresholdIsNotDrawnUpByFartherLevels) {
-  const Levels l = graded_levels(around(33, 1000), {around(36, 500), around(96, 5000), around(115, 5000)});
+  const Levels l = graded_levels(around(33, 1000), {around(36, 500), around(96, 5000), around(115, 5000)}, 0);
   EXPECT_GT(l.threshold_cycles, 33);
   EXPECT_LT(l.threshold_cycles, 37);
+}
+
+// Samples of footprints that nearly fit are hits but for a few, and their hits lie a little off the known ones.
+TEST(Levels, GradedThresholdIsNotDrawnInBetweenTheHits) {
+  const Histogram nearly_fits = merged(around(202, 4000), around(300, 100));
+  const Levels l = graded_levels(around(200, 1000), {nearly_fits, around(300, 500)}, 0);
+  EXPECT_GT(l.threshold_cycles, 204.5);
+  EXPECT_LT(l.threshold_cycles, 298);
+  EXPECT_LT(l.false_miss, 0.01);
+}
+
+// A footprint that fits has none that are slower.
+TEST(Levels, GradedThresholdIgnoresSamplesThatHit) {
+  const Levels l = graded_levels(around(200, 1000), {around(201, 500), around(300, 500)}, 0);
+  EXPECT_GT(l.threshold_cycles, 204.5);
+  EXPECT_LT(l.threshold_cycles, 298);
+}
+
+// Where few loads miss, thresholds among the hits tell as much apart by chance: the gap decides.
+TEST(Levels, ThresholdLiesInTheGapWhereFewLoadsMiss) {
+  const Histogram hits{{39, 1000}, {40, 2000}, {41, 1000}, {42, 30}};
+  const Histogram few_misses{{39, 240}, {40, 480}, {41, 240}, {42, 20}, {90, 20}};  // two thirds as many 42s by chance
+  const Levels l = levels_of(hits, few_misses);
+  EXPECT_GT(l.threshold_cycles, 43);
+  EXPECT_LT(l.threshold_cycles, 90);
+}
+
+// Half a level of the load itself: what timing adds isn't part of it.
+TEST(Levels, GradedThresholdLeavesOutWhatTimingAdds) {
+  const Levels l = graded_levels(around(240, 1000), {around(243, 500), around(260, 500)}, 200);
+  EXPECT_GT(l.threshold_cycles, 240);
+  EXPECT_LT(l.threshold_cycles, 243);
 }
 
 }  // namespace
