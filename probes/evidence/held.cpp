@@ -102,12 +102,12 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
   c.lines = static_cast<double>(plan.lines);
   c.samples = plan.lines * plan.looks;
   const double strangers = voted * looks * false_miss;
-  c.exact = off <= strangers + 4 * std::sqrt(strangers) + 1;
   // Four looks of five at one stretch hide a line of it once in two thousand at so many strangers, and most don't tell.
   constexpr double too_often = 0.15;
-  const bool most_tell = static_cast<double>(plan.at_once) * false_miss < too_often;
-  c.near = c.exact && most_tell ? voted : sum / (1 - false_miss);
-  c.error = c.exact && most_tell ? 0 : surely * std::sqrt(squares) + 0.5;
+  c.exact =
+      off <= strangers + 4 * std::sqrt(strangers) + 1 && static_cast<double>(plan.at_once) * false_miss < too_often;
+  c.near = c.exact ? voted : sum / (1 - false_miss);
+  c.error = c.exact ? 0 : surely * std::sqrt(squares) + 0.5;
   return c;
 }
 
@@ -119,16 +119,15 @@ struct Capacity {
 
 // The mean of counts that agree, weighted by their certainty.
 Capacity mean_of(std::span<const Counted> counts) {
-  double weights = 0, sum = 0, errors = 0;
+  double weights = 0, sum = 0;
   for (const Counted& c : counts) {
     const double weight = 1 / std::max(1e-6, c.error * c.error);
     weights += weight;
     sum += weight * c.near;
-    errors += c.error;
   }
   const bool exact = std::all_of(counts.begin(), counts.end(), [](const Counted& c) { return c.exact; });
-  Capacity mean{sum / weights, std::max(1 / std::sqrt(weights), exact ? 0 : 0.008 * sum / weights), true};
-  if (exact && errors == 0) mean.error = 0;
+  Capacity mean{sum / weights, std::max(1 / std::sqrt(weights), 0.008 * sum / weights), true};
+  if (exact) mean.error = 0;
   for (const Counted& c : counts)
     mean.steady = mean.steady && std::fabs(c.near - mean.lines) < c.error + mean.error + 0.5;
   mean.exact = exact && mean.steady;
@@ -218,7 +217,7 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     counts.push_back(*counted);
     if (is_last) factor = most_factor;
     const Capacity capacity = when_full(counts);
-    held.bytes = (capacity.exact ? std::round(capacity.lines) : capacity.lines) * line;
+    held.bytes = capacity.lines * line;
     held.interval = {(capacity.lines - capacity.error) * line, (capacity.lines + capacity.error) * line};
     held.steady = capacity.steady;
     held.exact = capacity.exact;

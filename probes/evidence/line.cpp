@@ -17,13 +17,15 @@ using program::Walk;
 constexpr std::string_view method = "shifted_stride";
 constexpr std::uint64_t largest_line_bytes = 1024;
 constexpr std::uint64_t enough_loads = 128;
+constexpr std::uint64_t most_rounds = 3;  // of places, where the first ones leave it open
 constexpr std::uint32_t most_looks = 10;  // each costs microseconds, and a program must fit between two interruptions
 
 // Where the second region may begin, strides behind the first: odd distances, which tell halves of lines from sets in
 // conflict, near by and some capacities further on, where a hash has other rows.
-std::array<std::uint64_t, 6> gaps_in_strides(std::uint64_t capacity_bytes, std::uint64_t stride) {
-  const std::uint64_t strides = capacity_bytes / stride;
-  return {0, 1, 3, strides / 3 | 1U, strides | 1U, (strides * 5 / 3) | 1U};
+// Further on by some in every `round`.
+std::array<std::uint64_t, 6> gaps_in_strides(std::uint64_t capacity_bytes, std::uint64_t stride, std::uint64_t round) {
+  const std::uint64_t strides = capacity_bytes / stride, on = 4 * round;
+  return {on, on + 1, on + 3, on + (strides / 3 | 1U), on + (strides | 1U), on + ((strides * 5 / 3) | 1U)};
 }
 
 class Pattern {
@@ -120,24 +122,30 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes != 0 ? cache.sector_bytes : 32);
   // What a cache in front holds needn't be held by this one: five sixths of it, of which 1.2 overflow it as well.
   capacity_bytes += cache.front_capacity_bytes * 5 / 6;
-  Pattern pattern(session, cache, capacity_bytes, isolation, most_loads);
   std::vector<PatternWalk> walks;
-  const auto add = [&](std::uint64_t stride, std::uint64_t gap, PatternWalk::Kind kind) {
-    pattern.add(stride, gap, kind == PatternWalk::Kind::shifted, kind == PatternWalk::Kind::fits ? 30 : 60);
-    walks.push_back({stride, gap, kind, {}});
-  };
-  constexpr std::size_t times = 4;
-  for (std::size_t i = 0; i < times; ++i) add(least, 0, PatternWalk::Kind::fits);
-  add(least, 0, PatternWalk::Kind::straight);
-  for (std::uint64_t x = 2 * least; x <= std::min(2 * largest_line_bytes, capacity_bytes / 2); x *= 2)
-    for (const std::uint64_t gap : gaps_in_strides(capacity_bytes, x)) {
-      add(x, gap, PatternWalk::Kind::shifted);
-      add(x, gap, PatternWalk::Kind::straight);
-    }
-  auto seen = pattern.run();
-  if (!seen) return tl::unexpected<Error>(seen.error());
-  for (std::size_t i = 0; i < walks.size(); ++i) walks[i].seen = (*seen)[i];
-  return line_of(walks, least, method);
+  Estimate line;
+  for (std::uint64_t round = 0; round < most_rounds; ++round) {
+    Pattern pattern(session, cache, capacity_bytes, isolation, most_loads);
+    const std::size_t before = walks.size();
+    const auto add = [&](std::uint64_t stride, std::uint64_t gap, PatternWalk::Kind kind) {
+      pattern.add(stride, gap, kind == PatternWalk::Kind::shifted, kind == PatternWalk::Kind::fits ? 30 : 60);
+      walks.push_back({stride, gap, kind, {}});
+    };
+    constexpr std::size_t times = 4;
+    for (std::size_t i = 0; i < times; ++i) add(least, 0, PatternWalk::Kind::fits);
+    if (round == 0) add(least, 0, PatternWalk::Kind::straight);
+    for (std::uint64_t x = 2 * least; x <= std::min(2 * largest_line_bytes, capacity_bytes / 2); x *= 2)
+      for (const std::uint64_t gap : gaps_in_strides(capacity_bytes, x, round)) {
+        add(x, gap, PatternWalk::Kind::shifted);
+        add(x, gap, PatternWalk::Kind::straight);
+      }
+    auto seen = pattern.run();
+    if (!seen) return tl::unexpected<Error>(seen.error());
+    for (std::size_t i = before; i < walks.size(); ++i) walks[i].seen = (*seen)[i - before];
+    line = line_of(walks, least, method);
+    if (line.has_value()) break;
+  }
+  return line;
 }
 
 }  // namespace gputopo::evidence

@@ -33,7 +33,8 @@ Estimate likeliest(const std::vector<Candidate>& candidates, double rival, std::
   p.probability.push_back(rival);
   p.probability = probabilities(std::move(p.probability));
   p.probability.pop_back();
-  p.take_likeliest();
+  constexpr double surely = 0.95;  // values are far apart: an interval over two of them says nothing
+  p.take_likeliest(surely);
   return estimate_of(p, method, static_cast<std::uint64_t>(samples), {{}, {}, why_not});
 }
 
@@ -84,6 +85,13 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
   double samples = 0;
   Tally shorter;  // what strides up to this one missed of the lines without a gap, the most
   for (const auto& [place, seen] : straight) {
+    // Within a line each of these walks 1.2 times as many lines as there are room for, wherever both regions lie, and
+    // misses a sixth, or an eighth where the capacity is a little off. Strides beyond the line may do so, too.
+    const Tally an_eighth{seen.loads, seen.loads / 8};
+    if (place.first > least_bytes) {
+      by_stride[place.first].within += std::log(std::min(0.5, sure_of(sameness(seen, an_eighth, fits))));
+      by_stride[place.first].longer += std::log(0.5);
+    }
     if (place.second != 0) continue;
     if (shorter.loads > 0) {
       by_stride[place.first].within += std::log(sure_of(sameness(seen, shorter, fits)));

@@ -9,8 +9,6 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr double better_part = 0.5;
-
 Estimate bound(double value, Status status, double confidence, std::string_view note) {
   Estimate e = measured(value, "B", {}, 0);
   e.status = status;
@@ -36,9 +34,9 @@ double Posterior::inside() const {
   return std::accumulate(probability.begin(), probability.end(), 0.0);
 }
 
-void Posterior::take_likeliest() {
+void Posterior::take_likeliest(double least) {
   best = static_cast<std::size_t>(std::max_element(probability.begin(), probability.end()) - probability.begin());
-  least_of_best = better_part;
+  least_of_best = least;
 }
 
 Interval Posterior::credible(double level) const {

@@ -10,6 +10,8 @@
 
 namespace gputopo::evidence {
 
+inline constexpr double better_part = 0.5;
+
 /// How likely each of some values is, and that it is none of them: beyond either end, or no such thing at all, which is
 /// what the probabilities lack to 1.
 struct Posterior {
@@ -22,8 +24,8 @@ struct Posterior {
   double least_of_best = 0;  ///< what that one must have to be reported
 
   double inside() const;
-  /// Reports the likeliest value, if it has the better part of the probability.
-  void take_likeliest();
+  /// Reports the likeliest value, if it has more than `least` of the probability.
+  void take_likeliest(double least = better_part);
   /// The shortest run of values around the best one that has the share `level` of what all values have.
   Interval credible(double level) const;
 };

@@ -168,7 +168,7 @@ Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
   auto held = if_available(count_near(session, rows, levels, about));
   if (!held) return tl::unexpected<Error>(held.error());
-  const std::uint64_t resolution = std::max(unit_bytes, about / 32);
+  const std::uint64_t resolution = std::max(unit_bytes, about / 16);
   const Estimate size = agreed_size(fits, *held, static_cast<double>(resolution));
   return Size{size, found->patience, bytes_to_fill(size, *held)};
 }

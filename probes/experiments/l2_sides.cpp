@@ -142,9 +142,14 @@ Homes homes_of(const std::vector<std::vector<double>>& by_sm) {
 }
 
 // Lines on k sides are near for one of them and far for k - 1: SMs of different sides correlate by -1 / (k - 1), less
-// what distance adds. 192 lines without a pattern do by 0.25 once in 4000 pairs.
+// what distance adds. 192 lines without a pattern do by 0.25 once in 4000 pairs, and few have kinds a level apart.
 bool see_opposite_patterns(const std::vector<std::vector<double>>& by_sm) {
   constexpr double opposite = -0.25;
+  const auto has_two_kinds = [](const std::vector<double>& latencies) {
+    const TwoKinds kinds = two_kinds(latencies);
+    return kinds.far >= least_ratio * kinds.near;
+  };
+  if (!std::all_of(by_sm.begin(), by_sm.end(), has_two_kinds)) return false;
   const Correlations r(by_sm);
   for (std::size_t i = 0; i < r.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
