@@ -87,7 +87,7 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
   for (const auto& [place, seen] : straight) {
     // Within a line each of these walks 1.2 times as many lines as there are room for, wherever both regions lie, and
     // misses a sixth, or an eighth where the capacity is a little off. Strides beyond the line may do so, too.
-    const Tally an_eighth{seen.loads, seen.loads / 8};
+    const Tally an_eighth{seen.loads, seen.loads * std::min(0.125, shorter.share())};
     if (place.first > least_bytes) {
       by_stride[place.first].within += std::log(std::min(0.5, sure_of(sameness(seen, an_eighth, fits))));
       by_stride[place.first].longer += std::log(0.5);

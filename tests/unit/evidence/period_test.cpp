@@ -70,6 +70,16 @@ TEST(Line, UnluckyPlacesDontMakeItLonger) {
   EXPECT_EQ(*line_of(all, 32, "").value, 128);
 }
 
+// What covers whole lines overflows wherever it lies: strides that fit in some place are longer than a line, though
+// in others sets in conflict overflow, with and without the shift.
+TEST(Line, IsShorterThanAStrideThatFitsSomewhereWithoutAShift) {
+  using Kind = PatternWalk::Kind;
+  auto all = walks(128);
+  for (PatternWalk& walk : all)
+    if (walk.stride_bytes == 256 && walk.kind != Kind::fits) walk.seen.misses = walk.gap_strides < 4 ? 180 : 0;
+  EXPECT_EQ(*line_of(all, 32, "").value, 128);
+}
+
 TEST(Line, IsOpenWhereEveryPatternOverflows) {
   EXPECT_EQ(line_of(walks(1 << 20), 32, "").status, Status::inconclusive);
 }
