@@ -34,9 +34,9 @@ double Posterior::inside() const {
   return std::accumulate(probability.begin(), probability.end(), 0.0);
 }
 
-void Posterior::take_likeliest(double least) {
+void Posterior::take_likeliest(double enough) {
   best = static_cast<std::size_t>(std::max_element(probability.begin(), probability.end()) - probability.begin());
-  least_of_best = least;
+  least_of_best = enough;
 }
 
 Interval Posterior::credible(double level) const {

@@ -24,8 +24,8 @@ struct Posterior {
   double least_of_best = 0;  ///< what that one must have to be reported
 
   double inside() const;
-  /// Reports the likeliest value, if it has more than `least` of the probability.
-  void take_likeliest(double least = better_part);
+  /// Reports the likeliest value, if it has more than `enough` of the probability.
+  void take_likeliest(double enough = better_part);
   /// The shortest run of values around the best one that has the share `level` of what all values have.
   Interval credible(double level) const;
 };
