@@ -8,6 +8,7 @@
 namespace gputopo::cli {
 
 void add_discover_command(CLI::App& app, Context& context);
+void add_bench_command(CLI::App& app, Context& context);
 void add_verify_command(CLI::App& app, Context& context);
 void add_show_command(CLI::App& app, Context& context);
 void add_devices_command(CLI::App& app, Context& context);

@@ -72,6 +72,7 @@ void add_commands(CLI::App& app, Context& context) {
 #ifdef GPUTOPO_HAS_DISCOVER
   add_discover_command(app, context);
   add_verify_command(app, context);
+  add_bench_command(app, context);
 #endif
   add_show_command(app, context);
   add_analyze_command(app, context);

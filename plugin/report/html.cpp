@@ -4,43 +4,13 @@
 #include "report/footnotes.hpp"
 #include "report/html_plots.hpp"
 #include "report/main_table.hpp"
+#include "report/page.hpp"
 #include "report/report.hpp"
 #include "report/svg.hpp"
 #include "report/text.hpp"
 
 namespace gputopo::report {
 namespace {
-
-constexpr const char* style = R"css(
-:root { --ink: #1c2430; --faint: #66707f; --line: #dfe3e8; --paper: #fff; --near: #2f6fb5; --far: #14857a;
-  --scratchpad: #b5722f; --memory: #7a4fa3; --time: #8a94a3; color-scheme: light dark; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ee; --faint: #98a2b0; --line: #343c48; --paper: #14181e;
-  --near: #5f9fe0; --far: #3fb5a8; --scratchpad: #d99a5b; --memory: #ad86d4; --time: #6b7685; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 62rem;
-  margin: 3rem auto; padding: 0 1.5rem; }
-h1 { font-size: 1.9rem; margin: 0; letter-spacing: -0.01em; }
-h2 { font-size: 1.25rem; margin: 2.5rem 0 0.25rem; }
-h3 { font-size: 1rem; margin: 1.25rem 0 0.5rem; font-weight: 600; }
-p, footer, .notes { color: var(--faint); margin: 0.25rem 0 0.75rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; margin: 1.5rem 0 0.75rem; }
-th { text-align: left; font-weight: 600; font-size: 0.85rem; color: var(--faint); border-bottom: 2px solid var(--line); }
-th, td { padding: 0.4rem 0.7rem 0.4rem 0; white-space: nowrap; }
-td { border-bottom: 1px solid var(--line); }
-.right { text-align: right; }
-sup { color: var(--faint); font-size: 0.7em; }
-.notes { font-size: 0.85rem; padding-left: 1.2rem; }
-svg { width: 100%; height: auto; font: 13px system-ui, sans-serif; }
-svg text { fill: var(--ink); } svg .label { text-anchor: end; fill: var(--faint); }
-svg .inside, svg .sm { fill: #fff; } svg .sm { text-anchor: middle; font-size: 10px; }
-.near, .part1, .group0 { fill: var(--near); } .far, .group1 { fill: var(--far); }
-.scratchpad, .part0, .group2 { fill: var(--scratchpad); } .memory, .group3 { fill: var(--memory); }
-.time, .part2 { fill: var(--time); } .group4 { fill: #b04a5a; } .group5 { fill: #5b7f2b; } .group6 { fill: #4a5fb0; }
-.group7 { fill: #8a6d1f; }
-.whisker { stroke: var(--ink); fill: none; stroke-width: 1.5; }
-footer { border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; font-size: 0.85rem; }
-@media print { body { margin: 0 auto; } section { break-inside: avoid; } }
-)css";
 
 std::string cell_html(const Cell& cell, Align align) {
   const std::string mark = cell.mark.empty() ? "" : "<sup>" + escape_html(cell.mark) + "</sup>";
@@ -106,13 +76,10 @@ std::string article(const Topology& topology, const Options& options, const std:
 
 std::string render_html(std::span<const Topology> topologies, const Options& options) {
   const std::string title = topologies.empty() ? "GPU memories" : headline(topologies.front());
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
-      escape_html(title), style);
+  std::string html;
   for (std::size_t i = 0; i < topologies.size(); ++i)
     html += article(topologies[i], options, heading(topologies, i, options.numbers));
-  return html + "</body>\n</html>\n";
+  return page(title, html);
 }
 
 }  // namespace gputopo::report

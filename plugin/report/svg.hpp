@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gputopo::report {
@@ -35,5 +36,15 @@ std::string stacked_plot(const std::vector<StackedRow>& rows, const std::vector<
 
 /// One square a SM, a row a group.
 std::string group_plot(const std::vector<std::vector<unsigned>>& groups, const std::string& title);
+
+/// One line of a plot, by ascending x.
+struct Curve {
+  std::string label;
+  std::vector<std::pair<double, double>> points;
+};
+
+/// Curves over one pair of axes, y from 0 on, with their labels below. `logarithmic_x` scales x by powers of two.
+std::string curve_plot(const std::vector<Curve>& curves, bool logarithmic_x, const std::string& x_label,
+                       const std::string& y_label, const std::string& title);
 
 }  // namespace gputopo::report

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include "bench/render.hpp"
+
+namespace gputopo::bench {
+namespace {
+
+// RFC 4180: quoted where it has to be, quotes doubled.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+void append(std::string& text, const std::vector<std::string>& fields) {
+  for (std::size_t i = 0; i < fields.size(); ++i) text += (i == 0 ? "" : ",") + field(fields[i]);
+  text += '\n';
+}
+
+std::string number(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+}  // namespace
+
+std::string render_csv(const throughput::Report& report, const Options& /*options*/) {
+  std::string text =
+      "gpu,uuid,simulated,benchmark,kind,subject,quantity,x,value,unit,status,low,high,limit,configuration,note\n";
+  const std::vector<std::string> gpu{report.gpu.name, report.gpu.uuid, report.provenance.simulated ? "true" : "false"};
+  const auto row = [&](const std::string& benchmark, std::vector<std::string> rest) {
+    std::vector<std::string> fields = gpu;
+    fields.push_back(benchmark);
+    fields.insert(fields.end(), rest.begin(), rest.end());
+    append(text, fields);
+  };
+  for (const auto& result : report.results) {
+    for (const auto& f : result.findings) {
+      const auto end = [&](double Interval::*which) {
+        return f.estimate.interval ? fmt::format("{}", *f.estimate.interval.*which) : "";
+      };
+      row(result.name, {"finding", f.memory, f.quantity, "", number(f.estimate.value), f.estimate.unit,
+                        std::string(to_string(f.estimate.status)), end(&Interval::low), end(&Interval::high),
+                        number(f.limit), f.configuration, f.estimate.note});
+    }
+    for (const auto& plot : result.plots)
+      for (const auto& series : plot.series)
+        for (const auto& p : series.points)
+          row(result.name, {"point", series.label, plot.title, number(p.x), number(p.y), plot.y_label, "measured",
+                            number(p.range.low), number(p.range.high), "", "", ""});
+  }
+  return text;
+}
+
+}  // namespace gputopo::bench

@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/render.hpp"
+#include "cli/commands.hpp"
+#include "cli/device_option.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/seed_option.hpp"
+#include "device/open/open.hpp"
+#include "device/replay/recording_device.hpp"
+#include "experiments/discover.hpp"
+#include "files/files.hpp"
+#include "report/text.hpp"
+#include "stop/stop.hpp"
+#include "throughput/registry.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+using throughput::Benchmark;
+
+struct BenchFlags {
+  std::vector<std::string> names;
+  bool list = false;
+  std::string device = "auto";
+  std::string format = "table";
+  std::string output;
+  std::string record;
+  bool all = false;
+  std::uint64_t seed = 1;
+  bool quiet = false;
+};
+
+std::string known_names() {
+  std::vector<std::string_view> names;
+  for (const Benchmark& b : throughput::benchmarks()) names.push_back(b.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string check_name(const std::string& name) {
+  if (throughput::find_benchmark(name) != nullptr) return {};
+  return fmt::format("unknown benchmark '{}', choose from {}", report::printable(name, 60), known_names());
+}
+
+std::string check_format(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const bench::Format& f : bench::formats()) {
+    if (f.name == name) return {};
+    names.push_back(f.name);
+  }
+  return fmt::format("unknown format '{}', choose one of {}", report::printable(name, 60), fmt::join(names, ", "));
+}
+
+Expected<Exit> list(const BenchFlags& flags) {
+  std::string text;
+  for (const Benchmark& b : throughput::benchmarks())
+    text += fmt::format("{:<10} {} (about {} s)\n", b.name, b.gives, b.seconds);
+  if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
+  return Exit::done;
+}
+
+std::vector<const Benchmark*> chosen_of(const BenchFlags& flags) {
+  std::vector<const Benchmark*> chosen;
+  for (const Benchmark& b : throughput::benchmarks())
+    if (flags.names.empty() || std::find(flags.names.begin(), flags.names.end(), b.name) != flags.names.end())
+      chosen.push_back(&b);
+  return chosen;
+}
+
+// Footprints have to fit the caches, so their sizes are measured first.
+Expected<Topology> sizes_for(device::Device& device, const std::vector<const Benchmark*>& chosen,
+                             const BenchFlags& flags, const Context& context, ProgressBar& bar) {
+  std::set<std::string> ids;
+  for (const Benchmark* b : chosen) ids.insert(b->sizes.begin(), b->sizes.end());
+  if (ids.empty()) return Topology{};
+  experiments::DiscoverOptions options;
+  options.only.assign(ids.begin(), ids.end());
+  options.extras = false;
+  options.seed = flags.seed;
+  options.stop = context.stop;
+  options.progress = [&bar](double done, std::string_view label) { bar.show(done / 4, label); };
+  return experiments::discover(device, options);
+}
+
+Expected<throughput::Report> measure(device::Device& device, const BenchFlags& flags, const Context& context) {
+  if (auto ok = throughput::check_streams(device); !ok) return tl::unexpected<Error>(ok.error());
+  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
+  const auto chosen = chosen_of(flags);
+  const auto sizes = sizes_for(device, chosen, flags, context, bar);
+  if (!sizes) return tl::unexpected<Error>(sizes.error());
+  throughput::Options options;
+  options.chosen = chosen;
+  options.seed = flags.seed;
+  options.stop = context.stop;
+  options.progress = [&bar](double done, std::string_view label) { bar.show(0.25 + 0.75 * done, label); };
+  return throughput::run(device, *sizes, options);
+}
+
+Exit verdict(const throughput::Report& report) {
+  if (report.interrupted) return Exit::interrupted;
+  for (const auto& result : report.results)
+    for (const auto& f : result.findings)
+      if (f.estimate.status == Status::inconclusive) return Exit::inconclusive;
+  return Exit::done;
+}
+
+Expected<Exit> write(const throughput::Report& report, const BenchFlags& flags, const Context& context,
+                     std::string headline) {
+  bench::Options options;
+  options.all = flags.all;
+  options.headline = std::move(headline);
+  options.unicode = context.unicode && flags.output.empty();
+  if (flags.output.empty()) options.width = context.columns;
+  if (report.interrupted && report.results.empty())
+    return fail(Error::Kind::interrupted, "interrupted before the first benchmark was complete; nothing was written");
+  // What is done is kept: the wish to stop has been met.
+  if (report.interrupted) stop::requested = false;
+  const auto formats = bench::formats();
+  const auto format =
+      std::find_if(formats.begin(), formats.end(), [&](const bench::Format& f) { return f.name == flags.format; });
+  if (auto written = emit(flags.output, format->render(report, options)); !written)
+    return tl::unexpected<Error>(written.error());
+  return verdict(report);
+}
+
+Expected<Exit> run_bench(const BenchFlags& flags, const device::Spec& spec, const Context& context) {
+  if (flags.list) return list(flags);
+  for (const std::string& path : {flags.output, flags.record})
+    if (auto ok = check_output(path); !ok) return tl::unexpected<Error>(ok.error());
+  if (!flags.output.empty() && !flags.record.empty() && files::lead_to_one_file(flags.output, flags.record))
+    return fail(Error::Kind::bad_input, "-o and --record name the same file; give each its own");
+  auto opened = device::open(spec, open_options(context, flags.quiet));
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  if (flags.format != "table" && !flags.quiet) tell(opened->headline);
+  replay::RecordingDevice recorder(*opened->device);
+  device::Device& device = flags.record.empty() ? *opened->device : recorder;
+  const auto report = measure(device, flags, context);
+  if (!report) return tl::unexpected<Error>(report.error());
+  auto exit = write(*report, flags, context, opened->headline);
+  if (exit && !flags.record.empty())
+    if (auto saved = recorder.save(flags.record); !saved) return tl::unexpected<Error>(saved.error());
+  return exit;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<BenchFlags>();
+  auto spec = std::make_shared<device::Spec>();
+  CLI::App* command = app.add_subcommand("bench", "Measure throughput: how fast each level is, and what that costs");
+  command->add_option("NAME", flags->names, "Which benchmarks; without a name all of them")->check(check_name);
+  command->add_flag("--list", flags->list, "List the benchmarks");
+  add_device_option(*command, flags->device, spec, "auto, cuda:N, sim:NAME, sim:FILE.json or replay:FILE");
+  command->add_option("--format", flags->format, "How to print: table, json, csv, html")
+      ->check(check_format)
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_output_option(*command, flags->output);
+  command->add_option("--record", flags->record, "Keep everything the device answered in FILE, for replay:FILE")
+      ->type_name("FILE");
+  command->add_flag("--all", flags->all, "Print everything: also the points of plots");
+  add_seed_option(*command, flags->seed, "Of the discovery of sizes");
+  command->add_flag("--quiet", flags->quiet, "No progress and no remarks on stderr");
+  command->callback(
+      [flags, spec, &context] { context.action = [=, &context] { return run_bench(*flags, *spec, context); }; });
+}
+
+}  // namespace gputopo::cli

@@ -1,0 +1,95 @@
+// Atomic additions: to one address, to one line, to a line of each block's, spread; with and without an answer.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "throughput/benchmarks.hpp"
+
+namespace gputopo::throughput {
+namespace {
+
+using program::Operation;
+using program::Path;
+using program::Region;
+using program::Stream;
+
+constexpr std::uint32_t threads = 1024;
+constexpr std::uint64_t line_bytes = 128;
+constexpr std::uint32_t turns = 64;
+
+struct Scenario {
+  const char* name;  // of the quantity
+  std::uint64_t lane_stride;
+  std::uint64_t warp_stride;
+  Region region;  // in global memory; shared memory is a block's
+  std::uint64_t footprint;
+};
+
+constexpr std::uint64_t spread_bytes = threads * 4;
+
+constexpr std::array<Scenario, 4> in_memory{{{"one_address", 0, 0, Region::grid, line_bytes},
+                                             {"one_line", 4, 0, Region::grid, line_bytes},
+                                             {"an_address_a_block", 0, 0, Region::block, line_bytes},
+                                             {"an_address_a_thread", 4, line_bytes, Region::block, spread_bytes}}};
+constexpr std::array<Scenario, 3> in_shared{{{"one_address", 0, 0, Region::block, line_bytes},
+                                             {"one_line", 4, 0, Region::block, line_bytes},
+                                             {"an_address_a_thread", 4, line_bytes, Region::block, spread_bytes}}};
+
+Stream stream_of(const device::DeviceInfo& info, Path path, Operation operation, const Scenario& scenario) {
+  Stream s;
+  s.path = path;
+  s.operation = operation;
+  s.label = fmt::format("{} {} on {}", program::to_string(operation), scenario.name, program::to_string(path));
+  s.arrangement = program::Arrangement::fixed;
+  s.region = scenario.region;
+  s.lane_stride_bytes = scenario.lane_stride;
+  s.warp_stride_bytes = scenario.warp_stride;
+  s.footprint_bytes = scenario.footprint;
+  s.threads = threads;
+  // Two blocks of one SM would have an address each in shared memory.
+  s.blocks = (path == Path::shared ? 1 : 2) * info.gpu.sm_count;
+  s.items = s.unroll = 4;
+  s.laps = turns;
+  return s;
+}
+
+template <std::size_t n>
+Expected<void> measure_all(const Setting& setting, Path path, const std::array<Scenario, n>& scenarios,
+                           Result& result) {
+  const device::DeviceInfo& info = setting.meter.info();
+  const char* memory = path == Path::shared ? "shared" : "l2";
+  for (const Operation operation : {Operation::add, Operation::fetch_add})
+    for (const Scenario& scenario : scenarios) {
+      const Stream s = stream_of(info, path, operation, scenario);
+      const auto sample = setting.meter.measure(s, Rate::additions_per_cycle);
+      if (!sample && !leaves_open(sample.error())) return tl::unexpected<Error>(sample.error());
+      if (!sample) {
+        result.notes.push_back(sample.error().message);
+        continue;
+      }
+      // What happens in shared memory is each SM's own.
+      Sample own = *sample;
+      const double sms = path == Path::shared ? info.gpu.sm_count : 1;
+      own = {own.median / sms, {own.range.low / sms, own.range.high / sms}, own.runs};
+      result.findings.push_back({memory,
+                                 fmt::format("{}_to_{}", program::to_string(operation), scenario.name),
+                                 estimate_of(own, "1/cycle", "stream"),
+                                 fmt::format("{} threads x {} an SM", threads, s.blocks / info.gpu.sm_count),
+                                 {}});
+    }
+  return {};
+}
+
+}  // namespace
+
+Expected<void> measure_atomics(const Setting& setting, Result& result) {
+  if (auto ok = measure_all(setting, Path::global_cached, in_memory, result); !ok) return ok;
+  setting.progress(0.5);
+  if (setting.meter.info().shared_bytes_per_block == 0) {
+    result.notes.push_back("this GPU has no shared memory");
+    return {};
+  }
+  return measure_all(setting, Path::shared, in_shared, result);
+}
+
+}  // namespace gputopo::throughput

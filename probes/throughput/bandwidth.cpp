@@ -1,0 +1,181 @@
+// The bandwidth of every level: the best of many configurations, beside what clock and width allow.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "throughput/benchmarks.hpp"
+#include "throughput/limits.hpp"
+#include "throughput/search.hpp"
+
+namespace gputopo::throughput {
+namespace {
+
+using program::Operation;
+using program::Path;
+using program::Region;
+using program::Stream;
+
+// A run is long enough for clocks, and short beside a slice of 2 ms: 50 to 100 us on an H200.
+constexpr double bytes_of_an_sm = 10e6;
+constexpr double bytes_of_l2 = 500e6;
+constexpr std::uint64_t least_memory_bytes = std::uint64_t{512} << 20;
+constexpr std::uint64_t constant_bank_bytes = 65536;
+
+struct Target {
+  std::string memory;
+  std::string quantity;
+  Rate rate = Rate::bytes_per_sm_cycle;
+  std::vector<Stream> candidates;
+};
+
+Stream base(Path path, Operation operation, Region region) {
+  Stream s;
+  s.path = path;
+  s.operation = operation;
+  s.region = region;
+  return s;
+}
+
+void add(std::vector<Target>& targets, std::string memory, std::string quantity, Rate rate,
+         std::vector<Stream> candidates) {
+  for (Stream& s : candidates) s.label = memory + " " + quantity;
+  targets.push_back({std::move(memory), std::move(quantity), rate, std::move(candidates)});
+}
+
+// Caches of an SM: parts of what they hold, walked again and again.
+void add_private(const Setting& setting, std::vector<Target>& targets) {
+  const std::uint32_t sms = setting.meter.info().gpu.sm_count;
+  const double bytes = bytes_of_an_sm * sms;
+  for (const auto& [memory, path] : {std::pair{"l1", Path::global_cached}, std::pair{"texture", Path::texture}}) {
+    const std::uint64_t size = setting.size_of(memory);
+    if (size == 0) continue;
+    add(targets, memory, "read_bandwidth", Rate::bytes_per_sm_cycle,
+        candidates_of({base(path, Operation::read, Region::block), {size / 4, size / 2, size * 3 / 4}, 4, bytes}, sms));
+  }
+  const std::uint64_t l1 = setting.size_of("constant_l1");
+  const std::uint64_t behind = std::min(setting.size_of("constant_l1_5"), constant_bank_bytes);
+  const Stream broadcast = base(Path::constant, Operation::read, Region::all);
+  if (l1 != 0)
+    add(targets, "constant_l1", "read_bandwidth", Rate::bytes_per_sm_cycle,
+        candidates_of({broadcast, {l1 / 4, l1 / 2}, 4, bytes / 16, true}, sms));
+  if (l1 != 0 && behind >= 2 * l1)
+    add(targets, "constant_l1_5", "read_bandwidth", Rate::bytes_per_sm_cycle,
+        candidates_of({broadcast, {behind / 2, behind * 3 / 4}, 4, bytes / 32, true}, sms));
+}
+
+void add_shared(const Setting& setting, std::vector<Target>& targets) {
+  const device::DeviceInfo& info = setting.meter.info();
+  if (info.shared_bytes_per_block == 0) return;
+  for (const auto& [operation, quantity] :
+       {std::pair{Operation::read, "read_bandwidth"}, std::pair{Operation::write, "write_bandwidth"},
+        std::pair{Operation::copy, "copy_bandwidth"}}) {
+    Stream s = base(Path::shared, operation, Region::block);
+    s.carve_out_percent = 100;
+    const std::uint64_t room = std::min(info.shared_bytes_per_block, info.shared_bytes_per_sm / 4);
+    add(targets, "shared", quantity, Rate::bytes_per_sm_cycle,
+        candidates_of({s, {room / 4, room, info.shared_bytes_per_block}, 4, bytes_of_an_sm * info.gpu.sm_count},
+                      info.gpu.sm_count));
+  }
+}
+
+void add_l2(const Setting& setting, std::vector<Target>& targets) {
+  const std::uint64_t size = setting.size_of("l2");
+  const std::uint32_t sms = setting.meter.info().gpu.sm_count;
+  if (size == 0) return;
+  const auto of = [&](Path path, Operation operation, Region region, std::vector<std::uint64_t> footprints) {
+    return candidates_of({base(path, operation, region), std::move(footprints), 4, bytes_of_l2}, sms);
+  };
+  add(targets, "l2", "read_bandwidth", Rate::bytes_per_second,
+      of(Path::global_l2_only, Operation::read, Region::grid, {size / 4, size / 2, size * 3 / 4}));
+  add(targets, "l2", "shared_read_bandwidth", Rate::bytes_per_second,
+      of(Path::global_l2_only, Operation::read, Region::all, {size / 16, size / 4, size / 2, size * 3 / 4}));
+  add(targets, "l2", "write_bandwidth", Rate::bytes_per_second,
+      of(Path::global_cached, Operation::write, Region::grid, {size / 4, size / 2}));
+  add(targets, "l2", "copy_bandwidth", Rate::bytes_per_second,
+      of(Path::global_cached, Operation::copy, Region::grid, {size / 8, size / 4}));
+}
+
+void add_memory(const Setting& setting, std::vector<Target>& targets) {
+  const device::DeviceInfo& info = setting.meter.info();
+  const std::uint64_t footprint =
+      std::min(std::max(least_memory_bytes, 32 * setting.size_of("l2")), info.largest_buffer_bytes / 4);
+  if (footprint <= 2 * setting.size_of("l2")) return;
+  for (const auto& [operation, quantity] :
+       {std::pair{Operation::read, "read_bandwidth"}, std::pair{Operation::write, "write_bandwidth"},
+        std::pair{Operation::copy, "copy_bandwidth"}}) {
+    const Stream s = base(Path::global_cached, operation, Region::grid);
+    auto candidates = candidates_of({s, {footprint}, 4, 0}, info.gpu.sm_count);
+    for (Stream& shot : one_shots(s, footprint)) candidates.push_back(std::move(shot));
+    add(targets, "device_memory", quantity, Rate::bytes_per_second, std::move(candidates));
+  }
+}
+
+Expected<void> measure(const Setting& setting, const Target& target, const std::optional<Banks>& banks,
+                       Result& result) {
+  std::string why;
+  const auto best = search_best(setting.meter, target.candidates, target.rate, why);
+  if (!best) return tl::unexpected<Error>(best.error());
+  if (!*best) {
+    result.notes.push_back(
+        fmt::format("{} {}: {}", target.memory, target.quantity, why.empty() ? "no configuration fits this GPU" : why));
+    return {};
+  }
+  const device::DeviceInfo& info = setting.meter.info();
+  add_bounded({target.memory, target.quantity, estimate_of((*best)->sample, unit_of(target.rate), "search"),
+               configuration_of((*best)->stream, info.gpu.sm_count), limit_of(target.memory, info, banks)},
+              result);
+  return {};
+}
+
+// Reading by footprint: where the L2 ends, and what it gives before.
+Expected<void> plot_l2(const Setting& setting, Result& result) {
+  const std::uint64_t size = setting.size_of("l2");
+  if (size == 0) return {};
+  const std::uint32_t sms = setting.meter.info().gpu.sm_count;
+  Plot plot{"L2 read by footprint", "footprint (MiB)", "GB/s", true, {}};
+  for (const auto& [region, label] :
+       {std::pair{Region::grid, "each byte by one SM"}, std::pair{Region::all, "all SMs the same bytes"}}) {
+    Series series{label, {}};
+    for (std::uint64_t footprint = size / 16; footprint <= 4 * size; footprint += std::max(footprint / 4, size / 16)) {
+      Stream s = base(Path::global_l2_only, Operation::read, region);
+      s.label = "l2 by footprint";
+      s.access_bytes = 16;
+      s.items = s.unroll = 4;
+      s.threads = 512;
+      s.blocks = 2 * sms;
+      s = program::fitted(s, footprint);
+      s.laps = laps_for(s, bytes_of_l2);
+      const auto sample = setting.meter.measure(s, Rate::bytes_per_second, 3);
+      if (!sample && !leaves_open(sample.error())) return tl::unexpected<Error>(sample.error());
+      if (sample)
+        series.points.push_back({static_cast<double>(s.footprint_bytes) / 0x1p20,
+                                 sample->median / 1e9,
+                                 {sample->range.low / 1e9, sample->range.high / 1e9}});
+    }
+    if (!series.points.empty()) plot.series.push_back(std::move(series));
+  }
+  if (!plot.series.empty()) result.plots.push_back(std::move(plot));
+  return {};
+}
+
+}  // namespace
+
+Expected<void> measure_bandwidth(const Setting& setting, Result& result) {
+  std::vector<Target> targets;
+  add_private(setting, targets);
+  add_shared(setting, targets);
+  add_l2(setting, targets);
+  add_memory(setting, targets);
+  std::optional<Banks> banks;
+  if (auto found = find_banks(setting.meter); found)
+    banks = *found;
+  else if (!leaves_open(found.error()))
+    return tl::unexpected<Error>(found.error());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    setting.progress(static_cast<double>(i) / static_cast<double>(targets.size() + 1));
+    if (auto ok = measure(setting, targets[i], banks, result); !ok) return ok;
+  }
+  return plot_l2(setting, result);
+}
+
+}  // namespace gputopo::throughput

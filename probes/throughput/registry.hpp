@@ -1,0 +1,48 @@
+// The benchmarks as rows of one table: what each gives, what it costs, its function.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/device.hpp"
+#include "throughput/result.hpp"
+#include "topology/error.hpp"
+#include "topology/topology.hpp"
+
+namespace gputopo::throughput {
+
+struct Setting;
+
+struct Benchmark {
+  std::string_view name;
+  std::string_view gives;          ///< for people: one line
+  double seconds = 0;              ///< about what it takes on a large GPU
+  std::vector<std::string> sizes;  ///< ids of memories whose sizes it fits footprints to
+  Expected<void> (*run)(const Setting&, Result&) = nullptr;
+};
+
+/// All there are, in the order in which they run.
+std::span<const Benchmark> benchmarks();
+/// The row of that name, or nullptr.
+const Benchmark* find_benchmark(std::string_view name);
+
+struct Options {
+  std::vector<const Benchmark*> chosen;
+  std::uint64_t seed = 1;  ///< of the discovery of sizes
+  /// Called now and then with the share of the work done (0 to 1) and what is being measured.
+  std::function<void(double, std::string_view)> progress;
+  const std::atomic<bool>* stop = nullptr;  ///< ends the run after what was done by then
+};
+
+/// The reason where this device can't run any stream, asked before long work; a recording isn't asked.
+Expected<void> check_streams(device::Device& device);
+
+/// Runs the chosen benchmarks on footprints that fit `sizes`. An interrupt ends the run and keeps what was done; what
+/// this device can't run has a note in its result. Errors: Device::run_stream's other ones.
+Expected<Report> run(device::Device& device, const Topology& sizes, const Options& options);
+
+}  // namespace gputopo::throughput

@@ -1,0 +1,92 @@
+#include "throughput/search.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gputopo::throughput {
+namespace {
+
+using program::Region;
+using program::Stream;
+
+constexpr std::size_t finalists = 5;
+constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 6> shapes{
+    {{64, 1}, {256, 1}, {256, 4}, {512, 1}, {512, 2}, {1024, 2}}};  // threads, blocks an SM
+constexpr std::array<std::uint32_t, 6> unrollings{1, 2, 4, 8, 16, 32};
+constexpr std::uint32_t one_shot_laps = 3;
+
+// The footprint that this grid can walk of what is wanted; 0 where one step is more.
+std::uint64_t footprint_for(const Stream& s, std::uint64_t wanted, std::uint32_t blocks_of_sm) {
+  const std::uint64_t own = s.region == Region::block ? wanted / blocks_of_sm : wanted;
+  const std::uint64_t step = program::step_bytes(s);
+  return own < step ? 0 : own / step * step;
+}
+
+}  // namespace
+
+std::vector<Stream> candidates_of(const Grid& grid, std::uint32_t sm_count) {
+  std::vector<Stream> streams;
+  for (const std::uint64_t footprint : grid.footprints)
+    for (std::uint32_t width = grid.least_width; width <= 16; width *= 2)
+      for (const auto& [threads, blocks_of_sm] : shapes)
+        for (const std::uint32_t unroll : unrollings) {
+          Stream s = grid.base;
+          s.access_bytes = width;
+          s.threads = threads;
+          s.blocks = blocks_of_sm * sm_count;
+          s.items = s.unroll = unroll;
+          if (grid.broadcast) s.arrangement = program::Arrangement::broadcast;
+          s.footprint_bytes = footprint_for(s, footprint, blocks_of_sm);
+          if (s.footprint_bytes == 0) continue;
+          s.laps = grid.bytes > 0 ? laps_for(s, grid.bytes) : 1;
+          streams.push_back(std::move(s));
+        }
+  return streams;
+}
+
+std::vector<Stream> one_shots(const Stream& base, std::uint64_t footprint_bytes) {
+  std::vector<Stream> streams;
+  for (const std::uint32_t width : {4U, 8U, 16U})
+    for (const std::uint32_t threads : {128U, 256U, 512U}) {
+      Stream s = base;
+      s.region = Region::grid;
+      s.one_shot = true;
+      s.access_bytes = width;
+      s.threads = threads;
+      s.items = s.unroll = 1;
+      s.blocks = static_cast<std::uint32_t>(footprint_bytes / (std::uint64_t{threads} * width));
+      s.footprint_bytes = program::step_bytes(s);
+      s.laps = one_shot_laps;
+      streams.push_back(std::move(s));
+    }
+  return streams;
+}
+
+Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<Stream>& candidates, Rate rate,
+                                          std::string& why) {
+  struct Ran {
+    double value;
+    const Stream* stream;
+  };
+  std::vector<Ran> ran;
+  for (const Stream& s : candidates) {
+    const auto value = meter.once(s, rate);
+    if (value) {
+      ran.push_back({*value, &s});
+    } else {
+      if (!leaves_open(value.error())) return tl::unexpected<Error>(value.error());
+      if (why.empty()) why = value.error().message;
+    }
+  }
+  if (ran.empty()) return std::optional<Best>{};
+  std::stable_sort(ran.begin(), ran.end(), [](const Ran& a, const Ran& b) { return a.value > b.value; });
+  std::optional<Best> best;
+  for (std::size_t i = 0; i < std::min(finalists, ran.size()); ++i) {
+    const auto sample = meter.measure(*ran[i].stream, rate);
+    if (!sample) return tl::unexpected<Error>(sample.error());
+    if (!best || sample->median > best->sample.median) best = Best{*ran[i].stream, *sample, ran.size()};
+  }
+  return best;
+}
+
+}  // namespace gputopo::throughput

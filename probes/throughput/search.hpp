@@ -1,0 +1,35 @@
+// The configuration that reaches most: every candidate once, the best ones again.
+#pragma once
+
+#include <vector>
+
+#include "throughput/meter.hpp"
+
+namespace gputopo::throughput {
+
+struct Best {
+  program::Stream stream;
+  Sample sample;
+  std::size_t candidates = 0;  ///< that ran
+};
+
+/// Runs each candidate once and the best five `runs_of_a_figure` times each; the greatest median wins. Candidates that
+/// the device can't run are left out. Nothing where none ran; then `why` says why the first one didn't.
+Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<program::Stream>& candidates, Rate rate,
+                                          std::string& why);
+
+/// One entry a width, grid and unrolling: copies of `base` that walk as much of each footprint as makes whole steps.
+/// `footprints` are of an SM for Region::block, else of the grid; `width` from `least_width` to 16 bytes.
+struct Grid {
+  program::Stream base;
+  std::vector<std::uint64_t> footprints;
+  std::uint32_t least_width = 4;
+  double bytes = 0;  ///< that a run moves at least; 0: one lap
+  bool broadcast = false;
+};
+std::vector<program::Stream> candidates_of(const Grid& grid, std::uint32_t sm_count);
+
+/// Grids in which every thread makes one access (write) or one load and store (copy), for what exceeds all caches.
+std::vector<program::Stream> one_shots(const program::Stream& base, std::uint64_t footprint_bytes);
+
+}  // namespace gputopo::throughput

@@ -1,0 +1,29 @@
+// Random models of throughput, with their truth: what streams have to bring back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gputopo::throughput {
+
+struct RandomThroughput {
+  double l1_read, texture_read, constant_read, shared_read, shared_write, shared_copy;  ///< B/cycle
+  double l2_read, l2_same, l2_write, l2_copy, memory_read, memory_write, memory_copy;   ///< 10^9 B/s
+  double l1_latency, l2_latency, memory_latency;                                        ///< cycles
+  std::uint32_t banks, bank_bytes;
+  double conflict;
+  std::uint32_t lines;                   ///< at full rate
+  double address, line, spread;          ///< additions a cycle in global memory
+  double shared_address, shared_spread;  ///< the same of an SM
+  std::uint32_t sms;
+  std::uint64_t clock_khz;
+  double noise;
+};
+
+/// The same for the same seed, everywhere.
+RandomThroughput random_throughput(std::uint64_t seed);
+
+/// As a model's text (docs/models.md).
+std::string model_text(const RandomThroughput& truth);
+
+}  // namespace gputopo::throughput

@@ -1,0 +1,60 @@
+// `gputopo bench` as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "process_run.hpp"
+
+namespace gputopo::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST(Bench, ListsWhatThereIs) {
+  const auto run = run_gputopo({"bench", "--list"});
+  EXPECT_EQ(run.exit_code, 0);
+  for (const char* name : {"bandwidth", "in_flight", "requests", "banks", "atomics"})
+    EXPECT_THAT(run.out, HasSubstr(name));
+}
+
+TEST(Bench, GivesFindingsWithUnitMethodAndRange) {
+  const auto run = run_gputopo({"bench", "banks", "atomics", "--device", "sim:h200", "--quiet", "--format", "json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json report = json::parse(run.out);
+  EXPECT_EQ(report.at("schema"), "gputopo-bench/1");
+  EXPECT_EQ(report.at("interrupted"), false);
+  ASSERT_EQ(report.at("results").size(), 2U);
+  const json& banks = report.at("results").at(0);
+  EXPECT_EQ(banks.at("findings").at(0).at("quantity"), "banks");
+  EXPECT_EQ(banks.at("findings").at(0).at("value"), 32);
+  EXPECT_EQ(banks.at("plots").at(0).at("series").at(0).at("points").size(), 32U);
+  for (const json& finding : report.at("results").at(1).at("findings")) {
+    EXPECT_EQ(finding.at("unit"), "1/cycle");
+    EXPECT_EQ(finding.at("interval_kind"), "range");
+    EXPECT_FALSE(finding.at("configuration").get<std::string>().empty());
+  }
+}
+
+TEST(Bench, SaysInOneLineThatAModelHasNoThroughput) {
+  const auto run = run_gputopo({"bench", "--device", "sim:fermi", "--quiet"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("no throughput in this model"));
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1);
+}
+
+TEST(Bench, RefusesNamesThatItDoesntKnow) {
+  const auto run = run_gputopo({"bench", "speed"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("choose from bandwidth"));
+}
+
+TEST(Bench, PageHasItsCurves) {
+  const auto run = run_gputopo({"bench", "banks", "--device", "sim:h200", "--quiet", "--format", "html"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out, HasSubstr("<polyline"));
+  EXPECT_THAT(run.out, HasSubstr("Bank conflicts"));
+}
+
+}  // namespace
+}  // namespace gputopo::cli
