@@ -33,6 +33,7 @@ struct DiscoverFlags {
   bool all_gpus = false;
   std::vector<std::string> only;
   bool all = false;
+  bool deep = false;
   std::string format;
   std::string output;
   std::string record;
@@ -62,6 +63,7 @@ Expected<Topology> measure(device::Device& device, const DiscoverFlags& flags, c
                            const Subject& subject) {
   experiments::DiscoverOptions options;
   options.only = flags.only;
+  options.deep = flags.deep;
   options.method = flags.method == "thesis" ? experiments::Method::thesis : experiments::Method::standard;
   options.seed = flags.seed;
   options.stop = context.stop;
@@ -236,6 +238,7 @@ void add_discover_command(CLI::App& app, Context& context) {
       ->delimiter(',')
       ->check(check_memory_id)
       ->type_name("ID,...");
+  command->add_flag("--deep", flags->deep, "Also what takes longer: how caches are organised");
   add_format_option(*command, flags->format);
   add_output_option(*command, flags->output);
   command->add_flag("--verify", flags->verify,

@@ -3,7 +3,7 @@
 namespace gputopo::catalog {
 namespace {
 
-constexpr std::array<AttributeRow, 16> attribute_rows{{
+constexpr std::array<AttributeRow, 19> attribute_rows{{
     {"size", "size", "B", "Size", "SizeBytes", "Size", "Size [B]",
      "Largest footprint that fits: what one instance can hold at the configuration in force."},
     {"line_size", "line size", "B", "Line", "LineSizeBytes", "LineSize", "Line [B]",
@@ -35,6 +35,11 @@ constexpr std::array<AttributeRow, 16> attribute_rows{{
      "How sure the sides of the L2 are: the least sure SM's correlation with its own side less that with the other."},
     {"cpc_separation", "separation of CPCs", "", "", "CpcSeparation", "", "",
      "How sure the CPCs are: the least sure TPC's correlation with its own CPC less that with the next best one."},
+    {"sets", "sets", "", "", "Sets", "", "", "Groups of lines, each of which any line of one set may lie in."},
+    {"ways", "ways", "", "", "Ways", "", "",
+     "Lines of a set; where the sets differ the one in the middle, and from the least to the most."},
+    {"consecutive_lines", "consecutive lines", "", "", "ConsecutiveLines", "", "",
+     "Neighbouring lines that lie in one set."},
 }};
 
 }  // namespace

@@ -18,6 +18,7 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
 Expected<void> measure_penalty(Session& session, Findings& findings, const CachePath& path);
 Expected<void> measure_scope(Session& session, Findings& findings, const CachePath& path);
 Expected<void> measure_instances(Session& session, Findings& findings, const CachePath& path);
+Expected<void> measure_organisation(Session& session, Findings& findings, const CachePath& path);
 
 /// The size of a cache that `cache` knows the capacity of, for `--method thesis`.
 Expected<Estimate> size_by_thesis(Session& session, const evidence::CacheFacts& cache);

@@ -11,6 +11,7 @@ Expected<void> of(Session& session, Findings& findings) {
   return measure(session, findings, path);
 }
 
+using evidence::constant_l1_5_path;
 using evidence::constant_path;
 using evidence::l1_path;
 using evidence::read_only_path;
@@ -119,6 +120,31 @@ const std::vector<Experiment>& table() {
        Cost::cheap,
        true,
        measure_constant_l1_5_groups},
+      {"l1.organisation", {"l1"}, {"l1.geometry"}, Cost::deep, false, of<measure_organisation, l1_path>},
+      {"texture.organisation",
+       {"texture"},
+       {"texture.geometry"},
+       Cost::deep,
+       false,
+       of<measure_organisation, texture_path>},
+      {"read_only.organisation",
+       {"read_only"},
+       {"read_only.geometry"},
+       Cost::deep,
+       false,
+       of<measure_organisation, read_only_path>},
+      {"constant_l1.organisation",
+       {"constant_l1"},
+       {"constant_l1.geometry"},
+       Cost::deep,
+       false,
+       of<measure_organisation, constant_path>},
+      {"constant_l1_5.organisation",
+       {"constant_l1_5"},
+       {"constant_l1_5.size"},
+       Cost::deep,
+       false,
+       of<measure_organisation, constant_l1_5_path>},
   };
   return rows;
 }

@@ -215,6 +215,10 @@ Expected<Model> builtin_model(std::string_view name);
 /// `not_supported` attributes. Sizes are the usable bytes of one instance at the smallest carve-out.
 Topology truth(const Model& model);
 
+/// Adds to a truth how the SMs' caches are organised, as `discover --deep` says it: sets, ways, consecutive lines,
+/// index, replacement.
+void add_organisation(const Model& model, Topology& truth);
+
 /// What no memory's attribute says of a model, a line each: what lies behind the L2, how far TLBs reach, distances, who
 /// disturbs.
 std::vector<std::string> remarks(const Model& model);

@@ -1,0 +1,91 @@
+// How a model's caches are organised, in the words in which a discovery says it.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "device/sim/model.hpp"
+#include "device/sim/set_index.hpp"
+
+namespace gputopo::sim {
+namespace {
+
+using program::Path;
+
+struct Id {
+  const char* id;
+  Path path;
+  std::size_t level;
+};
+
+constexpr std::array<Id, 5> ids{{{"l1", Path::global_cached, 0},
+                                 {"texture", Path::texture, 0},
+                                 {"read_only", Path::read_only, 0},
+                                 {"constant_l1", Path::constant, 0},
+                                 {"constant_l1_5", Path::constant, 1}}};
+
+Estimate stated(double value) {
+  Estimate e;
+  e.value = value;
+  e.status = Status::truth;
+  e.method = "model";
+  return e;
+}
+
+Statement stated(std::string value) {
+  Statement s;
+  s.value = std::move(value);
+  s.status = Status::truth;
+  s.method = "model";
+  return s;
+}
+
+std::string index_name(const Organisation& o, const SetIndex& index) {
+  if (index.sets() == 1) return "none";
+  // Sets that differ: no function of address bits fills them in turn.
+  const bool in_turn = index.lists_lines() || index.lines() == std::uint64_t{index.most_ways()} * index.sets();
+  if (!in_turn) return "hash";
+  if (o.index == IndexKind::modulo) return "modulo";
+  return o.index == IndexKind::xor_fold && index.lists_lines() && std::has_single_bit(index.sets()) ? "xor" : "hash";
+}
+
+// As anybody can see it: with one way there is nothing to choose, and of two the one that wasn't used last is the LRU.
+std::string replacement_name(Replacement replacement, std::uint32_t ways) {
+  if (ways == 1) return "none";
+  switch (replacement) {
+    case Replacement::lru:
+      return "lru";
+    case Replacement::fifo:
+      return "fifo";
+    case Replacement::random:
+      return "random";
+    case Replacement::tree_plru:
+      return ways == 2 ? "lru" : "tree";
+    case Replacement::not_most_recent:
+      return ways == 2 ? "lru" : "not_most_recent";
+  }
+  return "";
+}
+
+}  // namespace
+
+void add_organisation(const Model& model, Topology& truth) {
+  for (const Id& id : ids) {
+    Memory* memory = truth.find(id.id);
+    const Estimate* size = memory == nullptr ? nullptr : memory->find("size");
+    if (size == nullptr || !size->value) continue;
+    const CacheModel& c = model.caches[*(*model.path(id.path))[id.level].cache];
+    const SetIndex index(c.organisation, static_cast<std::uint64_t>(*size->value) / c.line_bytes);
+    std::vector<std::uint32_t> ways;
+    for (std::uint32_t set = 0; set < index.sets(); ++set) ways.push_back(index.ways(set));
+    std::sort(ways.begin(), ways.end());
+    memory->attributes["sets"] = stated(index.sets());
+    Estimate& middle = memory->attributes["ways"] = stated(ways[ways.size() / 2]);
+    middle.interval = Interval{static_cast<double>(ways.front()), static_cast<double>(ways.back())};
+    middle.interval_kind = "range";
+    if (index.sets() > 1) memory->attributes["consecutive_lines"] = stated(c.organisation.consecutive_lines);
+    memory->structure["index"] = stated(index_name(c.organisation, index));
+    memory->structure["replacement"] = stated(replacement_name(c.organisation.replacement, ways.back()));
+  }
+}
+
+}  // namespace gputopo::sim

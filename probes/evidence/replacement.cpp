@@ -1,0 +1,303 @@
+#include "evidence/replacement.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "change_point/robust.hpp"
+#include "evidence/histogram.hpp"
+#include "evidence/set_policies.hpp"
+#include "program/order.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using Lines = std::vector<std::uint64_t>;
+
+constexpr std::uint32_t rounds_before = 8;
+
+bool is_in(const Lines& set, std::uint64_t line) {
+  return std::binary_search(set.begin(), set.end(), line);
+}
+
+// Rounds forwards, and then, recorded, by another step: one line back each time, or some lines on. Behind another cache
+// by words that it has no lines of.
+program::Walk forth_and_by(const CacheFacts& cache, std::uint64_t lines, std::uint64_t steps, std::uint64_t step,
+                           std::uint64_t sweeps) {
+  program::Walk walk =
+      recorded(make_walk(cache.path, lines * cache.stride(), cache.stride() / steps, 1), program::Record::histogram, 1);
+  if (steps > 1) {
+    walk.footprint_bytes = (lines * steps - 1) * walk.stride_bytes;
+    walk.order = program::Order::skipping;
+    walk.order_seed = steps;
+  }
+  walk.lead_loads = rounds_before * lines;
+  walk.loads_per_lap = walk.lead_loads + sweeps * lines;
+  walk.tail_first = (lines - 1) * steps + (steps > 1 ? std::min(steps / 2, steps - 2) : 0);
+  walk.tail_step = step * steps % program::positions(walk);
+  return walk;
+}
+
+constexpr std::array<Policy, 3> known{Policy::lru, Policy::fifo, Policy::tree};
+constexpr std::array<std::string_view, 3> known_names{"lru", "fifo", "tree"};
+using Predictions = std::array<double, known.size()>;
+
+// What each policy loses by the new step of the lines of one set.
+Predictions predictions_of(const program::Walk& walk, std::uint64_t steps, const Lines& set, std::uint64_t ways) {
+  std::vector<PolicySet> models;
+  for (const Policy policy : known) models.emplace_back(policy, static_cast<std::uint32_t>(ways));
+  Predictions lost{};
+  const std::uint64_t count = program::positions(walk);
+  program::Stepping s = program::stepping(walk.order, walk.order_seed, count);
+  std::uint64_t position = s.first;
+  for (std::uint64_t k = 0; k < walk.loads_per_lap; ++k) {
+    if (k == walk.lead_loads) {
+      position = walk.tail_first;
+      s.step = walk.tail_step;
+    }
+    const std::uint64_t line = position / steps;
+    position = program::advance(position, s.step, count);
+    if (!is_in(set, line)) continue;
+    for (std::size_t i = 0; i < known.size(); ++i)
+      if (models[i].load(line) && k >= walk.lead_loads) ++lost[i];
+  }
+  return lost;
+}
+
+struct Trial {
+  program::Walk walk;
+  Predictions predicted{};
+  double found = 0;
+};
+
+// Strangers among a walk's loads. Where they are few some walks of several have none, and the least count is exact.
+double strangers_of(const CacheFacts& cache, const program::Walk& walk) {
+  constexpr double few = 0.5;
+  const double expected = cache.levels.false_miss * static_cast<double>(walk.loads_per_lap - walk.lead_loads);
+  return expected < few ? 0 : expected;
+}
+
+// How far off a walk's count may be: strangers' four standard deviations in a median of nine, and what their share is
+// uncertain by.
+double error_of(const CacheFacts& cache, const Trial& trial) {
+  const auto loads = static_cast<double>(trial.walk.loads_per_lap - trial.walk.lead_loads);
+  const double share = cache.levels.false_miss;
+  const double known_from = std::max(1.0, cache.contamination().loads);
+  if (strangers_of(cache, trial.walk) == 0) return 0.45;
+  return 0.45 + 1.7 * std::sqrt(share * loads) + 3 * std::sqrt(share / known_from) * loads;
+}
+
+// Of steps back and on, those by which each two policies differ most.
+std::vector<Trial> telling_walks(const Circles& circles, const Collisions& seen, std::uint64_t ways) {
+  constexpr std::uint64_t steps_tried = 24;
+  const std::uint64_t lines = seen.fits + 1, steps = circles.steps_in_a_line();
+  std::vector<Trial> all;
+  for (std::uint64_t i = 0; i < std::min(steps_tried, lines - 1); ++i) {
+    const std::uint64_t step = i == 0 ? lines - 1 : (lines * (i + 3) / (2 * steps_tried)) | 1;
+    if (step == 1 || step >= lines || std::gcd(step, lines) != 1) continue;
+    for (const std::uint64_t sweeps : {1U, 2U, 4U, 8U}) {
+      Trial trial{forth_and_by(circles.cache(), lines, steps, step, sweeps), {}, 0};
+      trial.predicted = predictions_of(trial.walk, steps, seen.sets.front(), ways);
+      all.push_back(trial);
+    }
+  }
+  std::vector<Trial> best;
+  const auto add_best = [&](std::size_t a, std::size_t b) {
+    const auto gap = [&](const Trial& t) {
+      return std::fabs(t.predicted[a] - t.predicted[b]) / error_of(circles.cache(), t);
+    };
+    std::sort(all.begin(), all.end(), [&](auto& x, auto& y) { return gap(x) > gap(y); });
+    for (std::size_t i = 0; i < std::min<std::size_t>(4, all.size()); ++i)
+      if (gap(all[i]) > 2) best.push_back(all[i]);
+  };
+  add_best(0, 1);
+  add_best(0, 2);
+  add_best(1, 2);
+  return best;
+}
+
+// Runs them, and leaves out those of which a cache in front answered a part.
+Expected<void> run(Circles& circles, std::vector<Trial>& trials) {
+  constexpr std::size_t times = 9;
+  const CacheFacts& cache = circles.cache();
+  program::Batch batch;
+  for (const Trial& trial : trials) {
+    program::Program p =
+        make_program(fmt::format("{} forth and by", cache.path.id), circles.session().info(), cache.path.slot);
+    p.isolation = circles.isolation();
+    p.phases = {trial.walk};
+    batch.insert(batch.end(), times, p);
+  }
+  auto traces = circles.session().run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::vector<Trial> reached;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const std::uint64_t loads = trials[i].walk.loads_per_lap - trials[i].walk.lead_loads;
+    std::vector<double> lost, answered;
+    for (std::size_t k = 0; k < times; ++k) {
+      const Histogram& timed = (*traces)[i * times + k].phases.back().histogram;
+      lost.push_back(static_cast<double>(count_from(timed, cache.levels.threshold_cycles)));
+      answered.push_back(static_cast<double>(loads - count_from(timed, cache.front_threshold_cycles)));
+    }
+    const double strangers = strangers_of(cache, trials[i].walk);
+    std::sort(lost.begin(), lost.end());
+    trials[i].found = strangers == 0 ? lost[1] : std::max(0.0, change_point::median(lost) - strangers);
+    if (change_point::median(answered) == 0) reached.push_back(trials[i]);
+  }
+  trials = std::move(reached);
+  return {};
+}
+
+// The policies that fit every walk.
+std::vector<std::size_t> fitting(const CacheFacts& cache, const std::vector<Trial>& trials) {
+  std::vector<std::size_t> fits;
+  for (std::size_t i = 0; i < known.size(); ++i)
+    if (std::all_of(trials.begin(), trials.end(),
+                    [&](const Trial& t) { return std::fabs(t.found - t.predicted[i]) <= error_of(cache, t); }))
+      fits.push_back(i);
+  return fits;
+}
+
+Expected<Replacement> by_other_steps(Circles& circles, const Collisions& seen, std::uint64_t ways) {
+  Replacement result;
+  std::vector<Trial> trials = telling_walks(circles, seen, ways);
+  result.excluded = "every line of an overfull set is lost in each round, so nothing is drawn at random";
+  if (trials.empty()) return result;
+  if (auto ok = run(circles, trials); !ok) return tl::unexpected<Error>(ok.error());
+  if (trials.empty()) {
+    result.excluded += "; in what order they go can't be told, because the cache in front answers other orders";
+    return result;
+  }
+  for (const Trial& t : trials) result.samples += t.walk.loads_per_lap - t.walk.lead_loads;
+  const Trial& first = trials.front();
+  result.excluded += fmt::format(
+      "; walked on by other steps than before, such as {}, it loses {:.0f} (LRU {}, first in first out {}, a tree of "
+      "bits {})",
+      first.walk.tail_step, first.found, first.predicted[0], first.predicted[1], first.predicted[2]);
+  const auto fits = fitting(circles.cache(), trials);
+  // Of two ways a tree is LRU.
+  if (fits.size() == 1 || (ways == 2 && fits.size() == 2 && fits.front() == 0 && fits.back() == 2))
+    result.policy = known_names[fits.front()];
+  return result;
+}
+
+// The set's own looks of a run, in order.
+std::vector<Look> of_set(const std::vector<Look>& run, const Lines& set) {
+  std::vector<Look> own;
+  for (const Look& look : run)
+    if (is_in(set, look.line)) own.push_back(look);
+  return own;
+}
+
+// Whether what is lost repeats after some rounds, but for a share of strangers.
+bool repeats(const std::vector<Look>& own, std::size_t members, double strangers) {
+  const std::size_t rounds = own.size() / members;
+  for (std::size_t period = 1; 2 * period <= rounds && rounds >= 6; ++period) {
+    const std::size_t shift = period * members;
+    std::size_t differ = 0;
+    for (std::size_t k = 0; k + shift < own.size(); ++k) differ += own[k].missed != own[k + shift].missed ? 1 : 0;
+    if (static_cast<double>(differ) <= 4 * strangers * static_cast<double>(own.size())) return true;
+  }
+  return false;
+}
+
+// Share of looks that a tree of bits loses of members walked round and round.
+double tree_share(std::size_t members, std::uint64_t ways) {
+  constexpr std::size_t settling = 64, counted = 256;
+  PolicySet model(Policy::tree, static_cast<std::uint32_t>(ways));
+  std::size_t lost = 0;
+  for (std::size_t round = 0; round < settling + counted; ++round)
+    for (std::size_t m = 0; m < members; ++m)
+      if (model.load(m) && round >= settling) ++lost;
+  return static_cast<double>(lost) / static_cast<double>(counted * members);
+}
+
+// How many of the set's looks lie between a loss and the next.
+std::map<std::size_t, std::uint64_t> gaps_of(const std::vector<std::vector<Look>>& runs, const Lines& set) {
+  std::map<std::size_t, std::uint64_t> gaps;
+  for (const auto& run : runs) {
+    const auto own = of_set(run, set);
+    std::size_t last = own.size();
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      if (!own[k].missed) continue;
+      if (last < k) ++gaps[k - last];
+      last = k;
+    }
+  }
+  return gaps;
+}
+
+// Any line may go, or any but the one before: how far the next loss lies from the last is as likely one as another, but
+// for the farthest.
+void judge_gaps(const std::map<std::size_t, std::uint64_t>& gaps, std::uint64_t ways, Replacement& result) {
+  double all = 0, nearer = 0, squares = 0;
+  const auto count = [&](std::size_t gap) {
+    const auto it = gaps.find(gap);
+    return it == gaps.end() ? 0.0 : static_cast<double>(it->second);
+  };
+  for (const auto& [gap, n] : gaps) all += static_cast<double>(n);
+  for (std::size_t gap = 1; gap < ways; ++gap) nearer += count(gap);
+  const double each = nearer / static_cast<double>(ways - 1), last = count(ways);
+  for (std::size_t gap = 1; gap < ways; ++gap)
+    squares += (count(gap) - each) * (count(gap) - each) / std::max(each, 1e-9);
+  const double freedom = std::max(1.0, static_cast<double>(ways) - 2);
+  const bool is_even = squares < freedom + 5 * std::sqrt(2 * freedom) + 5 && all - nearer - last < 0.02 * all;
+  result.excluded = fmt::format(
+      "what an overfull set loses doesn't repeat, so no order of use or age decides; of {:.0f} "
+      "losses {:.0f} were of the line used just before",
+      all, last);
+  if (each < 16 || !is_even) return;
+  if (std::fabs(last - each) < 4 * std::sqrt(each)) result.policy = "random";
+  if (last < each / 4) result.policy = "not_most_recent";
+}
+
+Expected<Replacement> by_repetition(Circles& circles, const Collisions& seen, std::uint64_t ways) {
+  constexpr std::uint64_t most_loads = 1 << 23;
+  const Lines& set = seen.sets.front();
+  Replacement result;
+  result.excluded = "lines of an overfull set aren't lost in each round, so it is neither LRU nor FIFO";
+  Effort effort;
+  effort.rounds = static_cast<std::uint32_t>(std::max<std::uint64_t>(64, 24 * ways));
+  const Circle circle{0, seen.fits + 1};
+  if (circles.session().info().largest_recording / circle.lines < 8 || circles.loads_of(circle, effort) > most_loads) {
+    result.excluded += "; too few rounds can be recorded to tell whether what is lost repeats";
+    return result;
+  }
+  auto losses = circles.walk(std::vector<Circle>{circle}, effort);
+  if (!losses) return tl::unexpected<Error>(losses.error());
+  result.samples = losses->front().total_looks();
+  std::size_t repeating = 0, looks = 0, lost = 0;
+  for (const auto& run : losses->front().runs) {
+    const auto own = of_set(run, set);
+    repeating += repeats(own, set.size(), circles.cache().levels.false_miss) ? 1 : 0;
+    looks += own.size();
+    lost += static_cast<std::size_t>(std::count_if(own.begin(), own.end(), [](const Look& l) { return l.missed; }));
+  }
+  const std::size_t runs = losses->front().runs.size();
+  if (repeating * 10 < runs) {
+    judge_gaps(gaps_of(losses->front().runs, set), ways, result);
+    return result;
+  }
+  const double share = static_cast<double>(lost) / static_cast<double>(std::max<std::size_t>(1, looks));
+  const double tree = tree_share(set.size(), ways);
+  result.excluded = fmt::format(
+      "what an overfull set loses repeats, so nothing is drawn at random, and {:.3f} of its "
+      "lines are lost in a round, so it is neither LRU nor FIFO; a tree of bits loses {:.3f}",
+      share, tree);
+  if (repeating * 10 >= runs * 9 && std::fabs(share - tree) < 0.02 + 0.05 * tree) result.policy = "tree";
+  return result;
+}
+
+}  // namespace
+
+Expected<Replacement> find_replacement(Circles& circles, const Collisions& seen, std::uint64_t ways) {
+  if (ways == 1) return Replacement{"none", "a set has one way: there is nothing to choose", 0};
+  return seen.always ? by_other_steps(circles, seen, ways) : by_repetition(circles, seen, ways);
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,164 @@
+// How a cache is organised: sets, ways, which lines collide and which one goes. One mechanism for every path whose
+// lines are loaded one by one (document: Mei and Chu 2017, stages 1 and 2; docs/measuring.md).
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "evidence/collisions.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/index_function.hpp"
+#include "evidence/replacement.hpp"
+#include "evidence/structure.hpp"
+#include "experiments/experiments.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+
+constexpr std::string_view method = "collisions";
+
+void leave_open(Memory& memory, std::string_view why) {
+  for (const char* name : {"sets", "ways", "consecutive_lines"})
+    memory.attributes[name] = inconclusive("", method, why);
+  for (const char* name : {"index", "replacement"}) memory.structure[name] = undecided(method, why);
+}
+
+// What a cache may hold, in lines.
+struct Lines {
+  std::uint64_t least = 0, stated = 0, most = 0;
+};
+
+Lines lines_of(const Estimate& size, std::uint64_t line_bytes) {
+  const auto line = static_cast<double>(line_bytes);
+  const Interval range = size.interval.value_or(Interval{*size.value, *size.value});
+  return {static_cast<std::uint64_t>(std::ceil(range.low / line)), static_cast<std::uint64_t>(*size.value / line),
+          static_cast<std::uint64_t>(range.high / line)};
+}
+
+struct Shape {
+  std::uint64_t sets = 0;  // 0: not known
+  std::uint64_t ways = 0;  // of each set; 0 where they differ
+  std::uint64_t least = 0, most = 0, middle = 0;
+  std::string why_open;
+};
+
+// Every set seen is a part of the whole: of all of them the sum is what the cache holds; of a sample, equal ones divide
+// it.
+Shape shape_of(const Collisions& seen, const Lines& capacity, bool by_chance) {
+  constexpr std::size_t enough_sets = 8;
+  Shape shape;
+  std::vector<std::uint64_t> ways;
+  for (const auto& set : seen.sets) ways.push_back(set.size() - 1);
+  std::sort(ways.begin(), ways.end());
+  shape.least = ways.front();
+  shape.most = ways.back();
+  shape.middle = ways[ways.size() / 2];
+  if (shape.least == shape.most) shape.ways = shape.least;
+  if (by_chance && seen.complete && (shape.ways == 0 || seen.held_lines != capacity.stated)) {
+    shape.why_open =
+        fmt::format("{} sets of {} to {} ways were seen, which needn't be whole where lines aren't lost in each round",
+                    ways.size(), shape.least, shape.most);
+    return shape;
+  }
+  if (seen.complete && seen.held_lines >= capacity.least && seen.held_lines <= capacity.most) shape.sets = ways.size();
+  // The one multiple of the ways that the size leaves.
+  if (!seen.complete && shape.ways != 0 && ways.size() >= enough_sets &&
+      capacity.most / shape.ways == (capacity.least + shape.ways - 1) / shape.ways)
+    shape.sets = capacity.most / shape.ways;
+  if (shape.sets != 0) return shape;
+  shape.why_open = seen.complete
+                       ? fmt::format("{} sets were seen, which hold {} lines together, and the cache {}", ways.size(),
+                                     seen.held_lines, capacity.most)
+                       : fmt::format("{} sets were seen, of {} to {} ways, which don't make up the cache's {} lines",
+                                     ways.size(), shape.least, shape.most, capacity.most);
+  return shape;
+}
+
+Estimate counted(std::uint64_t value, const Collisions& seen) {
+  return measured(static_cast<double>(value), "", method, seen.samples);
+}
+
+void state_shape(Memory& memory, const Shape& shape, const Collisions& seen) {
+  auto& attributes = memory.attributes;
+  if (shape.sets == 0) {
+    leave_open(memory, shape.why_open);
+    return;
+  }
+  attributes["sets"] = counted(shape.sets, seen);
+  attributes["sets"].note = seen.complete
+                                ? "every one of them was seen to overflow"
+                                : fmt::format("{} of them were seen to overflow, all alike", seen.sets.size());
+  Estimate& ways = attributes["ways"] = counted(shape.middle, seen);
+  ways.interval = Interval{static_cast<double>(shape.least), static_cast<double>(shape.most)};
+  ways.interval_kind = "range";
+  if (shape.ways == 0) ways.note = fmt::format("the sets differ: {} to {} ways", shape.least, shape.most);
+}
+
+void state_index(Memory& memory, const IndexFunction& f) {
+  using Kind = IndexFunction::Kind;
+  Estimate& together = memory.attributes["consecutive_lines"];
+  if (f.kind == Kind::unknown) {
+    memory.structure["index"] = undecided(method, f.detail);
+    together = inconclusive("", method, f.detail);
+    return;
+  }
+  memory.structure["index"] = decided(std::string(to_string(f.kind)), method, 0.99, f.checks);
+  memory.structure["index"].note = f.detail;
+  if (f.kind == Kind::none)
+    together = not_supported("", "one set holds all lines");
+  else
+    together = measured(f.consecutive_lines, "", method, f.checks);
+}
+
+void state_replacement(Memory& memory, const Replacement& found) {
+  Statement& s = memory.structure["replacement"] =
+      found.policy.empty() ? undecided(method, found.excluded) : decided(found.policy, method, 0.99, found.samples);
+  s.note = found.excluded;
+}
+
+std::string why_not(const CacheFacts* cache, const Memory& memory) {
+  const auto is_measured = [&](const char* name) {
+    const Estimate* e = memory.find(name);
+    return e != nullptr && e->status == Status::measured;
+  };
+  if (!is_measured("size")) return "needs the size";
+  if (!is_measured("line_size") || cache->line_bytes == 0) return "needs the line size";
+  return cache->can_be_filled() ? "" : "hits and misses can't be told apart well enough";
+}
+
+}  // namespace
+
+Expected<void> measure_organisation(Session& session, Findings& findings, const CachePath& path) {
+  const CacheFacts* cache = findings.cache(path.id);
+  if (cache == nullptr || !cache->present) return {};
+  Memory& memory = findings.memory(path.id);
+  if (const std::string why = why_not(cache, memory); !why.empty()) {
+    leave_open(memory, why);
+    return {};
+  }
+  // Caches behind another belong to several SMs.
+  Circles circles(session, *cache, cache->front_line_bytes != 0 ? Scope::gpu : Scope::sm);
+  const std::uint64_t capacity = cache->capacity_bytes / cache->line_bytes;
+  auto seen = find_collisions(circles, capacity);
+  if (!seen) return tl::unexpected<Error>(seen.error());
+  if (!seen->why_open.empty() || seen->sets.empty()) {
+    leave_open(memory, seen->why_open.empty() ? "no set was seen to overflow" : seen->why_open);
+    return {};
+  }
+  auto replacement = find_replacement(circles, *seen, seen->sets.front().size() - 1);
+  if (!replacement) return tl::unexpected<Error>(replacement.error());
+  // Of one or two ways policies are alike that aren't in larger sets.
+  const bool in_order =
+      (replacement->policy == "lru" || replacement->policy == "fifo") && seen->sets.front().size() > 3;
+  const Shape shape = shape_of(*seen, lines_of(*memory.find("size"), cache->line_bytes), !in_order);
+  state_shape(memory, shape, *seen);
+  if (shape.sets == 0) replacement->policy.clear();
+  if (shape.ways == 0 && seen->sets.front().size() - 1 <= 2) replacement->policy.clear();
+  if (shape.sets != 0) state_index(memory, index_function(*seen, shape.sets, shape.ways, cache->line_bytes));
+  state_replacement(memory, *replacement);
+  return {};
+}
+
+}  // namespace gputopo::experiments

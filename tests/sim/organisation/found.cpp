@@ -1,0 +1,85 @@
+#include "found.hpp"
+
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "device/sim/sim_device.hpp"
+#include "experiments/discover.hpp"
+
+namespace gputopo::test {
+namespace {
+
+std::string number(const Estimate& e) {
+  if (!e.value) return std::string(to_string(e.status));
+  if (!e.interval || e.interval->low == e.interval->high) return fmt::format("{}", *e.value);
+  return fmt::format("{} [{}, {}]", *e.value, e.interval->low, e.interval->high);
+}
+
+Answer judged(const Estimate& truth, const Estimate* found) {
+  if (found == nullptr || found->status == Status::inconclusive) return Answer::open;
+  if (!found->value || found->status != Status::measured) return Answer::wrong;
+  const bool same_range = !truth.interval || (found->interval && *found->interval == *truth.interval);
+  return *found->value == *truth.value && same_range ? Answer::exact : Answer::wrong;
+}
+
+void add_numbers(const Memory& truth, const Memory& found, std::vector<Found>& all) {
+  for (const char* name : {"sets", "ways", "consecutive_lines"}) {
+    const Estimate* is = truth.find(name);
+    const Estimate* said = found.find(name);
+    if (is == nullptr) {
+      if (said != nullptr && said->value) all.push_back({truth.id, name, "nothing", number(*said), "", Answer::wrong});
+      continue;
+    }
+    all.push_back({truth.id, name, number(*is), said == nullptr ? "nothing" : number(*said),
+                   said == nullptr ? "" : said->note, judged(*is, said)});
+  }
+}
+
+void add_texts(const Memory& truth, const Memory& found, std::vector<Found>& all) {
+  for (const char* name : {"index", "replacement"}) {
+    const auto is = truth.structure.find(name);
+    if (is == truth.structure.end()) continue;
+    const auto said = found.structure.find(name);
+    Found f{truth.id, name, is->second.value, "nothing", "", Answer::open};
+    if (said != found.structure.end()) {
+      f.found = said->second.value;
+      f.why = said->second.note;
+      if (!f.found.empty()) f.answer = f.found == f.truth ? Answer::exact : Answer::wrong;
+    }
+    all.push_back(f);
+  }
+}
+
+}  // namespace
+
+Topology discovered_deep(const sim::Model& model, const std::vector<std::string>& only) {
+  const auto device = sim::make_device(model);
+  experiments::DiscoverOptions options;
+  options.only = only;
+  options.extras = false;
+  options.deep = true;
+  auto topology = experiments::discover(*device, options);
+  if (!topology) throw std::runtime_error(topology.error().message);
+  return std::move(*topology);
+}
+
+std::vector<Found> organisation_found(const sim::Model& model, const Topology& topology) {
+  Topology truth = sim::truth(model);
+  sim::add_organisation(model, truth);
+  std::vector<Found> all;
+  for (const Memory& memory : truth.memories) {
+    const Memory* found = topology.find(memory.id);
+    if (found == nullptr || memory.find("sets") == nullptr) continue;
+    add_numbers(memory, *found, all);
+    add_texts(memory, *found, all);
+  }
+  return all;
+}
+
+std::string text_of(const Found& found) {
+  return fmt::format("{}.{}: {} where {} is true{}{}", found.memory, found.quantity, found.found, found.truth,
+                     found.why.empty() ? "" : "; ", found.why);
+}
+
+}  // namespace gputopo::test
