@@ -35,7 +35,7 @@ constexpr std::array<AttributeRow, 19> attribute_rows{{
      "How sure the sides of the L2 are: the least sure SM's correlation with its own side less that with the other."},
     {"cpc_separation", "separation of CPCs", "", "", "CpcSeparation", "", "",
      "How sure the CPCs are: the least sure TPC's correlation with its own CPC less that with the next best one."},
-    {"sets", "sets", "", "", "Sets", "", "", "Groups of lines, each of which any line of one set may lie in."},
+    {"sets", "sets", "", "", "Sets", "", "", "Parts of a cache, one of which a line's address gives it."},
     {"ways", "ways", "", "", "Ways", "", "",
      "Lines of a set; where the sets differ the one in the middle, and from the least to the most."},
     {"consecutive_lines", "consecutive lines", "", "", "ConsecutiveLines", "", "",

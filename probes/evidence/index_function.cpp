@@ -99,6 +99,11 @@ class LinearIndex {
   std::uint64_t checks() const { return checked_.size() - checked_.contains(0); }
   std::uint64_t contradictions() const { return contradictions_; }
 
+  // No higher bit takes part.
+  bool is_plain() const {
+    return std::all_of(rows_.begin(), rows_.end(), [](const auto& row) { return row.second.sum == 0; });
+  }
+
   // Which address bits make each bit of the index, of those that are known.
   std::string text(std::uint32_t first_bit) const {
     std::vector<std::string> parts;
@@ -190,6 +195,11 @@ IndexFunction index_function(const Collisions& seen, std::uint64_t sets, std::ui
     const LinearIndex linear = linear_index(seen, sets, ways, f.consecutive_lines);
     const auto bits = static_cast<std::uint64_t>(std::countr_zero(sets));
     if (linear.contradictions() == 0 && linear.checks() * bits >= enough_bits) {
+      if (linear.is_plain()) {
+        f.kind = IndexFunction::Kind::modulo;
+        f.detail = modulo_text(sets, line_bytes * f.consecutive_lines);
+        return f;
+      }
       f.kind = IndexFunction::Kind::exclusive_or;
       f.detail = linear.text(static_cast<std::uint32_t>(std::countr_zero(line_bytes * f.consecutive_lines)));
       return f;

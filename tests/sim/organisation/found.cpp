@@ -51,17 +51,25 @@ void add_texts(const Memory& truth, const Memory& found, std::vector<Found>& all
   }
 }
 
-}  // namespace
-
-Topology discovered_deep(const sim::Model& model, const std::vector<std::string>& only) {
+Topology discovered(const sim::Model& model, const std::vector<std::string>& only, bool deep) {
   const auto device = sim::make_device(model);
   experiments::DiscoverOptions options;
   options.only = only;
   options.extras = false;
-  options.deep = true;
+  options.deep = deep;
   auto topology = experiments::discover(*device, options);
   if (!topology) throw std::runtime_error(topology.error().message);
   return std::move(*topology);
+}
+
+}  // namespace
+
+Topology discovered_deep(const sim::Model& model, const std::vector<std::string>& only) {
+  return discovered(model, only, true);
+}
+
+Topology discovered_plainly(const sim::Model& model) {
+  return discovered(model, {}, false);
 }
 
 std::vector<Found> organisation_found(const sim::Model& model, const Topology& topology) {

@@ -20,6 +20,9 @@ struct Found {
 /// A deep discovery of the model, of `only` (all where empty). Fails the test where it can't be made.
 Topology discovered_deep(const sim::Model& model, const std::vector<std::string>& only);
 
+/// What a discovery finds without being asked for more.
+Topology discovered_plainly(const sim::Model& model);
+
 /// Sets, ways, consecutive lines, index and replacement of every cache of `topology` that the model's truth has.
 std::vector<Found> organisation_found(const sim::Model& model, const Topology& topology);
 

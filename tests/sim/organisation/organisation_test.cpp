@@ -1,0 +1,118 @@
+// How caches are organised, of models whose truth is known: those of the source documents, and each index and policy.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/sim/organisation/found.hpp"
+
+namespace gputopo::test {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Documented {
+  const char* model;
+  std::vector<std::string> memories;
+};
+
+std::ostream& operator<<(std::ostream& stream, const Documented& d) {
+  return stream << d.model;
+}
+
+class DocumentedOrganisation : public testing::TestWithParam<Documented> {};
+
+// Wong et al. 2010 for GT200, Mei and Chu 2017 for the others: docs/source-documents.md.
+TEST_P(DocumentedOrganisation, ComesBackExactly) {
+  const auto model = sim::builtin_model(GetParam().model);
+  ASSERT_TRUE(model);
+  const auto all = organisation_found(*model, discovered_deep(*model, GetParam().memories));
+  EXPECT_GE(all.size(), 5 * GetParam().memories.size());
+  for (const Found& found : all) EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, DocumentedOrganisation,
+                         testing::Values(Documented{"gt200", {"constant_l1", "constant_l1_5"}},
+                                         Documented{"kepler", {"texture", "read_only", "constant_l1_5"}},
+                                         Documented{"fermi", {"l1", "texture"}}, Documented{"maxwell", {"l1"}}),
+                         [](const auto& one) { return std::string(one.param.model); });
+
+Json model_with(Json cache, bool constants) {
+  const char* name = constants ? "constant_l1" : "l1";
+  const Json behind = {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 500}}};
+  Json path = behind;
+  path.insert(path.begin(), Json{{"level", name}, {"latency", 40}});
+  Json model = {
+      {"schema", "gputopo-model/1"},
+      {"gpu", {{"name", "Sets"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
+      {"caches", {{"l2", {{"size", "1 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}}}},
+      {"paths", {{"global_cached", constants ? behind : path}}},
+      {"noise", {{"jitter", "uniform"}, {"cycles", 1}, {"outlier_probability", 1e-4}, {"outlier_cycles", 300}}}};
+  if (constants) model["paths"]["constant"] = path;
+  model["caches"][name] = std::move(cache);
+  return model;
+}
+
+std::vector<Found> found_of(const Json& text, bool constants) {
+  const auto model = sim::parse_model(text.dump(), "sets");
+  EXPECT_TRUE(model) << model.error().message;
+  return organisation_found(*model, discovered_deep(*model, {constants ? "constant_l1" : "l1"}));
+}
+
+struct Kind {
+  std::string index, replacement;
+  bool constants;
+};
+
+std::ostream& operator<<(std::ostream& stream, const Kind& kind) {
+  return stream << kind.index << "_" << kind.replacement << (kind.constants ? "_constants" : "_global");
+}
+
+// Every index with every policy for constants; for global loads each of them at least once.
+std::vector<Kind> kinds() {
+  std::vector<Kind> all;
+  const std::vector<std::string> indices{"modulo", "xor", "hash"};
+  const std::vector<std::string> policies{"lru", "fifo", "tree_plru", "random", "not_most_recent"};
+  for (std::size_t p = 0; p < policies.size(); ++p) {
+    for (const std::string& index : indices) all.push_back({index, policies[p], true});
+    all.push_back({indices[(p + 1) % indices.size()], policies[p], false});
+  }
+  return all;
+}
+
+class EveryOrganisation : public testing::TestWithParam<Kind> {};
+
+TEST_P(EveryOrganisation, ComesBackExactly) {
+  const Kind& kind = GetParam();
+  const Json cache = {{"size", kind.constants ? 4096 : 8192},
+                      {"line", kind.constants ? 64 : 128},
+                      {"ways", 8},
+                      {"index", kind.index},
+                      {"replacement", kind.replacement}};
+  for (const Found& found : found_of(model_with(cache, kind.constants), kind.constants))
+    EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryOrganisation, testing::ValuesIn(kinds()), testing::PrintToStringParamName());
+
+TEST(Organisation, OfUnequalSetsGivesTheWaysFromTheLeastToTheMost) {
+  const auto all =
+      found_of(model_with({{"size", 65 * 64}, {"line", 64}, {"set_ways", {17, 8, 8, 8, 8, 8, 8}}}, true), true);
+  for (const Found& found : all) EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
+}
+
+TEST(Organisation, OfManySetsIsToldByASampleOfThem) {
+  const auto all =
+      found_of(model_with({{"size", "64 KiB"}, {"line", 32}, {"ways", 4}, {"index", "xor"}}, false), false);
+  ASSERT_FALSE(all.empty());
+  for (const Found& found : all) EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
+}
+
+TEST(Organisation, IsNoPartOfAPlainDiscovery) {
+  const auto model = sim::builtin_model("gt200");
+  ASSERT_TRUE(model);
+  for (const Found& found : organisation_found(*model, discovered_plainly(*model)))
+    EXPECT_EQ(found.found, "nothing") << found.memory;
+}
+
+}  // namespace
+}  // namespace gputopo::test
