@@ -11,19 +11,19 @@ namespace {
 
 using program::Path;
 
-struct Id {
+struct OrganisedCache {
   const char* id;
   Path path;
   std::size_t level;
 };
 
-constexpr std::array<Id, 5> ids{{{"l1", Path::global_cached, 0},
-                                 {"texture", Path::texture, 0},
-                                 {"read_only", Path::read_only, 0},
-                                 {"constant_l1", Path::constant, 0},
-                                 {"constant_l1_5", Path::constant, 1}}};
+constexpr std::array<OrganisedCache, 5> organised_caches{{{"l1", Path::global_cached, 0},
+                                                          {"texture", Path::texture, 0},
+                                                          {"read_only", Path::read_only, 0},
+                                                          {"constant_l1", Path::constant, 0},
+                                                          {"constant_l1_5", Path::constant, 1}}};
 
-Estimate stated(double value) {
+Estimate true_number(double value) {
   Estimate e;
   e.value = value;
   e.status = Status::truth;
@@ -31,7 +31,7 @@ Estimate stated(double value) {
   return e;
 }
 
-Statement stated(std::string value) {
+Statement true_text(std::string value) {
   Statement s;
   s.value = std::move(value);
   s.status = Status::truth;
@@ -69,7 +69,7 @@ std::string replacement_name(Replacement replacement, std::uint32_t ways) {
 }  // namespace
 
 void add_organisation(const Model& model, Topology& truth) {
-  for (const Id& id : ids) {
+  for (const OrganisedCache& id : organised_caches) {
     Memory* memory = truth.find(id.id);
     const Estimate* size = memory == nullptr ? nullptr : memory->find("size");
     if (size == nullptr || !size->value) continue;
@@ -78,13 +78,13 @@ void add_organisation(const Model& model, Topology& truth) {
     std::vector<std::uint32_t> ways;
     for (std::uint32_t set = 0; set < index.sets(); ++set) ways.push_back(index.ways(set));
     std::sort(ways.begin(), ways.end());
-    memory->attributes["sets"] = stated(index.sets());
-    Estimate& middle = memory->attributes["ways"] = stated(ways[ways.size() / 2]);
+    memory->attributes["sets"] = true_number(index.sets());
+    Estimate& middle = memory->attributes["ways"] = true_number(ways[ways.size() / 2]);
     middle.interval = Interval{static_cast<double>(ways.front()), static_cast<double>(ways.back())};
     middle.interval_kind = "range";
-    if (index.sets() > 1) memory->attributes["consecutive_lines"] = stated(c.organisation.consecutive_lines);
-    memory->structure["index"] = stated(index_name(c.organisation, index));
-    memory->structure["replacement"] = stated(replacement_name(c.organisation.replacement, ways.back()));
+    if (index.sets() > 1) memory->attributes["consecutive_lines"] = true_number(c.organisation.consecutive_lines);
+    memory->structure["index"] = true_text(index_name(c.organisation, index));
+    memory->structure["replacement"] = true_text(replacement_name(c.organisation.replacement, ways.back()));
   }
 }
 
