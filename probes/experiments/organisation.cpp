@@ -104,7 +104,7 @@ void state_index(Memory& memory, const IndexFunction& f) {
     together = inconclusive("", method, f.detail);
     return;
   }
-  memory.structure["index"] = decided(std::string(to_string(f.kind)), method, 0.99, f.checks);
+  memory.structure["index"] = decided(std::string(to_string(f.kind)), method, f.checks);
   memory.structure["index"].note = f.detail;
   if (f.kind == Kind::none)
     together = not_supported("", "one set holds all lines");
@@ -114,7 +114,7 @@ void state_index(Memory& memory, const IndexFunction& f) {
 
 void state_replacement(Memory& memory, const Replacement& found) {
   Statement& s = memory.structure["replacement"] =
-      found.policy.empty() ? undecided(method, found.excluded) : decided(found.policy, method, 0.99, found.samples);
+      found.policy.empty() ? undecided(method, found.excluded) : decided(found.policy, method, found.samples);
   s.note = found.excluded;
 }
 
