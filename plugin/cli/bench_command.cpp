@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/render.hpp"
+#include "cli/bench_traffic.hpp"
 #include "cli/commands.hpp"
 #include "cli/device_option.hpp"
 #include "cli/output.hpp"
@@ -28,6 +29,8 @@ using throughput::Benchmark;
 struct BenchFlags {
   std::vector<std::string> names;
   bool list = false;
+  std::vector<std::string> predict;
+  std::string size;
   std::string device = "auto";
   std::string format = "table";
   std::string output;
@@ -37,15 +40,42 @@ struct BenchFlags {
   bool quiet = false;
 };
 
+constexpr std::string_view traffic = "traffic";  // predicted, not run
+
 std::string known_names() {
   std::vector<std::string_view> names;
   for (const Benchmark& b : throughput::benchmarks()) names.push_back(b.name);
+  names.push_back(traffic);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string check_name(const std::string& name) {
-  if (throughput::find_benchmark(name) != nullptr) return {};
-  return fmt::format("unknown benchmark '{}', choose from {}", report::printable(name, 60), known_names());
+// What the command line asks of `traffic`, or why that can't be.
+void check_prediction(const BenchFlags& flags, TrafficQuestion& question) {
+  question.strides = parse_counts(flags.predict);
+  const auto size = parse_counts({flags.size});
+  if (question.strides.empty() || size.empty())
+    throw CLI::ValidationError("--predict and --size",
+                               "write strides and bytes as whole numbers from 1 to 2^50, as in "
+                               "--predict 1,16,1024 --size 200000000");
+  if (flags.format != "table" && flags.format != "json")
+    throw CLI::ValidationError("--format", "a prediction is printed as table or json");
+  if (flags.names.size() > 2) throw CLI::ValidationError("FILE", "name one file with a topology");
+  if (!flags.record.empty()) throw CLI::ValidationError("--record", "a prediction runs nothing that could be kept");
+  question.vector_bytes = size.front();
+  if (flags.names.size() == 2) question.file = flags.names.back();
+  question.format = flags.format;
+  question.output = flags.output;
+  question.quiet = flags.quiet;
+}
+
+void check_names(const BenchFlags& flags) {
+  for (const std::string& name : flags.names) {
+    if (name == traffic)
+      throw CLI::ValidationError("traffic", "is predicted so far; add --predict STRIDE,... --size BYTES");
+    if (throughput::find_benchmark(name) == nullptr)
+      throw CLI::ValidationError(
+          "NAME", fmt::format("unknown benchmark '{}', choose from {}", report::printable(name, 60), known_names()));
+  }
 }
 
 std::string check_format(const std::string& name) {
@@ -61,6 +91,8 @@ Expected<Exit> list(const BenchFlags& flags) {
   std::string text;
   for (const Benchmark& b : throughput::benchmarks())
     text += fmt::format("{:<10} {} (about {} s)\n", b.name, b.gives, b.seconds);
+  text +=
+      fmt::format("{:<10} bytes between L2 and memory of a strided product, predicted (--predict, --size)\n", traffic);
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }
@@ -154,8 +186,15 @@ void add_bench_command(CLI::App& app, Context& context) {
   auto flags = std::make_shared<BenchFlags>();
   auto spec = std::make_shared<device::Spec>();
   CLI::App* command = app.add_subcommand("bench", "Measure throughput: how fast each level is, and what that costs");
-  command->add_option("NAME", flags->names, "Which benchmarks; without a name all of them")->check(check_name);
+  command->add_option("NAME", flags->names, "Which benchmarks; without a name all of them");
   command->add_flag("--list", flags->list, "List the benchmarks");
+  CLI::Option* predict =
+      command->add_option("--predict", flags->predict, "With 'traffic [FILE]': predict for these strides, in floats")
+          ->delimiter(',')
+          ->type_name("STRIDE,...");
+  CLI::Option* size = command->add_option("--size", flags->size, "Of each of the three vectors")->type_name("BYTES");
+  predict->needs(size);
+  size->needs(predict);
   add_device_option(*command, flags->device, spec, "auto, cuda:N, sim:NAME, sim:FILE.json or replay:FILE");
   command->add_option("--format", flags->format, "How to print: table, json, csv, html")
       ->check(check_format)
@@ -167,8 +206,18 @@ void add_bench_command(CLI::App& app, Context& context) {
   command->add_flag("--all", flags->all, "Print everything: also the points of plots");
   add_seed_option(*command, flags->seed, "Of the discovery of sizes");
   command->add_flag("--quiet", flags->quiet, "No progress and no remarks on stderr");
-  command->callback(
-      [flags, spec, &context] { context.action = [=, &context] { return run_bench(*flags, *spec, context); }; });
+  command->callback([flags, spec, &context] {
+    if (!flags->predict.empty() && !flags->names.empty() && flags->names.front() == traffic) {
+      TrafficQuestion question;
+      check_prediction(*flags, question);
+      question.device = *spec;
+      context.action = [=, &context] { return answer_traffic(question, context); };
+      return;
+    }
+    if (!flags->predict.empty()) throw CLI::ValidationError("--predict", "goes with traffic, as in bench traffic");
+    check_names(*flags);
+    context.action = [=, &context] { return run_bench(*flags, *spec, context); };
+  });
 }
 
 }  // namespace gputopo::cli

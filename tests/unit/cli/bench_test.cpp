@@ -56,5 +56,35 @@ TEST(Bench, PageHasItsCurves) {
   EXPECT_THAT(run.out, HasSubstr("Bank conflicts"));
 }
 
+TEST(Bench, PredictsTrafficOfAStoredTopologyAndOfAModel) {
+  const std::string file = std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/h200/topology.json";
+  const auto stored =
+      run_gputopo({"bench", "traffic", "--predict", "1,16", "--size", "200000000", file, "--format", "json"});
+  ASSERT_EQ(stored.exit_code, 0) << stored.err;
+  const json answer = json::parse(stored.out);
+  EXPECT_EQ(answer.at("status"), "predicted");
+  EXPECT_EQ(answer.at("strides").at(0).at("read_bytes"), 400e6);
+  EXPECT_EQ(answer.at("strides").at(1).at("read_bytes"), 500e6);
+  EXPECT_EQ(answer.at("strides").at(1).at("written_bytes"), 100e6);
+  const auto model =
+      run_gputopo({"bench", "traffic", "--predict", "16", "--size", "400000000", "--device", "sim:p6000"});
+  EXPECT_EQ(model.exit_code, 0);
+  EXPECT_THAT(model.out, HasSubstr("600"));
+  EXPECT_THAT(model.out, HasSubstr("fetch granularity of 32 B"));
+}
+
+TEST(Bench, PredictionsThatMakeNoSenseAreUsageErrors) {
+  const std::vector<std::vector<std::string>> mistakes{{"bench", "traffic"},
+                                                       {"bench", "traffic", "--predict", "0", "--size", "4"},
+                                                       {"bench", "traffic", "--predict", "1"},
+                                                       {"bench", "banks", "--predict", "1", "--size", "4"},
+                                                       {"bench", "traffic", "--predict", "1", "--size", "-4"}};
+  for (const auto& mistake : mistakes) {
+    const auto run = run_gputopo(mistake);
+    EXPECT_EQ(run.exit_code, 2) << testing::PrintToString(mistake);
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+  }
+}
+
 }  // namespace
 }  // namespace gputopo::cli

@@ -1,0 +1,47 @@
+#include "throughput/traffic.hpp"
+
+#include <algorithm>
+
+namespace gputopo::throughput {
+namespace {
+
+constexpr double element_bytes = 4;
+constexpr std::uint64_t usual_sector_bytes = 32;
+
+std::uint64_t whole(const Topology& t, const char* memory, const char* attribute) {
+  const Memory* m = t.find(memory);
+  const Estimate* e = m == nullptr ? nullptr : m->find(attribute);
+  return e != nullptr && is_usable(*e) && e->value && *e->value >= 1 ? static_cast<std::uint64_t>(*e->value) : 0;
+}
+
+}  // namespace
+
+Expected<TrafficProperties> traffic_properties(const Topology& topology) {
+  TrafficProperties p;
+  p.fetch_bytes = whole(topology, "l2", "sector_size");
+  p.sector_bytes = whole(topology, "l1", "sector_size");
+  p.l2_bytes = whole(topology, "l2", "size");
+  p.simulated = topology.provenance.simulated;
+  if (p.fetch_bytes == 0)
+    return fail(Error::Kind::unavailable,
+                "no traffic can be predicted: the topology doesn't know how much the L2 fetches (l2, sector_size); "
+                "measure it with gputopo discover --only l1,l2");
+  if (p.sector_bytes == 0 || p.fetch_bytes % p.sector_bytes != 0) p.sector_bytes = usual_sector_bytes;
+  return p;
+}
+
+Traffic predict_traffic(const TrafficProperties& p, double vector_bytes, std::uint64_t stride) {
+  const double step = element_bytes * static_cast<double>(stride);
+  const auto touched = [&](std::uint64_t unit) {
+    return vector_bytes * std::min(1.0, static_cast<double>(unit) / step);
+  };
+  Traffic t;
+  t.read_by_loads = 2 * touched(p.fetch_bytes);
+  t.written = touched(p.sector_bytes);
+  // Stride 1 writes whole sectors, which nobody has to know the rest of.
+  t.read_by_stores = stride == 1 ? 0 : t.written;
+  t.waiting = std::min(t.written, static_cast<double>(p.l2_bytes));
+  return t;
+}
+
+}  // namespace gputopo::throughput
