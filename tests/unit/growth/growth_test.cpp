@@ -1,14 +1,11 @@
 // What reads or computes on other people's files takes time in proportion to them: twice the input, at most 2.3 times
-// the time.
+// the work.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -22,6 +19,7 @@
 #include "change_point/trace_check.hpp"
 #include "change_point/trace_parser.hpp"
 #include "compare/comparison.hpp"
+#include "counted_work.h"
 #include "device/replay/recording.hpp"
 #include "device/sim/model.hpp"
 #include "evidence/capacity.hpp"
@@ -39,46 +37,22 @@
 namespace gputopo {
 namespace {
 
-// Of this thread alone, whatever else the machine does.
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const double begin = cpu_seconds();
-  work();
-  return cpu_seconds() - begin;
-}
-
-// Every input has random values of its own: a processor that meets the same ones again foresees the branches of a short
-// input and not those of a long one.
-std::uint64_t next_seed = 0;
-
 /// `make(n)` prepares work on an input of size n; tried from half of `size` to four times as much. Twice the input may
-/// take 2.3 times the time, by the median of three doublings: one of them may leave a level of the processor's own
-/// caches, whereas more than proportional work shows in all. Disturbances only ever add time, so the least of all
-/// attempts counts.
+/// take 2.3 times the work, by the geometric mean of the three doublings.
 void expect_growth_in_proportion(std::size_t size, const std::function<std::function<void()>(std::size_t)>& make) {
-  constexpr double most = 2.3;
-  constexpr int least_attempts = 3, attempts = 200;
-  constexpr std::size_t doublings = 3;
-  std::array<double, doublings + 1> seconds{};
-  std::array<double, doublings> ratios{};
-  seconds.fill(1e9);
-  for (int attempt = 1; attempt <= attempts; ++attempt) {
-    for (std::size_t i = 0; i <= doublings; ++i) seconds[i] = std::min(seconds[i], seconds_of(make(size / 2 << i)));
-    for (std::size_t i = 0; i < doublings; ++i) ratios[i] = seconds[i + 1] / seconds[i];
-    std::sort(ratios.begin(), ratios.end());
-    if (attempt >= least_attempts && ratios[doublings / 2] <= most) return;
-  }
-  ADD_FAILURE() << fmt::format("from {} on, twice the input takes {:.2f} times the time", size / 2,
-                               fmt::join(ratios, ", "));
+  const auto blocks_of = [](const std::function<void()>& work) {
+    const std::uint64_t begin = gputopo_blocks_run();
+    work();
+    return static_cast<double>(gputopo_blocks_run() - begin);
+  };
+  const double least = blocks_of(make(size / 2));
+  const double most = blocks_of(make(4 * size));
+  EXPECT_GT(least, static_cast<double>(size) / 50) << "not counted";
+  EXPECT_LE(std::cbrt(most / least), 2.3) << "times the work for twice the input, from " << size / 2 << " on";
 }
 
 change_point::Trace trace_of(std::size_t rows, std::size_t loads, const std::function<double(double)>& share) {
-  change_point::Random random(next_seed++);
+  change_point::Random random(3);
   change_point::Trace trace;
   for (std::size_t i = 1; i <= rows; ++i) {
     change_point::Row& row = trace.rows.emplace_back();
@@ -134,7 +108,7 @@ TEST(Growth, OfASizeByTheThesisByTheRows) {
 TEST(Growth, OfSeveralChangesByTheSeries) {
   expect_growth_in_proportion(4000, [](std::size_t size) {
     // A change every 50 values: with more data come more changes.
-    change_point::Random random(next_seed++);
+    change_point::Random random(3);
     std::vector<double> series(size);
     for (std::size_t i = 0; i < size; ++i) series[i] = random.normal() + static_cast<double>(i / 50 % 7) * 30;
     return [series] {
@@ -160,7 +134,7 @@ TEST(Growth, OfACapacityByTheFootprints) {
 }
 
 std::vector<double> series_of(std::size_t size) {
-  change_point::Random random(next_seed++);
+  change_point::Random random(3);
   std::vector<double> series(size);
   for (std::size_t i = 0; i < size; ++i) series[i] = random.normal() + (i < size / 2 ? 0 : 3);
   return series;
@@ -238,7 +212,7 @@ TEST(Growth, OfALineSizeByTheRows) {
 }
 
 TEST(Growth, OfSidesByThePairsOfSms) {
-  change_point::Random random(next_seed++);
+  change_point::Random random(3);
   const auto rows_of = [&](double pairs) {
     std::vector<std::vector<double>> rows(static_cast<std::size_t>(std::sqrt(pairs)), std::vector<double>(16));
     for (auto& row : rows)
