@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The two commands of a newcomer, on a fresh Debian 12 or Ubuntu 24.04:
 #   ./bootstrap.sh run [ARGUMENT...]   install what is missing, build, measure this machine's GPU (arguments: discover's)
-#   ./bootstrap.sh test                install what is missing, build, run every test, then again under the sanitizers
+#   ./bootstrap.sh test [--heavy]      install what is missing, build, test, then again under the sanitizers; tests that repeat
+#                                      in bulk what others do once (label 'heavy', docs/contributing.md) where they are asked for
 # Both may be repeated at any time; with nothing to install they need neither rights nor network.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -169,21 +170,27 @@ main() {
       run_main "$@"
       ;;
     test)
-      [[ $# -eq 0 ]] || die "test takes no arguments"
+      local -a chosen=(-LE heavy)
+      if [[ ${1-} == --heavy ]]; then
+        chosen=()
+        shift
+      fi
+      [[ $# -eq 0 ]] || die "test knows --heavy alone, not '$1'; usage: ./bootstrap.sh test [--heavy]"
       install_packages
       find_nvcc
       build default build all -DGPUTOPO_BUILD_TESTS=ON -DGPUTOPO_BUILD_BENCHMARKS=ON
       local failed=0
-      run_tests default build || failed=1
+      run_tests default build "${chosen[@]}" || failed=1
       # What runs under the sanitizers, and what doesn't: docs/contributing.md.
       build asan build-asan test-programs
       run_tests asan build-asan || failed=1
       [[ $failed -eq 0 ]] || die "some tests failed; see above"
       say "all tests passed"
+      [[ ${#chosen[@]} -eq 0 ]] || say "left out: the tests labelled 'heavy'; ./bootstrap.sh test --heavy runs them too"
       say_what_was_tested build/junit.xml build-asan/junit.xml
       ;;
     *)
-      echo "usage: ./bootstrap.sh run [ARGUMENT...] | ./bootstrap.sh test" >&2
+      echo "usage: ./bootstrap.sh run [ARGUMENT...] | ./bootstrap.sh test [--heavy]" >&2
       exit 2
       ;;
   esac

@@ -102,6 +102,15 @@ called 'ctest --preset default --no-tests=error'
 called 'ctest --preset asan --no-tests=error'
 [[ $(grep -c '0 tests failed out of 7' "$work/out") -eq 2 ]] || fault "the summaries are missing"
 
+called 'ctest --preset default .*-LE heavy'
+said "left out: the tests labelled 'heavy'"
+
+run "the heavy ones run where they are asked for" 0 test --heavy
+not_called 'ctest .*-LE heavy'
+called 'ctest --preset asan'
+run "but nothing else is asked for" 1 test --whole
+said "test knows --heavy alone, not '--whole'"
+
 TESTS_FAIL=1 run "failed tests are a failure, after both presets ran" 1 test
 called 'ctest --preset asan'
 said 'some tests failed'
