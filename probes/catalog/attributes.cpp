@@ -3,7 +3,7 @@
 namespace gputopo::catalog {
 namespace {
 
-constexpr std::array<AttributeRow, 19> attribute_rows{{
+constexpr std::array<AttributeRow, 21> attribute_rows{{
     {"size", "size", "B", "Size", "SizeBytes", "Size", "Size [B]",
      "Largest footprint that fits: what one instance can hold at the configuration in force."},
     {"line_size", "line size", "B", "Line", "LineSizeBytes", "LineSize", "Line [B]",
@@ -16,6 +16,10 @@ constexpr std::array<AttributeRow, 19> attribute_rows{{
      "What a load costs more when the next memory serves it."},
     {"read_bandwidth", "read bandwidth", "B/s", "", "ReadBandwidthBytesPerSecond", "", "Read bandwidth",
      "Bytes read in a second by all SMs together."},
+    {"write_bandwidth", "write bandwidth", "B/s", "", "WriteBandwidthBytesPerSecond", "", "",
+     "Bytes written in a second by all SMs together."},
+    {"copy_bandwidth", "copy bandwidth", "B/s", "", "CopyBandwidthBytesPerSecond", "", "",
+     "Bytes read and written in a second by all SMs together, as many of either."},
     {"instances", "instances", "", "", "Instances", "", "", "How many there are on the GPU."},
     {"partitions", "partitions", "", "", "Partitions", "", "Partitions",
      "Parts of an L2 that differ in how near they are to an SM."},

@@ -36,6 +36,8 @@ class Session {
   Session(device::Device& device, Settings settings) : device_(device), settings_(std::move(settings)) {}
 
   const device::DeviceInfo& info() const { return device_.info(); }
+  /// For stream programs: what disturbs one of them is an outlier among its repetitions, so they need no session.
+  device::Device& device() { return device_; }
   const Settings& settings() const { return settings_; }
   const Disturbance& disturbance() const { return disturbance_; }
   /// The SM clock that programs ran at, as a share of the driver's; 1 where either isn't known.

@@ -43,5 +43,6 @@ Expected<void> measure_chip_map(Session& session, Findings& findings);
 
 Expected<void> measure_shared(Session& session, Findings& findings);
 Expected<void> measure_device_memory(Session& session, Findings& findings);
+Expected<void> measure_bandwidth(Session& session, Findings& findings);
 
 }  // namespace gputopo::experiments

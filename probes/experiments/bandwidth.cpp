@@ -1,0 +1,60 @@
+// The bandwidth of every level as attributes: the benchmark's findings, of all SMs together.
+#include <set>
+
+#include <fmt/format.h>
+
+#include "experiments/experiments.hpp"
+#include "throughput/registry.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+const std::set<std::string_view> attributes{"read_bandwidth", "write_bandwidth", "copy_bandwidth"};
+
+// Of an SM and cycle to the GPU and second; nothing where the clock isn't known.
+std::optional<double> to_bytes_per_second(const Estimate& e, const Gpu& gpu) {
+  if (e.unit == "B/s") return 1;
+  if (e.unit == "B/cycle" && gpu.clock_khz != 0) return static_cast<double>(gpu.clock_khz) * 1e3 * gpu.sm_count;
+  return std::nullopt;
+}
+
+void keep(const throughput::Finding& finding, Findings& findings) {
+  const auto factor = to_bytes_per_second(finding.estimate, findings.topology.gpu);
+  if (!factor || !attributes.contains(finding.quantity)) return;
+  Memory* memory = findings.topology.find(finding.memory);
+  if (memory == nullptr) return;
+  Estimate e = finding.estimate;
+  if (e.value) *e.value *= *factor;
+  if (e.interval) e.interval = Interval{e.interval->low * *factor, e.interval->high * *factor};
+  e.unit = "B/s";
+  if (e.note.empty()) {
+    e.note = finding.configuration;
+    if (finding.limit) e.note += fmt::format("; clock and width allow {:.4g} B/s", *finding.limit * *factor);
+  }
+  memory->attributes[finding.quantity] = std::move(e);
+}
+
+}  // namespace
+
+Expected<void> measure_bandwidth(Session& session, Findings& findings) {
+  auto& notes = findings.topology.provenance.notes;
+  if (const auto ok = throughput::check_streams(session.device()); !ok) {
+    if (ok.error().kind != Error::Kind::unavailable) return ok;
+    notes.push_back("bandwidth: " + ok.error().message);
+    return {};
+  }
+  throughput::Options options;
+  options.chosen = {throughput::find_benchmark("bandwidth")};
+  options.stop = session.settings().stop;
+  const auto report = throughput::run(session.device(), findings.topology, options);
+  if (!report) return tl::unexpected<Error>(report.error());
+  if (report->interrupted)
+    return fail(Error::Kind::interrupted, "interrupted before the measurement was complete; nothing was written");
+  for (const throughput::Result& result : report->results) {
+    for (const throughput::Finding& finding : result.findings) keep(finding, findings);
+    for (const std::string& note : result.notes) notes.push_back("bandwidth: " + note);
+  }
+  return {};
+}
+
+}  // namespace gputopo::experiments
