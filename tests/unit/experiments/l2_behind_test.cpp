@@ -1,0 +1,113 @@
+// What is behind the L2, told by what it just lost: memory, a cache, or its other side.
+#include <gtest/gtest.h>
+
+#include "answering_device.hpp"
+#include "evidence/estimates.hpp"
+#include "experiments/experiments.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+constexpr double mebi = 1 << 20;
+
+Estimate size_of(double bytes) {
+  Estimate e = evidence::measured(bytes, "B", "slower_hits", 1000);
+  e.interval = Interval{bytes, bytes};
+  return e;
+}
+
+// Hits take 300 cycles, memory 800; 2 MiB are found before memory answers.
+Findings with_l2() {
+  Findings findings;
+  findings.topology.gpu.sm_count = 4;
+  evidence::CacheFacts& l2 = findings.caches["l2"];
+  l2.path = evidence::l2_path;
+  l2.present = true;
+  l2.capacity_bytes = 2 << 20;
+  l2.levels = evidence::levels_of({{300, 1000}}, {{800, 1000}});
+  findings.l2_before_memory = size_of(2 * mebi);
+  return findings;
+}
+
+// And 1 MiB is found near, what is slower takes 450; half of the SMs find what the others brought in as slow.
+Findings with_two_sets() {
+  Findings findings = with_l2();
+  findings.beyond_near_l2 = {size_of(mebi), evidence::Mode{450, 450, 450, 1, 450, 1}};
+  findings.beyond_own_l2 = {2, evidence::measured(450, "cycles", "first_loads", 100), 100};
+  findings.l2_sets.emplace();
+  findings.l2_sets->sets = {{0, 1}, {2, 3}};
+  findings.l2_sets->shares = true;
+  return findings;
+}
+
+Findings behind(Findings findings, const AnsweringDevice::Answer& lost) {
+  AnsweringDevice device(lost);
+  Session session(device, {});
+  EXPECT_TRUE(measure_l2_behind(session, findings).has_value());
+  return findings;
+}
+
+std::uint32_t from_memory(const program::Program&, const program::Walk&, std::size_t) {
+  return 800;
+}
+std::uint32_t from_between(const program::Program&, const program::Walk&, std::size_t) {
+  return 450;
+}
+
+TEST(L2Behind, WhatComesFromMemoryHasNoCacheBehind) {
+  Findings f = behind(with_l2(), from_memory);
+  EXPECT_TRUE(f.cache("l2")->is_before_memory);
+  EXPECT_FALSE(f.cache("l2")->next_level.has_value());
+  EXPECT_EQ(*f.memory("l2").find("size")->value, 2 * mebi);
+}
+
+TEST(L2Behind, WhatComesSoonerHas) {
+  Findings f = behind(with_l2(), from_between);
+  EXPECT_FALSE(f.cache("l2")->is_before_memory);
+  ASSERT_TRUE(f.cache("l2")->next_level.has_value());
+  EXPECT_EQ(f.cache("l2")->next_level->centre, 450);
+}
+
+TEST(L2Behind, SetsBeforeMemoryAreSides) {
+  Findings f = behind(with_two_sets(), from_memory);
+  Memory& l2 = f.memory("l2");
+  EXPECT_EQ(*l2.find("partitions")->value, 2);
+  EXPECT_EQ(*l2.find("far_latency")->value, 450);
+  EXPECT_EQ(*l2.find("partition_size")->value, mebi);
+  EXPECT_EQ(*l2.find("size")->value, 2 * mebi);
+  ASSERT_EQ(f.topology.sm_places.size(), 4U);
+  EXPECT_EQ(f.topology.sm_places[1].l2_partition, 0U);
+  EXPECT_EQ(f.topology.sm_places[2].l2_partition, 1U);
+}
+
+TEST(L2Behind, SetsBeforeACacheAreL2sOfTheirOwn) {
+  Findings f = behind(with_two_sets(), from_between);
+  Memory& l2 = f.memory("l2");
+  EXPECT_EQ(l2.find("partitions"), nullptr);
+  EXPECT_EQ(l2.structure["l2_sides"].value, "1");
+  EXPECT_EQ(*l2.find("size")->value, mebi);
+  ASSERT_TRUE(f.cache("l2")->next_level.has_value());
+}
+
+// Some is lost to memory and some isn't: neither sides nor a cache behind does that.
+TEST(L2Behind, AMixtureLeavesItOpen) {
+  const Findings found =
+      behind(with_two_sets(), [](const auto&, const auto&, std::size_t load) { return load % 2 == 0 ? 450U : 800U; });
+  Findings f = found;
+  EXPECT_EQ(f.memory("l2").find("size")->status, Status::inconclusive);
+  EXPECT_EQ(f.memory("l2").find("partitions"), nullptr);
+}
+
+TEST(L2Behind, TheDriversFigureStandsBesideTheMeasuredOne) {
+  AnsweringDevice device(from_memory);
+  device.change_info().l2_bytes = 2 << 20;
+  Session session(device, {});
+  Findings f = with_l2();
+  f.memory("l2").attributes["size"] = evidence::from_api(2 * mebi, "B");
+  ASSERT_TRUE(measure_l2_behind(session, f).has_value());
+  EXPECT_EQ(f.memory("l2").find("size")->status, Status::api);
+  EXPECT_EQ(*f.memory("l2").find("measured_size")->value, 2 * mebi);
+}
+
+}  // namespace
+}  // namespace gputopo::experiments

@@ -1,0 +1,74 @@
+// The arithmetic of a miss penalty: lower quartiles of looks that missed, less that of hits.
+#include <gtest/gtest.h>
+
+#include "answering_device.hpp"
+#include "evidence/estimates.hpp"
+#include "experiments/experiments.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+Findings with_l1() {
+  Findings findings;
+  evidence::CacheFacts& l1 = findings.caches["l1"];
+  l1.path = evidence::l1_path;
+  l1.present = true;
+  l1.line_bytes = 128;
+  l1.capacity_bytes = 16 << 10;
+  l1.levels = evidence::levels_of({{40, 1000}}, {{240, 1000}});
+  return findings;
+}
+
+Estimate penalty_where(const AnsweringDevice::Answer& answer, Findings findings = with_l1()) {
+  AnsweringDevice device(answer);
+  Session session(device, {});
+  EXPECT_TRUE(measure_penalty(session, findings, evidence::l1_path).has_value());
+  return findings.memory("l1").attributes["miss_penalty"];
+}
+
+TEST(Penalty, IsWhatALostLineTakesLessThanAHit) {
+  const Estimate e = penalty_where([](const auto&, const auto&, std::size_t) { return 240U; });
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_DOUBLE_EQ(*e.value, 200);
+  EXPECT_LE(e.interval->low, 200);
+  EXPECT_GE(e.interval->high, 200);
+}
+
+// Two looks of three wait for others' traffic, by as much as the level is away.
+TEST(Penalty, WaitingHasNoPartInIt) {
+  int look = 0;
+  const Estimate e =
+      penalty_where([&](const auto&, const auto&, std::size_t) { return ++look % 3 == 0 ? 240U : 440U; });
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_NEAR(*e.value, 200, 0.5);
+}
+
+// Half of the lines are found again: they aren't lost, and say nothing of what loss costs.
+TEST(Penalty, LinesThatAreStillThereHaveNoPartInIt) {
+  const Estimate e = penalty_where(
+      [](const auto&, const program::Walk& walk, std::size_t) { return walk.first_byte / 1152 % 2 == 0 ? 40U : 240U; });
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_DOUBLE_EQ(*e.value, 200);
+}
+
+TEST(Penalty, IsOpenWhereHardlyAnythingIsLost) {
+  EXPECT_EQ(penalty_where([](const auto&, const auto&, std::size_t) { return 40U; }).status, Status::inconclusive);
+}
+
+TEST(Penalty, IsABoundWhereLinesMayLieNearAndFar) {
+  Findings findings = with_l1();
+  findings.may_have_sides = true;
+  const Estimate e = penalty_where([](const auto&, const auto&, std::size_t) { return 240U; }, findings);
+  EXPECT_EQ(e.status, Status::upper_bound);
+  EXPECT_DOUBLE_EQ(*e.value, 200);
+}
+
+TEST(Penalty, IsOpenWhereAnotherProgramFillsTheL2) {
+  Findings findings = with_l1();
+  findings.others_fill_l2 = true;
+  EXPECT_EQ(penalty_where([](const auto&, const auto&, std::size_t) { return 240U; }, findings).status,
+            Status::inconclusive);
+}
+
+}  // namespace
+}  // namespace gputopo::experiments
