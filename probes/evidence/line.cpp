@@ -101,9 +101,11 @@ class Pattern {
   Walk timed(const Walk& region) const {
     Walk walk = recorded(region, program::Record::histogram, 1);
     if (program::lap_loads(walk) <= most_loads_) return walk;
+    walk.loads_per_lap = most_loads_;
+    // Past the SM's caches neighbours are looked at, of which one in many is the first of its page: there are TLBs.
+    if (cache_.path.slot == slot_flush) return walk;
     walk.order = program::Order::shuffled;
     walk.order_seed = session_.settings().seed;
-    walk.loads_per_lap = most_loads_;
     return walk;
   }
 

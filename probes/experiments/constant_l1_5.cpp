@@ -81,7 +81,7 @@ Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uin
     p.buffers.push_back({program::Space::constant, info.constant_bytes_per_module, i});
   const Walk near = make_walk(path, e.near_bytes, stride, 1);
   add_eviction(p, info, every_line, e);
-  p.phases.emplace_back(near);
+  p.phases.emplace_back(e.far_bytes == 0 ? make_walk(path, e.near_bytes, every_line, settling_laps) : near);
   add_eviction(p, info, every_line, e);
   if (past != nullptr) {
     p.buffers[slot_flush].size_bytes = std::max(slot_bytes, past->footprint_bytes);
@@ -155,6 +155,13 @@ struct PushedOut {
   LooksByLine looks;  // by all evictions: a strong one may lose lines from the L2 as well
   Eviction last;
 };
+
+// Those lines when the L1 alone lost them: of a few lines of a circle, all may be farther away than the others.
+Expected<Histogram> time_same_lines(Session& session, const CacheFacts& l1) {
+  auto looks = time_cold(session, coarse_stride_bytes, l1.stride(), {l1.circle_bytes(), 0, 0, 0});
+  if (!looks) return tl::unexpected<Error>(looks.error());
+  return between(histogram_of(*looks), l1.levels.threshold_cycles, 1e9);
+}
 
 // The same lines as in the circle: others may lie on another side of the L2.
 Expected<PushedOut> push_out(Session& session, const CacheFacts& l1, std::uint64_t l2_bytes, const Histogram& second) {
@@ -269,9 +276,16 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   if (!out) return tl::unexpected<Error>(out.error());
   cache.levels = graded_levels(*second, out->graded, cache.overhead_cycles);
   if (cache.levels.usable()) cache.levels = graded_levels(hits, out->graded, cache.overhead_cycles);
-  if (!cache.levels.usable())
-    return state_one_level(session, findings, *out,
-                           are_alike(*second, out->graded.back(), cache.overhead_cycles, session.clock_share()));
+  const auto alike_with = [&](const Histogram& near) {
+    return are_alike(near, out->graded.back(), cache.overhead_cycles, session.clock_share());
+  };
+  if (!cache.levels.usable()) return state_one_level(session, findings, *out, alike_with(*second));
+  if (out->graded.size() == 1) {
+    auto same_lines = time_same_lines(session, *l1);
+    if (!same_lines) return tl::unexpected<Error>(same_lines.error());
+    if (!levels_of(*same_lines, out->graded.back()).usable())
+      return state_one_level(session, findings, *out, alike_with(*same_lines));
+  }
   // The few lines that were pushed out may all be far, and others near.
   if (findings.lines_have_sides || findings.may_have_sides)
     cache.levels = close_to_hits(cache.levels, cache.overhead_cycles);

@@ -74,7 +74,7 @@ void find_next_level(CacheFacts& l2, const Histogram& all) {
 Estimate size_by_parts(Findings& findings, CacheFacts& l2, LostTo lost) {
   Memory& memory = findings.memory("l2");
   const auto& part = findings.beyond_near_l2;
-  if (!findings.beyond_own_l2) lost = part ? LostTo::a_cache : LostTo::memory;
+  if (!findings.beyond_own_l2) lost = part || lost == LostTo::a_cache ? LostTo::a_cache : LostTo::memory;
   const bool is_next_a_hit = l2.next_level && l2.next_level->centre < l2.levels.threshold_cycles;
   if (lost == LostTo::memory && !is_next_a_hit) {
     if (findings.beyond_own_l2) findings.state_sides_by_sets();
@@ -110,11 +110,11 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   auto lost = time_lost(session, *l2);
   if (!lost) return tl::unexpected<Error>(lost.error());
   LostTo to = LostTo::unknown;
-  if (*lost && findings.beyond_own_l2)
-    to = lost_to(*l2, **lost);
-  else if (*lost && !findings.beyond_near_l2)
+  if (*lost) to = lost_to(*l2, **lost);
+  if (*lost && !findings.beyond_own_l2 && !findings.beyond_near_l2)
     find_next_level(*l2, **lost);
-  if (to == LostTo::memory) l2->is_before_memory = true;
+  else if (to == LostTo::memory)
+    l2->is_before_memory = true;
   Memory& memory = findings.memory("l2");
   const Estimate size = size_by_parts(findings, *l2, to);
   if (findings.lines_have_sides && size.status == Status::measured) {

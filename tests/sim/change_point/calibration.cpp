@@ -28,12 +28,12 @@ evidence::CapacityPosterior posterior_of(const SimulatedCache& cache) {
 
 }  // namespace
 
-double Calibration::gap() const {
-  constexpr int enough = 40;
+double Calibration::overstated() const {
+  constexpr int enough = 20;
   double largest = 0;
-  for (std::size_t i = 5; i < 9; ++i) {
+  for (std::size_t i = 5; i < by_confidence.size(); ++i) {
     const Bin& bin = by_confidence[i];
-    if (bin.said >= enough) largest = std::max(largest, std::fabs(bin.right - bin.confidence_sum) / bin.said);
+    if (bin.said >= enough) largest = std::max(largest, (bin.confidence_sum - bin.right) / bin.said);
   }
   return largest;
 }

@@ -20,7 +20,8 @@ struct Calibration {
   int wide = 0, covered_50 = 0;            ///< whose 50 % interval is more than a row, and those of them that hold it
   std::array<Bin, 10> by_confidence = {};  ///< right: the value is the capacity's row
 
-  double gap() const;  ///< the largest difference of share and mean confidence, of bins from 0.5 to 0.9 with 40 answers
+  /// The most that the mean confidence lies above the share that is right, of bins from 0.5 on with 20 answers.
+  double overstated() const;
 };
 
 /// Caches `first` to `first + count - 1` of random_cache(), each walked with a load a line, counted as an experiment

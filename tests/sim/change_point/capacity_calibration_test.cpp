@@ -1,5 +1,5 @@
-// Over 2000 caches that no other test draws: intervals hold the capacity as often as they say, and answers are right as
-// often as their confidence says.
+// Over 2000 caches that no other test draws: intervals hold the capacity at least as often as they say, and answers are
+// right at least as often as confidences of a half and more say. Both say too little (docs/method.md).
 #include <cstdio>
 
 #include <gtest/gtest.h>
@@ -9,13 +9,13 @@
 namespace gputopo::change_point::testing {
 namespace {
 
-TEST(CapacityCalibration, IntervalsAndConfidencesAreWhatTheySay) {
+TEST(CapacityCalibration, IntervalsAndConfidencesSayNoMoreThanIsTrue) {
   const Calibration c = calibrate(100001, 2000);
   std::printf("%s", table_of(c).c_str());
   EXPECT_GE(c.measured, 0.9 * c.caches);
   EXPECT_GE(c.covered_95, 0.95 * c.measured);
   EXPECT_GE(c.covered_50, 0.45 * c.wide);
-  EXPECT_LE(c.gap(), 0.1);
+  EXPECT_LE(c.overstated(), 0.1);
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ TEST(L2Behind, SetsBeforeMemoryAreSides) {
   Memory& l2 = f.memory("l2");
   EXPECT_EQ(*l2.find("partitions")->value, 2);
   EXPECT_EQ(*l2.find("far_latency")->value, 450);
+  ASSERT_NE(l2.find("partition_size"), nullptr);
   EXPECT_EQ(*l2.find("partition_size")->value, mebi);
   EXPECT_EQ(*l2.find("size")->value, 2 * mebi);
   ASSERT_EQ(f.topology.sm_places.size(), 4U);
