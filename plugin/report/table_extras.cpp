@@ -21,6 +21,11 @@ bool is_main(const std::string& attribute) {
   return row != nullptr && row->id == attribute && !row->heading.empty();
 }
 
+// What the table of organisations has a column for.
+bool is_of_organisation(const std::string& attribute) {
+  return attribute == "sets" || attribute == "ways" || attribute == "consecutive_lines";
+}
+
 std::string titled(const std::string& title, const std::string& body) {
   return body.empty() ? std::string() : "\n" + title + "\n" + body;
 }
@@ -58,7 +63,7 @@ std::string further_attributes(const Topology& topology, const Options& options)
     Grid grid(std::move(columns));
     for (const Memory& m : topology.memories)
       for (const auto& [name, estimate] : m.attributes) {
-        if (is_main(name)) continue;
+        if (is_main(name) || is_of_organisation(name)) continue;
         any = true;
         grid.add({{printable(m.id, 20), {}},
                   {printable(name, 24), {}},
@@ -68,6 +73,40 @@ std::string further_attributes(const Topology& topology, const Options& options)
     return grid;
   });
   return any ? text : std::string();
+}
+
+// A statement's value, and behind it how that shows; or why it is open.
+Cell statement_cell(const Memory& m, const char* about, Footnotes& notes) {
+  constexpr std::size_t most = 400;
+  const auto it = m.structure.find(about);
+  if (it == m.structure.end()) return {"-", {}};
+  const Statement& s = it->second;
+  const std::string note = printable(s.note, most);
+  return {s.value.empty() ? "?" : printable(s.value, 20), note.empty() ? std::string() : notes.mark(note)};
+}
+
+std::string organisation(const Topology& topology, const Options& options) {
+  const CellStyle style{options.unicode, true, false, true, true};
+  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
+  Grid grid({{"Memory"},
+             {"Sets", Align::right},
+             {"Ways", Align::right},
+             {"Consecutive lines", Align::right},
+             {"Index"},
+             {"Replacement"}});
+  bool any = false;
+  for (const Memory& m : topology.memories) {
+    if (m.find("sets") == nullptr) continue;
+    any = true;
+    const auto cell = [&](const char* name) { return estimate_cell(m.find(name), m.id + " " + name, style, notes); };
+    grid.add({{printable(m.id, 20), {}},
+              cell("sets"),
+              cell("ways"),
+              cell("consecutive_lines"),
+              statement_cell(m, "index", notes),
+              statement_cell(m, "replacement", notes)});
+  }
+  return any ? with_notes(grid, notes, options) : std::string();
 }
 
 std::string carve_outs(const Memory& m, const Options& options) {
@@ -161,6 +200,7 @@ std::string map_lines(const Topology& topology, const Options& options) {
 
 std::string table_extras(const Topology& topology, const Options& options) {
   std::string text = titled("Further attributes", further_attributes(topology, options));
+  text += titled("How caches are organised", organisation(topology, options));
   for (const Memory& m : topology.memories) {
     if (repeats(topology, m)) continue;
     const std::string name = printable(m.label.empty() ? m.id : m.label, 28);

@@ -55,11 +55,13 @@ Shape shape_of(const Collisions& seen, const Lines& capacity, bool by_chance) {
   shape.least = ways.front();
   shape.most = ways.back();
   shape.middle = ways[ways.size() / 2];
-  if (shape.least == shape.most) shape.ways = shape.least;
-  if (by_chance && seen.complete && (shape.ways == 0 || seen.held_lines != capacity.stated)) {
-    shape.why_open =
-        fmt::format("{} sets of {} to {} ways were seen, which needn't be whole where lines aren't lost in each round",
-                    ways.size(), shape.least, shape.most);
+  const bool differ = shape.least != shape.most;
+  if (!differ) shape.ways = shape.least;
+  // Two sets taken for one, or parts of a set for sets, come out as sets that differ, or don't add up to the line.
+  const bool add_up = seen.held_lines == capacity.stated && (!differ || capacity.least == capacity.most);
+  if (seen.complete && ((by_chance && (differ || !add_up)) || (differ && !add_up))) {
+    shape.why_open = fmt::format("{} sets of {} to {} ways were seen, which needn't be whole sets", ways.size(),
+                                 shape.least, shape.most);
     return shape;
   }
   if (seen.complete && seen.held_lines >= capacity.least && seen.held_lines <= capacity.most) shape.sets = ways.size();

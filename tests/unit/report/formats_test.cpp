@@ -135,5 +135,23 @@ TEST(Svg, BarsAreProportional) {
   EXPECT_THAT(svg, HasSubstr("width=\"255.0\""));
 }
 
+TEST(Formats, TheWholeTableSaysHowCachesAreOrganised) {
+  Topology t = example();
+  Memory& l1 = t.memories.front();
+  l1.attributes["sets"] = estimate(8, "");
+  l1.attributes["ways"] = estimate(4, "");
+  l1.structure["index"] = statement("modulo", "collisions");
+  l1.structure["index"].note = "address bits 6 to 8";
+  Options options;
+  EXPECT_EQ(render_table({&t, 1}, options).find("organised"), std::string::npos);
+  options.all = true;
+  const std::string text = render_table({&t, 1}, options);
+  const std::size_t at = text.find("How caches are organised");
+  ASSERT_NE(at, std::string::npos);
+  const std::string table = text.substr(at);
+  EXPECT_NE(table.find("modulo"), std::string::npos);
+  EXPECT_NE(table.find("address bits 6 to 8"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gputopo::report
