@@ -58,7 +58,7 @@ std::span<const Benchmark> benchmarks() {
        {"l1", "l2"},
        measure_in_flight},
       {"requests",
-       "striped against direct reading by items a thread, and the lines of an access at full rate",
+       "striped against direct reading and writing by items a thread, and the lines of an access at full rate",
        2,
        {"l1", "l2"},
        measure_requests},

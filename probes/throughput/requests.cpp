@@ -4,6 +4,7 @@
 // has its items in a row, so an access of its warp touches n times the lines of a striped one. Both are measured with
 // as much in flight, and their ratio is what the lines cost.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -21,9 +22,20 @@ using program::Stream;
 constexpr std::uint32_t most_items = 64;
 constexpr std::uint64_t memory_bytes = std::uint64_t{256} << 20;
 
-Stream stream_of(const Setting& setting, std::uint32_t width, std::uint32_t items, Arrangement arrangement) {
+// What is read, or written.
+struct Kind {
+  program::Operation operation;
+  const char* doing;   // of plots
+  const char* prefix;  // of quantities
+};
+constexpr std::array<Kind, 2> kinds{
+    {{program::Operation::read, "reading", ""}, {program::Operation::write, "writing", "write_"}}};
+
+Stream stream_of(const Setting& setting, const Kind& kind, std::uint32_t width, std::uint32_t items,
+                 Arrangement arrangement) {
   const device::DeviceInfo& info = setting.meter.info();
   Stream s;
+  s.operation = kind.operation;
   s.label = fmt::format("{} items of {} B, {}", items, width, program::to_string(arrangement));
   s.access_bytes = width;
   s.arrangement = arrangement;
@@ -53,7 +65,7 @@ bool is_wanted(std::uint32_t items, std::uint32_t last) {
   return items <= last || items % 8 == 0;
 }
 
-Expected<std::vector<Measured>> sweep(const Setting& setting, std::uint32_t width, Plot& plot) {
+Expected<std::vector<Measured>> sweep(const Setting& setting, const Kind& kind, std::uint32_t width, Plot& plot) {
   const std::uint64_t line = setting.line_bytes();
   const auto last = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, line / width));
   Series striped{fmt::format("striped, {} bits", 8 * width), {}};
@@ -62,9 +74,9 @@ Expected<std::vector<Measured>> sweep(const Setting& setting, std::uint32_t widt
   for (std::uint32_t items = 1; items <= most_items; ++items) {
     if (!is_wanted(items, last)) continue;
     const auto s =
-        setting.meter.measure(stream_of(setting, width, items, Arrangement::striped), Rate::bytes_per_second);
+        setting.meter.measure(stream_of(setting, kind, width, items, Arrangement::striped), Rate::bytes_per_second);
     if (!s) return tl::unexpected<Error>(s.error());
-    const Stream own = stream_of(setting, width, items, Arrangement::direct);
+    const Stream own = stream_of(setting, kind, width, items, Arrangement::direct);
     const auto d = setting.meter.measure(own, Rate::bytes_per_second);
     if (!d) return tl::unexpected<Error>(d.error());
     striped.points.push_back({static_cast<double>(items), s->median / 1e9, {s->range.low / 1e9, s->range.high / 1e9}});
@@ -102,7 +114,8 @@ Estimate threshold(double value, std::string_view unit, std::uint64_t samples) {
   return e;
 }
 
-void add_findings(std::uint32_t width, const std::vector<Measured>& all, std::uint64_t line, Result& result) {
+void add_findings(const Kind& kind, std::uint32_t width, const std::vector<Measured>& all, std::uint64_t line,
+                  Result& result) {
   const std::uint64_t samples = all.size() * 2 * runs_of_a_figure;
   const auto last = last_at_full_rate(all);
   const std::size_t at = last.value_or(all.size() - 1);
@@ -113,26 +126,28 @@ void add_findings(std::uint32_t width, const std::vector<Measured>& all, std::ui
   lines.note = fmt::format("of {} B touched by one access of a warp, {} of which its bytes need", line,
                            std::max<std::uint64_t>(1, needed));
   const std::string bits = fmt::format("_of_{}_bits", 8 * width);
-  result.findings.push_back({"requests", "items_at_full_rate" + bits, items, {}, {}});
-  result.findings.push_back({"requests", "lines_at_full_rate" + bits, lines, {}, {}});
+  result.findings.push_back({"requests", kind.prefix + ("items_at_full_rate" + bits), items, {}, {}});
+  result.findings.push_back({"requests", kind.prefix + ("lines_at_full_rate" + bits), lines, {}, {}});
 }
 
 }  // namespace
 
 Expected<void> measure_requests(const Setting& setting, Result& result) {
-  Plot plot{"Striped and direct reading", "items a thread", "GB/s", false, {}};
   double done = 0;
-  for (const std::uint32_t width : {4U, 8U, 16U}) {
-    setting.progress(done++ / 3);
-    const auto all = sweep(setting, width, plot);
-    if (!all && !leaves_open(all.error())) return tl::unexpected<Error>(all.error());
-    if (!all) {
-      result.notes.push_back(all.error().message);
-      continue;
+  for (const Kind& kind : kinds) {
+    Plot plot{fmt::format("Striped and direct {}", kind.doing), "items a thread", "GB/s", false, {}};
+    for (const std::uint32_t width : {4U, 8U, 16U}) {
+      setting.progress(done++ / 6);
+      const auto all = sweep(setting, kind, width, plot);
+      if (!all && !leaves_open(all.error())) return tl::unexpected<Error>(all.error());
+      if (!all) {
+        result.notes.push_back(all.error().message);
+        continue;
+      }
+      add_findings(kind, width, *all, setting.line_bytes(), result);
     }
-    add_findings(width, *all, setting.line_bytes(), result);
+    if (!plot.series.empty()) result.plots.push_back(std::move(plot));
   }
-  if (!plot.series.empty()) result.plots.push_back(std::move(plot));
   return {};
 }
 

@@ -69,6 +69,7 @@ TEST_P(RandomModels, ThresholdsAreExactAndBytesInFlightFollowLittlesLaw) {
   const RandomThroughput& t = truth_;
   expect(t.lines, "requests", "lines_at_full_rate_of_32_bits");
   expect(t.lines, "requests", "items_at_full_rate_of_32_bits");
+  expect(t.lines, "requests", "write_lines_at_full_rate_of_32_bits");
   const double scale = t.sms * static_cast<double>(t.clock_khz) / 1e6;
   expect(0.9 * t.memory_read / scale * t.memory_latency, "device_memory", "bytes_in_flight_for_90_percent");
   expect(0.9 * t.l2_read / scale * t.l2_latency, "l2", "bytes_in_flight_for_90_percent");
