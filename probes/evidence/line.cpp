@@ -67,11 +67,11 @@ class Pattern {
       p.phases.emplace_back(shift(second, lap));
     }
     // Both regions are looked at: a cache that goes by age may hold all of one for a while, never all of both.
-    const Walk look_at_first = timed(first), look_at_second = timed(second);
-    const std::uint64_t a_look = 2 * program::lap_loads(look_at_first);
+    const std::vector<Walk> look_at_first = timed(first), look_at_second = timed(second);
+    const std::uint64_t a_look = 2 * program::lap_loads(look_at_first.front()) * look_at_first.size();
     for (std::uint32_t look = 0; look == 0 || (look < most_looks && look * a_look < enough_loads); ++look, ++lap) {
-      p.phases.emplace_back(shift(look_at_first, lap));
-      p.phases.emplace_back(shift(look_at_second, lap));
+      for (const Walk& walk : look_at_first) p.phases.emplace_back(shift(walk, lap));
+      for (const Walk& walk : look_at_second) p.phases.emplace_back(shift(walk, lap));
     }
     batch_.back() = std::move(p);
   }
@@ -98,15 +98,26 @@ class Pattern {
   }
 
  private:
-  Walk timed(const Walk& region) const {
+  // A part of the region where it is large. There are TLBs past the SM's caches, so stretches of neighbours there, of
+  // which one in many is the first of its page, all over the region: sets overflow where they do.
+  std::vector<Walk> timed(const Walk& region) const {
+    constexpr std::uint64_t stretches = 8;
     Walk walk = recorded(region, program::Record::histogram, 1);
-    if (program::lap_loads(walk) <= most_loads_) return walk;
-    walk.loads_per_lap = most_loads_;
-    // Past the SM's caches neighbours are looked at, of which one in many is the first of its page: there are TLBs.
-    if (cache_.path.slot == slot_flush) return walk;
-    walk.order = program::Order::shuffled;
-    walk.order_seed = session_.settings().seed;
-    return walk;
+    const std::uint64_t loads = program::lap_loads(walk);
+    if (loads <= most_loads_) return {walk};
+    if (cache_.path.slot != slot_flush) {
+      walk.order = program::Order::shuffled;
+      walk.order_seed = session_.settings().seed;
+      walk.loads_per_lap = most_loads_;
+      return {walk};
+    }
+    std::vector<Walk> parts(stretches, walk);
+    const std::uint64_t part = most_loads_ / stretches;
+    for (std::uint64_t i = 0; i < stretches; ++i) {
+      parts[i].first_byte += (loads - part) * i / (stretches - 1) * walk.stride_bytes;
+      parts[i].footprint_bytes = part * walk.stride_bytes;
+    }
+    return parts;
   }
 
   Session& session_;

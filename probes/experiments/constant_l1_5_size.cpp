@@ -79,8 +79,8 @@ bool sets_thrash_in_turn(const Counts& counts, double size, double line_bytes) {
 }
 
 // Lines that the cache in front answers whenever they are loaded needn't be in this one: of so much that fits, the
-// share that was asked for is held for sure.
-void leave_out_front(Estimate& fits, const Counts& counts) {
+// share that was asked for is held for sure, in whole lines.
+void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_bytes) {
   if (!fits.has_value() || fits.status == Status::upper_bound) return;
   double asked = 0, all = 0;
   for (const Count& c : counts) {
@@ -89,14 +89,15 @@ void leave_out_front(Estimate& fits, const Counts& counts) {
     all += static_cast<double>(c.loads + c.in_front);
   }
   if (asked == all) return;
-  const double held = *fits.value * asked / all;
+  const auto line = static_cast<double>(line_bytes);
+  const double held = std::floor(*fits.value * asked / all / line) * line;
   if (fits.status == Status::lower_bound) fits.value = held;
   if (fits.interval) fits.interval->low = std::min(fits.interval->low, held);
 }
 
 Estimate within_own_bytes(const SearchResult& found, const CacheFacts& cache, std::uint64_t limit_bytes) {
   Estimate size = estimate_of(found, "modules");
-  leave_out_front(size, found.counts);
+  leave_out_front(size, found.counts, cache.stride());
   if (size.status != Status::measured) return size;
   if (*size.value > static_cast<double>(limit_bytes - own_bytes))
     bound_below(size, "the constants that there are end here, and the kernel's own lie beside them");
@@ -116,7 +117,7 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache) 
   auto found = search_capacity(spec_of(session, cache, false));
   if (!found) return tl::unexpected<Error>(found.error());
   Estimate fits = estimate_of(*found, "misses");
-  leave_out_front(fits, found->counts);
+  leave_out_front(fits, found->counts, cache.stride());
   const bool all_fits = fits.status == Status::lower_bound;
   if (fits.status != Status::measured && fits.status != Status::inconclusive) return InOneBank{fits, all_fits};
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
