@@ -110,7 +110,8 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   auto lost = time_lost(session, *l2);
   if (!lost) return tl::unexpected<Error>(lost.error());
   LostTo to = LostTo::unknown;
-  if (*lost) to = lost_to(*l2, **lost);
+  // Others who fill the L2 push lines out of a cache behind it as well.
+  if (*lost && !findings.others_fill_l2) to = lost_to(*l2, **lost);
   if (*lost && !findings.beyond_own_l2 && !findings.beyond_near_l2)
     find_next_level(*l2, **lost);
   else if (to == LostTo::memory)

@@ -82,7 +82,9 @@ Statement carve_out_statement(const Memory& found, const Memory& truth) {
     const auto same_bytes = [&](const CarveOut& t) { return *t.shared_bytes.value == bytes; };
     const auto is = std::find_if(truth.carve_outs.begin(), truth.carve_outs.end(), same_bytes);
     if (is != truth.carve_outs.end() && is_row(row, *is)) continue;
-    if (is != truth.carve_outs.end() && !row.usable_bytes.value && !row.reserved_bytes.value) {
+    const auto open_or_same = [](const Estimate& a, const Estimate& b) { return !a.value || a.value == b.value; };
+    if (is != truth.carve_outs.end() && open_or_same(row.usable_bytes, is->usable_bytes) &&
+        open_or_same(row.reserved_bytes, is->reserved_bytes)) {
       if (s.verdict == Verdict::exact) s.verdict = Verdict::inconclusive;  // what it leaves was left open
       continue;
     }
