@@ -163,10 +163,7 @@ Expected<Exit> write(const throughput::Report& report, const BenchFlags& flags, 
 
 Expected<Exit> run_bench(const BenchFlags& flags, const device::Spec& spec, const Context& context) {
   if (flags.list) return list(flags);
-  for (const std::string& path : {flags.output, flags.record})
-    if (auto ok = check_output(path); !ok) return tl::unexpected<Error>(ok.error());
-  if (!flags.output.empty() && !flags.record.empty() && files::lead_to_one_file(flags.output, flags.record))
-    return fail(Error::Kind::bad_input, "-o and --record name the same file; give each its own");
+  if (auto ok = check_outputs(flags.output, flags.record); !ok) return tl::unexpected<Error>(ok.error());
   auto opened = device::open(spec, open_options(context, flags.quiet));
   if (!opened) return tl::unexpected<Error>(opened.error());
   if (flags.format != "table" && !flags.quiet) tell(opened->headline);
@@ -176,7 +173,8 @@ Expected<Exit> run_bench(const BenchFlags& flags, const device::Spec& spec, cons
   if (!report) return tl::unexpected<Error>(report.error());
   auto exit = write(*report, flags, context, opened->headline);
   if (exit && !flags.record.empty())
-    if (auto saved = recorder.save(flags.record); !saved) return tl::unexpected<Error>(saved.error());
+    if (auto saved = emit(flags.record, to_text(recorder.recording())); !saved)
+      return tl::unexpected<Error>(saved.error());
   return exit;
 }
 

@@ -79,7 +79,8 @@ Expected<Topology> measure_and_record(device::Device& device, const DiscoverFlag
   replay::RecordingDevice recorder(device);
   auto topology = measure(recorder, flags, context, subject);
   if (topology)
-    if (auto saved = recorder.save(flags.record); !saved) return tl::unexpected<Error>(saved.error());
+    if (auto saved = emit(flags.record, to_text(recorder.recording())); !saved)
+      return tl::unexpected<Error>(saved.error());
   return topology;
 }
 
@@ -211,10 +212,7 @@ Expected<std::vector<device::Spec>> every_gpu() {
 }
 
 Expected<Exit> discover(const DiscoverFlags& flags, const std::vector<device::Spec>& named, const Context& context) {
-  for (const std::string& path : {flags.output, flags.record})
-    if (auto ok = check_output(path); !ok) return tl::unexpected<Error>(ok.error());
-  if (!flags.output.empty() && !flags.record.empty() && files::lead_to_one_file(flags.output, flags.record))
-    return fail(Error::Kind::bad_input, "-o and --record name the same file; give each its own");
+  if (auto ok = check_outputs(flags.output, flags.record); !ok) return tl::unexpected<Error>(ok.error());
   if (flags.save)
     if (auto ok = store::check_writable(store::process_environment()); !ok) return tl::unexpected<Error>(ok.error());
   const auto specs = flags.all_gpus ? every_gpu() : named;
@@ -238,7 +236,8 @@ void add_discover_command(CLI::App& app, Context& context) {
       ->delimiter(',')
       ->check(check_memory_id)
       ->type_name("ID,...");
-  command->add_flag("--deep", flags->deep, "Also what takes longer: how caches are organised, the bandwidth of every level");
+  command->add_flag("--deep", flags->deep,
+                    "Also what takes longer: how caches are organised, the bandwidth of every level");
   add_format_option(*command, flags->format);
   add_output_option(*command, flags->output);
   command->add_flag("--verify", flags->verify,

@@ -53,11 +53,10 @@ bool is_folder(const std::string& path) {
 }
 
 Expected<void> write_one(const std::string& out, Convert convert, const std::vector<Topology>& gpus) {
-  const std::string path = out == "-" ? std::string() : out;
-  if (auto ok = check_output(path); !ok) return ok;
+  if (auto ok = check_output(out); !ok) return ok;
   const auto text = convert(gpus);
   if (!text) return tl::unexpected<Error>(text.error());
-  return emit(path, *text);
+  return emit(out, *text);
 }
 
 // A GPU without a usable UUID in its file must not lead out of the folder. One that the format can't say doesn't take

@@ -13,11 +13,14 @@ namespace gputopo::cli {
 /// Adds `-o,--output FILE`.
 void add_output_option(CLI::App& command, std::string& path);
 
-/// Whether emit(path, ...) can work, asked before long work. An empty path is stdout. Error: `io`.
+/// Whether emit(path, ...) can work, asked before long work. An empty path is stdout, and so is "-". Error: `io`.
 Expected<void> check_output(const std::string& path);
 
-/// Writes `text` to stdout (empty path) or atomically to a file, with a '?' for what would steer a terminal. Error:
-/// `io`, also where stdout is closed or full. Throws stop::Interrupted where the user asked to stop before.
+/// The same for -o and --record (empty: none), which may not go to one place. Errors: `io`, `bad_input`.
+Expected<void> check_outputs(const std::string& output, const std::string& record);
+
+/// Writes `text` to stdout (empty path or "-") or atomically to a file, with a '?' for what would steer a terminal.
+/// Error: `io`, also where stdout is closed or full. Throws stop::Interrupted where the user asked to stop before.
 Expected<void> emit(const std::string& path, std::string_view text);
 
 /// One line on stderr, whatever the message holds (text::message). All that commands say there goes through here;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t topology_limit_bytes = std::size_t{16} << 20;
 
 Expected<std::vector<ReadTopology>> read(const std::string& path, const std::string& verb) {
-  const auto text = files::read_file(path, topology_limit_bytes);
+  const auto text = files::read_input(path, topology_limit_bytes);
   if (!text) return tl::unexpected<Error>(text.error());
   auto topologies = read_topologies(*text);
   if (!topologies)
@@ -52,7 +52,7 @@ Expected<FromFiles> read_topology_files(const std::vector<std::string>& paths, c
         return fail(checked.error().kind, fmt::format("can't {} '{}': {}", verb, path, checked.error().message));
     for (Topology& topology : accept(std::move(*topologies), path)) {
       all.topologies.push_back(std::move(topology));
-      all.files.push_back(path);
+      all.files.push_back(path == "-" ? "standard input" : path);
     }
   }
   return all;

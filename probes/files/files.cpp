@@ -32,18 +32,30 @@ Expected<void> read_pieces(int descriptor, std::string_view name,
   }
 }
 
-Expected<std::string> read_file(const std::string& path, std::size_t limit_bytes) {
-  const auto file = open_for_reading(path);
-  if (!file) return tl::unexpected<Error>(file.error());
+namespace {
+
+Expected<std::string> read_all(int descriptor, std::string_view name, std::size_t limit_bytes) {
   std::string text;
-  const auto read = read_pieces(file->get(), path, [&](std::string_view piece) -> Expected<void> {
+  const auto read = read_pieces(descriptor, name, [&](std::string_view piece) -> Expected<void> {
     text.append(piece);
     if (text.size() <= limit_bytes) return {};
     return fail(Error::Kind::bad_input,
-                fmt::format("'{}' is larger than {} bytes; no file of this kind is that large", path, limit_bytes));
+                fmt::format("'{}' is larger than {} bytes; no file of this kind is that large", name, limit_bytes));
   });
   if (!read) return tl::unexpected<Error>(read.error());
   return text;
+}
+
+}  // namespace
+
+Expected<std::string> read_file(const std::string& path, std::size_t limit_bytes) {
+  const auto file = open_for_reading(path);
+  if (!file) return tl::unexpected<Error>(file.error());
+  return read_all(file->get(), path, limit_bytes);
+}
+
+Expected<std::string> read_input(const std::string& path, std::size_t limit_bytes) {
+  return path == "-" ? read_all(STDIN_FILENO, "standard input", limit_bytes) : read_file(path, limit_bytes);
 }
 
 Expected<void> write_all(int descriptor, std::string_view text, std::string_view name) {

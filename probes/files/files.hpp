@@ -27,6 +27,9 @@ Expected<void> read_pieces(int descriptor, std::string_view name,
 /// limit.
 Expected<std::string> read_file(const std::string& path, std::size_t limit_bytes);
 
+/// The same of what a user named, where "-" is standard input.
+Expected<std::string> read_input(const std::string& path, std::size_t limit_bytes);
+
 /// Whether `write_atomically(path, ...)` has a chance: the folder exists and can be written to, and `path` is no
 /// folder. Asked before long work whose result goes there. Error: `io`.
 Expected<void> check_writable(const std::string& path);

@@ -80,7 +80,7 @@ Expected<std::vector<Spec>> parse_specs(std::string_view text) {
 }
 
 bool names_file(std::string_view model) {
-  return model.find('/') != std::string_view::npos || model.ends_with(".json");
+  return model == "-" || model.find('/') != std::string_view::npos || model.ends_with(".json");
 }
 
 }  // namespace gputopo::device

@@ -27,7 +27,7 @@ std::string to_string(const Spec& spec);
 /// Errors: those of parse_spec; `auto` among others, or one GPU twice, since it can't be measured beside itself.
 Expected<std::vector<Spec>> parse_specs(std::string_view text);
 
-/// Whether a sim name means a file rather than a built-in model.
+/// Whether a sim name means a file ("-": standard input) rather than a built-in model.
 bool names_file(std::string_view model);
 
 }  // namespace gputopo::device

@@ -7,7 +7,7 @@
 namespace gputopo::replay {
 
 Expected<Recording> load_recording(const std::string& path) {
-  const auto text = files::read_file(path, recording_limit_bytes);
+  const auto text = files::read_input(path, recording_limit_bytes);
   if (!text) return tl::unexpected<Error>(text.error());
   auto recording = parse_recording(*text);
   if (!recording)

@@ -1,7 +1,5 @@
 #include "device/replay/recording_device.hpp"
 
-#include "files/files.hpp"
-
 namespace gputopo::replay {
 
 RecordingDevice::RecordingDevice(device::Device& inner) : inner_(inner), recording_{inner.info(), {}} {
@@ -23,10 +21,6 @@ Expected<program::StreamTrace> RecordingDevice::run_stream(const program::Stream
   else if (trace.error().kind == Error::Kind::unavailable)
     recording_.streams.push_back({program::hash(stream), stream.label, {}, trace.error().message});
   return trace;
-}
-
-Expected<void> RecordingDevice::save(const std::string& path) const {
-  return files::write_atomically(path, to_text(recording_));
 }
 
 }  // namespace gputopo::replay

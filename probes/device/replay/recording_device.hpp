@@ -1,8 +1,6 @@
 // Wraps any device and keeps what it answered.
 #pragma once
 
-#include <string>
-
 #include "device/device.hpp"
 #include "device/replay/recording.hpp"
 
@@ -18,9 +16,7 @@ class RecordingDevice : public device::Device {
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override;
   Expected<program::StreamTrace> run_stream(const program::Stream& stream) override;
 
-  const Recording& recording() const { return recording_; }
-  /// Writes what was recorded so far, atomically. Error: `io`.
-  Expected<void> save(const std::string& path) const;
+  const Recording& recording() const { return recording_; }  ///< what was recorded so far
 
  private:
   device::Device& inner_;

@@ -1,15 +1,14 @@
 #include "device/sim/model.hpp"
 
 #include <algorithm>
-#include <fstream>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include "catalog/limits.hpp"
 #include "device/sim/builtin.hpp"
 #include "device/sim/random.hpp"
 #include "device/sim/reader.hpp"
+#include "files/files.hpp"
 #include "json/value.hpp"
 #include "text/printable.hpp"
 
@@ -114,19 +113,9 @@ Expected<Model> parse_model(std::string_view text, std::string_view name) {
 }
 
 Expected<Model> load_model(const std::string& path) {
-  const auto unreadable = [&](std::string_view why) {
-    return fail(Error::Kind::io, text::message(fmt::format("model '{}': {}; check the path", path, why)));
-  };
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return unreadable("there is no such file, or it can't be reached");
-  if (!S_ISREG(status.st_mode)) return unreadable("it is not a regular file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return unreadable("it can't be opened for reading");
-  std::string text(file_limit_bytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return unreadable("reading it failed");
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_model(text, path);
+  const auto text = files::read_input(path, file_limit_bytes);
+  if (!text) return tl::unexpected<Error>(text.error());
+  return parse_model(*text, path);
 }
 
 Expected<Model> builtin_model(std::string_view name) {

@@ -105,6 +105,49 @@ TEST(Output, AClosedStdoutIsNoticedAndNoFileTakesItsPlace) {
   EXPECT_EQ(contents(folder / "in.json"), before);
 }
 
+TEST(Output, ADashIsAStreamWhereverAFileCanBe) {
+  const Folder folder;
+  const std::string topology = folder / "t.json";
+  const std::string model = std::string(GPUTOPO_SOURCE_DIR) + "/probes/models/k20c.json";
+  const std::string written = run_gputopo(truth).out;
+  std::ofstream(topology) << written;
+  const std::vector<std::pair<std::vector<std::string>, std::string>> readers{
+      {{"show", "-"}, topology},
+      {{"compare", "-", topology}, topology},
+      {{"export", "--hwloc-xml", "-", "-"}, topology},
+      {{"export", "--mt4g", "-", "-"}, topology},
+      {{"export", "--prometheus", "-", "-"}, topology},
+      {{"models", "--truth", "-"}, model},
+      {{"discover", "--device", "sim:-", "--only", "shared", "--quiet"}, model}};
+  for (const auto& [arguments, input] : readers) {
+    Launch launch;
+    launch.arguments = arguments;
+    launch.stdin_path = input;
+    const Outcome o = run_gputopo(launch);
+    EXPECT_EQ(o.exit_code, 0) << arguments.front() << ": " << o.err;
+    EXPECT_FALSE(o.out.empty()) << arguments.front();
+  }
+  EXPECT_EQ(run_gputopo({"show", topology, "--format", "json", "-o", "-"}).out, written);
+}
+
+TEST(Output, ARecordingMayGoToStdoutWhereTheResultDoesNot) {
+  const Folder folder;
+  const std::vector<std::string> discover{"discover", "--device", "sim:k20c", "--only",
+                                          "shared",   "--quiet",  "--record", "-"};
+  const Outcome both = run_gputopo(discover);
+  EXPECT_EQ(both.exit_code, 1);
+  EXPECT_THAT(both.err, HasSubstr("can't both go to stdout"));
+  auto apart = discover;
+  apart.insert(apart.end(), {"-o", folder / "t.txt"});
+  const std::string recording = run_gputopo(apart).out;
+  EXPECT_THAT(recording, HasSubstr("gputopo-recording/1"));
+  std::ofstream(folder / "r.json") << recording;
+  Launch again;
+  again.arguments = {"discover", "--device", "replay:-", "--only", "shared", "--quiet"};
+  again.stdin_path = folder / "r.json";
+  EXPECT_EQ(run_gputopo(again).exit_code, 0);
+}
+
 TEST(Output, PipesGetAsciiEvenInAUtf8Locale) {
   for (const char c : run_gputopo({"models", "--truth", "h200"}).out) ASSERT_LT(static_cast<unsigned char>(c), 128);
 }
