@@ -209,10 +209,13 @@ Expected<bool> still_from_l2(Session& session, const CacheFacts& cache, const Ca
   return are_served_by_l2(session, cache, cache.front_line_bytes, l2, e);
 }
 
-// What the L1's misses and this cache's take longer than hits.
-void state_penalties(Findings& findings, const CacheFacts& cache, LooksByLine looks, const Histogram& hits) {
+// What a hit takes, and what the L1's misses and this cache's take longer than hits.
+void state_latencies(Findings& findings, const CacheFacts& cache, LooksByLine looks, const Histogram& hits) {
   const CacheFacts& l1 = *findings.cache("constant_l1");
   const double timed = undisturbed(hits).value_or(0), error = whole_mode(hits).error;
+  Estimate& latency = findings.memory(path.id).attributes["latency"] =
+      measured(cache.latency_cycles, "cycles", "timed_hits", total(hits));
+  latency.interval = Interval{cache.latency_cycles - error, cache.latency_cycles + error};
   findings.memory("constant_l1").attributes["miss_penalty"] =
       penalty_of(Mode{timed, timed, timed, 1, timed, error}, undisturbed(l1.levels.hit).value_or(0), total(hits));
   for (auto& of_line : looks)
@@ -228,6 +231,14 @@ void state_penalties(Findings& findings, const CacheFacts& cache, LooksByLine lo
   const bool sides_are_open = sides != of_l2.end() && sides->second.status == Status::inconclusive;
   if (sides_are_open || (findings.lines_have_sides && modes_of(misses).size() < 2))
     penalty = inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
+}
+
+void stand_behind(const CacheFacts& l1, CacheFacts& cache) {
+  cache.present = true;
+  cache.front_line_bytes = l1.stride();
+  cache.front_threshold_cycles = l1.levels.threshold_cycles;
+  cache.front_capacity_bytes = l1.capacity_bytes;
+  cache.warm_laps = settling_laps;
 }
 
 Expected<Estimate> sector_of(Session& session, const CacheFacts& cache, const CacheFacts& l1, const Eviction& e) {
@@ -289,17 +300,9 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   // The few lines that were pushed out may all be far, and others near.
   if (findings.lines_have_sides || findings.may_have_sides)
     cache.levels = close_to_hits(cache.levels, cache.overhead_cycles);
-  cache.present = true;
-  cache.front_line_bytes = l1->stride();
-  cache.front_threshold_cycles = l1->levels.threshold_cycles;
-  cache.front_capacity_bytes = l1->capacity_bytes;
-  cache.warm_laps = settling_laps;
+  stand_behind(*l1, cache);
   cache.pushed_out_by_bytes = l1->circle_bytes() + out->last.bytes(session.info().constant_bytes_per_module);
-  Estimate latency = measured(cache.latency_cycles, "cycles", "timed_hits", total(hits));
-  const double error = whole_mode(hits).error;
-  latency.interval = Interval{cache.latency_cycles - error, cache.latency_cycles + error};
-  memory.attributes["latency"] = latency;
-  state_penalties(findings, cache, std::move(out->looks), hits);
+  state_latencies(findings, cache, std::move(out->looks), hits);
   auto from_l2 = still_from_l2(session, cache, l2, out->last);
   if (!from_l2) return tl::unexpected<Error>(from_l2.error());
   if (!*from_l2) {
