@@ -103,6 +103,11 @@ struct Execute {
 
 using Phase = std::variant<Walk, Execute>;
 
+/// Who runs a phase: an index into Program::agents.
+inline std::uint32_t agent_of(const Phase& phase) {
+  return std::visit([](const auto& p) { return p.agent; }, phase);
+}
+
 struct Program {
   std::string label;  ///< for error messages and recordings
   std::vector<Buffer> buffers;

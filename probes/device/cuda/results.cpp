@@ -51,10 +51,6 @@ PhaseTrace trace_of(const program::Phase& phase, const Result* result) {
   return trace;
 }
 
-std::uint32_t agent_of(const program::Phase& phase) {
-  return std::visit([](const auto& p) { return p.agent; }, phase);
-}
-
 bool records(const program::Phase& phase) {
   const auto* walk = std::get_if<Walk>(&phase);
   return walk == nullptr || walk->record != Record::nothing;

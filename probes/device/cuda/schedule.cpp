@@ -18,10 +18,6 @@ using program::Walk;
 // More than this and a launch's results no longer fit the staging buffer comfortably.
 constexpr std::size_t phases_per_launch = 2048;
 
-std::uint32_t agent_of(const Phase& phase) {
-  return std::visit([](const auto& p) { return p.agent; }, phase);
-}
-
 // Where the words of a chase lie, and what they hold: a texture's are elements, all others addresses.
 struct Words {
   program::Space space;

@@ -102,7 +102,7 @@ class Runner {
     for (const std::uint32_t sm : trace.agent_sms) hierarchy_.launch(sm);
     timeline_.begin_program(trace.agent_sms, program_.isolation == Scope::gpu);
     for (const program::Phase& phase : program_.phases) {
-      const std::uint32_t agent = std::visit([](const auto& p) { return p.agent; }, phase);
+      const std::uint32_t agent = program::agent_of(phase);
       sm_ = trace.agent_sms[agent];
       warp_ = program_.agents[agent].warp;
       find_background();

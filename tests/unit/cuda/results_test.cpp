@@ -16,7 +16,7 @@ using program::Program;
 using program::Record;
 using program::Walk;
 
-Walk walk_of(std::uint32_t agent, Record record = Record::nothing) {
+Walk recorded_by(std::uint32_t agent, Record record = Record::nothing) {
   Walk walk;
   walk.agent = agent;
   walk.footprint_bytes = 4096;
@@ -31,7 +31,7 @@ Batch chain() {
   p.isolation = Scope::gpu;
   p.buffers = {{program::Space::global, 4096, 0}};
   p.agents = {{0, 0}, {2, 0}};
-  p.phases = {walk_of(0), walk_of(1), walk_of(0, Record::lap_times)};
+  p.phases = {recorded_by(0), recorded_by(1), recorded_by(0, Record::lap_times)};
   std::get<Walk>(p.phases[2]).laps = 3;
   return {p};
 }
