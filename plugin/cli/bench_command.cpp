@@ -120,7 +120,7 @@ Expected<Topology> sizes_for(device::Device& device, const std::vector<const Ben
   return experiments::discover(device, options);
 }
 
-Expected<throughput::Report> measure(device::Device& device, const BenchFlags& flags, const Context& context) {
+Expected<throughput::Report> run_benchmarks(device::Device& device, const BenchFlags& flags, const Context& context) {
   if (auto ok = throughput::check_streams(device); !ok) return tl::unexpected<Error>(ok.error());
   ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
   const auto chosen = chosen_of(flags);
@@ -169,7 +169,7 @@ Expected<Exit> run_bench(const BenchFlags& flags, const device::Spec& spec, cons
   if (flags.format != "table" && !flags.quiet) tell(opened->headline);
   replay::RecordingDevice recorder(*opened->device);
   device::Device& device = flags.record.empty() ? *opened->device : recorder;
-  const auto report = measure(device, flags, context);
+  const auto report = run_benchmarks(device, flags, context);
   if (!report) return tl::unexpected<Error>(report.error());
   auto exit = write(*report, flags, context, opened->headline);
   if (exit && !flags.record.empty())

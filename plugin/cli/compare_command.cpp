@@ -21,7 +21,7 @@ struct CompareFlags {
   compare::Options options;
 };
 
-Expected<FromFiles> topologies_of(const CompareFlags& flags) {
+Expected<FromFiles> compared_topologies(const CompareFlags& flags) {
   auto found = flags.files.empty() ? stored_topologies().map([](StoredGpus stored) {
     const std::size_t count = stored.topologies.size();
     return FromFiles{std::move(stored.topologies), std::vector<std::string>(count, "stored")};
@@ -36,7 +36,7 @@ Expected<FromFiles> topologies_of(const CompareFlags& flags) {
 
 Expected<Exit> run_compare(const CompareFlags& flags, const Context& context) {
   if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
-  auto found = topologies_of(flags);
+  auto found = compared_topologies(flags);
   if (!found) return tl::unexpected<Error>(found.error());
   if (flags.format != "json")
     for (Topology& topology : found->topologies) topology = report::legible(topology);

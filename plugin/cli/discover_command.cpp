@@ -85,7 +85,7 @@ Expected<Topology> measure_and_record(device::Device& device, const DiscoverFlag
 }
 
 // Counters are a second opinion: without them the topology stands as it is, and says so.
-Expected<void> verify(device::Device& device, const device::Spec& spec, const DiscoverFlags& flags,
+Expected<void> verify_discovery(device::Device& device, const device::Spec& spec, const DiscoverFlags& flags,
                       const Context& context, Topology& topology) {
   auto counter = open_counter_of(device, spec);
   if (!counter) {
@@ -148,7 +148,7 @@ Expected<Measured> measure_one(const DiscoverFlags& flags, const Context& contex
   auto topology = measure_and_record(*opened->device, flags, context, subject);
   if (!topology) return tl::unexpected<Error>(topology.error());
   if (flags.verify)
-    if (auto ok = verify(*opened->device, subject.spec, flags, context, *topology); !ok)
+    if (auto ok = verify_discovery(*opened->device, subject.spec, flags, context, *topology); !ok)
       return tl::unexpected<Error>(ok.error());
   std::optional<Error> not_saved;
   if (flags.save) not_saved = save(*topology, flags);

@@ -77,13 +77,13 @@ Expected<Exit> write_each(const std::string& folder, Convert convert, const std:
   return left_out == 0 ? Exit::done : Exit::failed;
 }
 
-Expected<std::vector<Topology>> topologies_of(const std::vector<std::string>& files) {
+Expected<std::vector<Topology>> exported_topologies(const std::vector<std::string>& files) {
   if (files.empty()) return stored_topologies().map([](StoredGpus stored) { return std::move(stored.topologies); });
   return read_topology_files(files, "export").map([](FromFiles read) { return std::move(read.topologies); });
 }
 
 Expected<Exit> run_export(const ExportFlags& flags) {
-  const auto gpus = topologies_of(flags.files);
+  const auto gpus = exported_topologies(flags.files);
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   Expected<void> written;
   if (flags.hwloc_xml) written = write_one(*flags.hwloc_xml, as_hwloc_xml, *gpus);

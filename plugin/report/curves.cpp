@@ -42,11 +42,11 @@ Axes axes_of(const std::vector<Curve>& curves, bool logarithmic) {
   return axes;
 }
 
-std::string number(double value) {
+std::string tick_text(double value) {
   return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-std::string text_at(double x, double y, const char* anchor, std::string_view text) {
+std::string label_at(double x, double y, const char* anchor, std::string_view text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escape_html(text));
 }
 
@@ -56,13 +56,13 @@ std::string frame(const Axes& axes, const std::string& x_label, const std::strin
     const double y = axes.most * i / rules;
     svg += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" class=\"grid\"/>\n", left, width - right,
                        axes.rise(y), axes.rise(y));
-    svg += text_at(left - 8, axes.rise(y) + 4, "end", number(y));
+    svg += label_at(left - 8, axes.rise(y) + 4, "end", tick_text(y));
     const double x = axes.logarithmic ? axes.low * std::pow(axes.high / std::max(axes.low, 1e-9), double(i) / rules)
                                       : axes.low + (axes.high - axes.low) * i / rules;
-    svg += text_at(axes.place(x), height - bottom + 18, "middle", number(x));
+    svg += label_at(axes.place(x), height - bottom + 18, "middle", tick_text(x));
   }
-  svg += text_at((left + width - right) / 2, height - bottom + 38, "middle", x_label);
-  return svg + text_at(left, top - 3, "start", y_label);
+  svg += label_at((left + width - right) / 2, height - bottom + 38, "middle", x_label);
+  return svg + label_at(left, top - 3, "start", y_label);
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ std::string curve_plot(const std::vector<Curve>& curves, bool logarithmic_x, con
     const double y = height + legend_row * static_cast<double>(i);
     svg += fmt::format("<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"14\" height=\"10\" class=\"group{}\"/>\n", left, y,
                        i % colours);
-    svg += text_at(left + 22, y + 10, "start", curves[i].label);
+    svg += label_at(left + 22, y + 10, "start", curves[i].label);
   }
   return svg + "</svg>\n";
 }

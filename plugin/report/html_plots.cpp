@@ -9,7 +9,7 @@
 namespace gputopo::report {
 namespace {
 
-std::string label_of(const Memory& m) {
+std::string plot_label(const Memory& m) {
   return printable(m.label.empty() ? m.id : m.label, 24);
 }
 
@@ -31,7 +31,7 @@ std::string attribute_plot(const Topology& topology, const char* attribute, bool
     const Estimate* e = m.find(attribute);
     if (e == nullptr || !e->value || e->status == Status::inconclusive || *e->value <= 0) continue;
     const bool bound = e->status == Status::lower_bound;
-    Bar bar{label_of(m), quantity_text(*e->value, e->unit), *e->value, 0, 0, bound, tone_of(m)};
+    Bar bar{plot_label(m), quantity_text(*e->value, e->unit), *e->value, 0, 0, bound, tone_of(m)};
     if (e->interval && e->status == Status::measured) {
       bar.low = e->interval->low;
       bar.high = e->interval->high;
@@ -69,7 +69,7 @@ std::string carve_out_section(const Topology& topology) {
       rows.push_back({fmt::format("asked {} %", c.requested_percent),
                       {value_or_zero(c.shared_bytes), value_or_zero(c.usable_bytes), value_or_zero(c.reserved_bytes)}});
     return section("Carve-outs",
-                   label_of(m) + " and shared memory divide one array; the kernel's carve-out decides how.",
+                   plot_label(m) + " and shared memory divide one array; the kernel's carve-out decides how.",
                    stacked_plot(rows, {"shared memory", "left to the cache", "reserved"}, "Division by carve-out"));
   }
   return {};
@@ -79,8 +79,8 @@ std::string sharing_section(const Topology& topology) {
   std::string body;
   for (const Memory& m : topology.memories) {
     if (m.sm_groups.empty()) continue;
-    body += fmt::format("<h3>{}</h3>\n", escape_html(label_of(m)));
-    body += group_plot({m.sm_groups.begin(), m.sm_groups.end()}, label_of(m) + ": SMs that share one");
+    body += fmt::format("<h3>{}</h3>\n", escape_html(plot_label(m)));
+    body += group_plot({m.sm_groups.begin(), m.sm_groups.end()}, plot_label(m) + ": SMs that share one");
   }
   return section("Sharing", "Each row is one instance; the squares are the SMs that share it.", body);
 }

@@ -40,7 +40,7 @@ std::string table_text(const MainTable& table) {
   return text;
 }
 
-std::string groups(const Memory& m) {
+std::string listed_groups(const Memory& m) {
   std::string text;
   for (std::size_t i = 0; i < m.sm_groups.size(); ++i) text += fmt::format("{}. {}\n", i + 1, sm_list(m.sm_groups[i]));
   return text.empty() ? text : fmt::format("\n**{}: SMs that share one**\n\n{}", escaped(printable(m.label, 40)), text);
@@ -66,7 +66,7 @@ std::string one(const Topology& topology, const Options& options, const std::str
   for (const std::string& note : topology.provenance.notes)
     text += "\n> Note: " + escaped(printable(note, quoted_note_limit)) + "\n";
   if (options.all)
-    for (const Memory& m : topology.memories) text += groups(m);
+    for (const Memory& m : topology.memories) text += listed_groups(m);
   if (options.all) text += map_text(topology);
   for (std::size_t i = 0; i < notes.notes().size(); ++i)
     text += fmt::format("\n[^{}]: {}\n", i + 1, escaped(notes.notes()[i]));

@@ -60,7 +60,7 @@ std::string lost(const Topology& stored, const Memory& before, const Topology& r
 }
 
 // Why the stored memory stays; empty where the run's takes its place.
-std::string objection(const Topology& stored, const Memory& before, const Topology& run, const Memory& now) {
+std::string objection_to_merging(const Topology& stored, const Memory& before, const Topology& run, const Memory& now) {
   const Grade grade_before = grade_of(stored.run_of(before));
   const Grade grade_now = grade_of(run.provenance);
   if (grade_now > grade_before) return {};
@@ -124,7 +124,7 @@ Merged merge(const Topology& stored, const Topology& run, bool replace) {
     if (now == nullptr) {
       kept.insert(before.id);
       t.memories.push_back(std::move(before));
-    } else if (std::string why = objection(stored, before, run, *now); !replace && !why.empty()) {
+    } else if (std::string why = objection_to_merging(stored, before, run, *now); !replace && !why.empty()) {
       kept.insert(before.id);
       merged.kept.push_back({before.id, date, std::move(why)});
       *now = std::move(before);

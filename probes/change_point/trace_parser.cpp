@@ -28,6 +28,14 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// Of a letter or in quotes, as no number is but those that aren't finite.
+bool begins_a_title(std::string_view text) {
+  double value = 0;
+  const bool is_number = std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc::invalid_argument;
+  const char first = text.front();
+  return !is_number && (first == '"' || (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z'));
+}
+
 // As much of a field as fits into a message, with nothing a terminal would act on.
 std::string quoted(std::string_view field) {
   constexpr std::size_t longest = 24;
@@ -48,11 +56,19 @@ void TraceParser::fail(std::string reason) {
 
 void TraceParser::end_field(std::string_view field) {
   const std::string_view text = trimmed(field);
+  if (is_titles_) {
+    return;
+  }
   if (empty_field_) {
     return fail("an empty field between commas");
   }
   if (text.empty()) {
     empty_field_ = true;
+    return;
+  }
+  const bool is_first = line_ == 1 && fields_ == 0 && !line_has_comma_;
+  if (is_first && begins_a_title(text)) {
+    is_titles_ = true;
     return;
   }
   double value = 0;
@@ -96,7 +112,9 @@ void TraceParser::end_line() {
   if (error_) {
     return;
   }
-  if (fields_ == 0) {
+  if (is_titles_) {
+    is_titles_ = false;
+  } else if (fields_ == 0) {
     if (empty_field_ && line_has_comma_) {
       return fail("a row of commas alone");
     }
@@ -147,7 +165,7 @@ std::optional<ParseError> TraceParser::feed(std::string_view piece) {
   const char* const end = at + piece.size();
   while (at != end && !error_) {
     // Most fields are whole numbers of a few digits that lie in one piece.
-    if (partial_.empty() && !empty_field_) {
+    if (partial_.empty() && !empty_field_ && !is_titles_) {
       std::uint64_t number = 0;
       const char* digit = at;
       while (digit != end && *digit >= '0' && *digit <= '9' && digit - at < 16) {

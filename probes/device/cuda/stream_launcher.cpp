@@ -17,7 +17,7 @@ using program::Stream;
 constexpr std::size_t head_bytes = 256;  // the sink at 0, stamps from 64 on
 constexpr std::uint64_t first_stamp = 64;
 constexpr std::uint64_t last_stamp = 72;
-constexpr std::uint64_t granule = std::uint64_t{2} << 20;
+constexpr std::uint64_t allocation_granule = std::uint64_t{2} << 20;
 
 bool copies_memory(const Stream& s) {
   return s.operation == program::Operation::copy && s.path != program::Path::shared;
@@ -61,7 +61,7 @@ Expected<void> StreamLauncher::grow(Allocation& memory, std::uint64_t bytes) {
   if (texture_ != 0) driver_.cuTexObjectDestroy(texture_);
   texture_ = 0;
   memory = Allocation();  // frees first: old and new together might not fit
-  auto made = Allocation::make(driver_, (bytes + granule - 1) / granule * granule, "a stream's buffer");
+  auto made = Allocation::make(driver_, (bytes + allocation_granule - 1) / allocation_granule * allocation_granule, "a stream's buffer");
   if (!made) return tl::unexpected<Error>(made.error());
   memory = std::move(*made);
   return check(driver_.cuMemsetD32Async(memory.address(), 0, memory.bytes() / 4, stream_), "clearing a buffer failed");

@@ -11,7 +11,7 @@ constexpr std::array<const char*, 2> of_the_gpu{"l2", "device_memory"};
 constexpr std::array<const char*, atomic_kinds> atomic_names{"global", "global_fetch", "shared", "shared_fetch"};
 constexpr Range rate{1e-3, 1e6};
 
-LevelThroughput read_level(const Json& j, const std::string& path) {
+LevelThroughput read_rates(const Json& j, const std::string& path) {
   Fields fields(j, path);
   LevelThroughput t;
   t.read = read_number(fields.require("read", "write the rate at which it is read"), fields.at("read"), rate);
@@ -24,17 +24,17 @@ LevelThroughput read_level(const Json& j, const std::string& path) {
   return t;
 }
 
-void read_levels(Fields& fields, ThroughputModel& model, bool has_clock) {
+void read_rates_of_levels(Fields& fields, ThroughputModel& model, bool has_clock) {
   Fields levels(fields.require("levels", "list what l1, l2, ... deliver"), fields.at("levels"));
   for (const char* id : of_an_sm)
-    if (const Json* j = levels.find(id)) model.levels[id] = read_level(*j, levels.at(id));
+    if (const Json* j = levels.find(id)) model.levels[id] = read_rates(*j, levels.at(id));
   for (const char* id : of_the_gpu) {
     const Json* j = levels.find(id);
     if (j == nullptr) continue;
     if (!has_clock)
       refuse(levels.at(id), "is given a second while latencies are in cycles of an unknown clock",
              "add /gpu/clock_khz");
-    model.levels[id] = read_level(*j, levels.at(id));
+    model.levels[id] = read_rates(*j, levels.at(id));
   }
   levels.finish();
 }
@@ -87,7 +87,7 @@ void read_throughput(Fields& root, Model& model) {
   if (j == nullptr) return;
   Fields fields(*j, root.at("throughput"));
   ThroughputModel t;
-  read_levels(fields, t, model.gpu.clock_khz != 0);
+  read_rates_of_levels(fields, t, model.gpu.clock_khz != 0);
   read_banks(fields, t);
   if (const Json* requests = fields.find("requests")) {
     Fields of(*requests, fields.at("requests"));

@@ -17,7 +17,7 @@ using program::Stream;
 
 constexpr std::uint64_t threads_of_an_sm = 2048;  // where the compute capability doesn't say
 
-tl::unexpected<Error> lacking(const Stream& s, std::string_view what) {
+tl::unexpected<Error> lacks_throughput(const Stream& s, std::string_view what) {
   return fail(Error::Kind::unavailable, fmt::format("stream '{}': no throughput of {} in this model; add it to "
                                                     "/throughput (docs/models.md)",
                                                     s.label, what));
@@ -80,7 +80,7 @@ Expected<double> stream_cycles(const Model& m, const Stream& s) {
   if (!served) return tl::unexpected<Error>(served.error());
   const auto t = m.throughput->levels.find(served->id);
   if (t == m.throughput->levels.end() || rate_of(t->second, s) <= 0)
-    return lacking(s, fmt::format("{} ({})", served->id, program::to_string(s.operation)));
+    return lacks_throughput(s, fmt::format("{} ({})", served->id, program::to_string(s.operation)));
   const Load load = load_of(m, s);
   double cycles =
       std::max(cycles_by_rate(m, *served, t->second, s, load), cycles_by_latency(*served, t->second, s, load));
@@ -94,7 +94,7 @@ Expected<double> addition_cycles(const Model& m, const Stream& s) {
                                            : (fetches ? AtomicKind::global_fetch : AtomicKind::global_add);
   const auto index = static_cast<std::size_t>(kind);
   if (!m.throughput->has_atomics[index])
-    return lacking(s, fmt::format("atomics on {} ({})", program::to_string(s.path), program::to_string(s.operation)));
+    return lacks_throughput(s, fmt::format("atomics on {} ({})", program::to_string(s.path), program::to_string(s.operation)));
   return atomic_cycles(m.throughput->atomics[index], s, m.gpu.sm_count);
 }
 

@@ -67,6 +67,18 @@ TEST(TraceParser, LetsEmptyRowsAtTheEndPass) {
   EXPECT_FALSE(parse("64,1\n128,2\n\n\r\n \n").error);
 }
 
+TEST(TraceParser, LetsAFirstLineOfTitlesPass) {
+  for (const std::string titles : {"size,latency", "\"size in B\",1,2,3", "Size (B), cycles,", "\xEF\xBB\xBFsize,x\r"}) {
+    const Outcome whole = parse(titles + "\n64,1\n128,2,3\n");
+    ASSERT_FALSE(whole.error) << titles;
+    ASSERT_EQ(whole.trace.rows.size(), 2U) << titles;
+    const Trace bytewise = parse(titles + "\n64,1\n128,2,3\n", Columns::control, 1).trace;
+    ASSERT_EQ(bytewise.rows.size(), 2U) << titles;
+    EXPECT_EQ(bytewise.rows[0].control, 64);
+    EXPECT_EQ(bytewise.rows[1].values, (std::vector<double>{2, 3}));
+  }
+}
+
 TEST(TraceParser, ReadsLatenciesAlone) {
   const Outcome outcome = parse("38\n39\n38", Columns::none);
   ASSERT_FALSE(outcome.error);
@@ -90,7 +102,11 @@ TEST(TraceParser, GroupsSweepsByStride) {
 
 TEST(TraceParser, NamesLineAndReason) {
   expect_error("64,1\n128,abc\n", 2, "'abc' is not a number");
-  expect_error("size,latency\n64,1\n", 1, "'size' is not a number");
+  expect_error("64,latency\n64,1\n", 1, "'latency' is not a number");
+  expect_error("64,1\nsize,latency\n", 2, "'size' is not a number");
+  expect_error("-size,latency\n64,1\n", 1, "'-size' is not a number");
+  expect_error("nan,latency\n64,1\n", 1, "NaN");
+  expect_error("size,latency\n", 2, "there are no rows");
   expect_error("64,1\n128,0x1F\n", 2, "is not a number");
   expect_error("64,1\n128,--1\n", 2, "is not a number");
   expect_error("64,1\n128,+-1\n", 2, "is not a number");

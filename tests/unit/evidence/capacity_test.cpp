@@ -5,7 +5,7 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr double line = 128;
+constexpr double line_bytes = 128;
 
 // Rows of whole laps over an LRU cache of `capacity` lines with sets of `ways`: each line too many thrashes a set.
 Counts lru_sweep(std::uint64_t first, std::uint64_t last, std::uint64_t capacity, std::uint64_t ways,
@@ -13,21 +13,21 @@ Counts lru_sweep(std::uint64_t first, std::uint64_t last, std::uint64_t capacity
   Counts counts;
   for (std::uint64_t lines = first; lines <= last; ++lines) {
     const std::uint64_t over = lines > capacity ? lines - capacity : 0;
-    counts.push_back({static_cast<double>(lines) * line, lines, std::min(lines, over * (ways + 1) + fixed), 0});
+    counts.push_back({static_cast<double>(lines) * line_bytes, lines, std::min(lines, over * (ways + 1) + fixed), 0});
   }
   return counts;
 }
 
 Sweep clean() {
-  return {line, true, {1e-4, 1e-4, 5000}};
+  return {line_bytes, true, {1e-4, 1e-4, 5000}};
 }
 
 TEST(Capacity, FindsTheLastRowThatFits) {
   const Estimate e = capacity_estimate(capacity_posterior(lru_sweep(40, 80, 64, 4), clean()), "misses");
   ASSERT_EQ(e.status, Status::measured);
-  EXPECT_EQ(*e.value, 64 * line);
-  EXPECT_EQ(e.interval->low, 64 * line);
-  EXPECT_EQ(e.interval->high, 64 * line);
+  EXPECT_EQ(*e.value, 64 * line_bytes);
+  EXPECT_EQ(e.interval->low, 64 * line_bytes);
+  EXPECT_EQ(e.interval->high, 64 * line_bytes);
   EXPECT_GT(*e.confidence, 0.95);
 }
 
@@ -36,32 +36,32 @@ TEST(Capacity, FindsTheLastRowThatFits) {
 TEST(Capacity, TellsFixedMissesFromOverflow) {
   Counts counts = lru_sweep(40, 80, 64, 4);
   for (Count& c : counts)
-    if (c.footprint_bytes > 55 * line) c.misses += 1;
+    if (c.footprint_bytes > 55 * line_bytes) c.misses += 1;
   Sweep beside_own_lines = clean();
   beside_own_lines.own_lines = true;
   const Estimate e = capacity_estimate(capacity_posterior(counts, beside_own_lines), "misses");
   ASSERT_EQ(e.status, Status::measured);
-  EXPECT_EQ(*e.value, 64 * line);
-  EXPECT_EQ(e.interval->high, 64 * line);
+  EXPECT_EQ(*e.value, 64 * line_bytes);
+  EXPECT_EQ(e.interval->high, 64 * line_bytes);
 }
 
 TEST(Capacity, IsALowerBoundWhereEverythingFits) {
   const Estimate e = capacity_estimate(capacity_posterior(lru_sweep(8, 32, 64, 4), clean()), "misses");
   EXPECT_EQ(e.status, Status::lower_bound);
-  EXPECT_EQ(*e.value, 32 * line);
+  EXPECT_EQ(*e.value, 32 * line_bytes);
 }
 
 TEST(Capacity, IsAnUpperBoundWhereNothingFits) {
   const Estimate e = capacity_estimate(capacity_posterior(lru_sweep(70, 100, 64, 4), clean()), "misses");
   EXPECT_EQ(e.status, Status::upper_bound);
-  EXPECT_EQ(*e.value, 70 * line);
+  EXPECT_EQ(*e.value, 70 * line_bytes);
 }
 
 // The first three rows miss alike, and then ever more: no row of the sweep was seen to fit.
 TEST(Capacity, NeverTakesRowsThatMissForRowsThatFit) {
-  Counts counts{{251 * line, 251, 19, 0}, {255 * line, 255, 21, 0}, {259 * line, 255, 21, 0}};
+  Counts counts{{251 * line_bytes, 251, 19, 0}, {255 * line_bytes, 255, 21, 0}, {259 * line_bytes, 255, 21, 0}};
   for (std::uint64_t i = 0; i < 12; ++i)
-    counts.push_back({static_cast<double>(263 + 4 * i) * line, 255, 40 + 15 * i, 0});
+    counts.push_back({static_cast<double>(263 + 4 * i) * line_bytes, 255, 40 + 15 * i, 0});
   const Estimate e = capacity_estimate(capacity_posterior(counts, clean()), "misses");
   EXPECT_NE(e.status, Status::measured);
 }
@@ -78,8 +78,8 @@ TEST(Capacity, WidensWhereStrangersHideTheOnset) {
   const Estimate e = capacity_estimate(capacity_posterior(counts, strangers), "misses");
   ASSERT_TRUE(e.has_value());
   if (e.status == Status::measured) {
-    EXPECT_LE(e.interval->low, 1024 * line);
-    EXPECT_GE(e.interval->high, 1024 * line);
+    EXPECT_LE(e.interval->low, 1024 * line_bytes);
+    EXPECT_GE(e.interval->high, 1024 * line_bytes);
     EXPECT_LT(*e.confidence, 0.9);
   }
 }
@@ -87,7 +87,7 @@ TEST(Capacity, WidensWhereStrangersHideTheOnset) {
 // A footprint far beyond that misses too little for so small a cache rules it out.
 TEST(Capacity, HoldsAtLeastWhatALargeFootprintDoesNotMiss) {
   Counts counts = lru_sweep(40, 48, 44, 4);
-  counts.push_back({400 * line, 400, 100, 0});  // 300 of 400 lines are held
+  counts.push_back({400 * line_bytes, 400, 100, 0});  // 300 of 400 lines are held
   const CapacityPosterior p = capacity_posterior(counts, clean());
   EXPECT_NE(capacity_estimate(p, "misses").status, Status::measured);
 }
@@ -96,8 +96,8 @@ TEST(Capacity, HoldsAtLeastWhatALargeFootprintDoesNotMiss) {
 TEST(Capacity, FarRowsChangeNothing) {
   const CapacityPosterior middle = capacity_posterior(lru_sweep(990, 1060, 1024, 4), clean());
   const CapacityPosterior all = capacity_posterior(lru_sweep(100, 4000, 1024, 4), clean());
-  EXPECT_EQ(all.footprints_bytes[all.best()], 1024 * line);
-  EXPECT_EQ(middle.footprints_bytes[middle.best()], 1024 * line);
+  EXPECT_EQ(all.footprints_bytes[all.best()], 1024 * line_bytes);
+  EXPECT_EQ(middle.footprints_bytes[middle.best()], 1024 * line_bytes);
   EXPECT_NEAR(all.probability[all.best()], middle.probability[middle.best()], 1e-3);
   EXPECT_EQ(all.credible(0.95), middle.credible(0.95));
 }
@@ -122,16 +122,16 @@ TEST(Capacity, IntervalsOfLessBeliefAreNarrower) {
   sweep.whole_laps = false;
   Counts counts;
   for (std::uint64_t i = 1; i <= 30; ++i) {
-    const double s = 32.0 * static_cast<double>(i) * line;
-    const double missing = s > 512 * line ? 1 - 512 * line / s : 0;
+    const double s = 32.0 * static_cast<double>(i) * line_bytes;
+    const double missing = s > 512 * line_bytes ? 1 - 512 * line_bytes / s : 0;
     counts.push_back({s, 64, static_cast<std::uint64_t>(64 * missing), 0});
   }
   const CapacityPosterior p = capacity_posterior(counts, sweep);
   const Interval wide = p.credible(0.95), narrow = p.credible(0.5);
   EXPECT_LE(wide.low, narrow.low);
   EXPECT_GE(wide.high, narrow.high);
-  EXPECT_LE(wide.low, 512 * line);
-  EXPECT_GE(wide.high, 512 * line);
+  EXPECT_LE(wide.low, 512 * line_bytes);
+  EXPECT_GE(wide.high, 512 * line_bytes);
 }
 
 }  // namespace

@@ -32,31 +32,31 @@ Options with(bool all, bool unicode) {
   return options;
 }
 
-std::string rendered(Renderer render, const Options& options) {
+std::string rendered_example(Renderer render, const Options& options) {
   const Topology t = example();
   return render({&t, 1}, options);
 }
 
 TEST(Golden, Table) {
-  expect_golden("table.txt", rendered(render_table, {}));
+  expect_golden("table.txt", rendered_example(render_table, {}));
 }
 TEST(Golden, TableOfEverything) {
-  expect_golden("table_all.txt", rendered(render_table, with(true, false)));
+  expect_golden("table_all.txt", rendered_example(render_table, with(true, false)));
 }
 TEST(Golden, TableInUnicode) {
-  expect_golden("table_unicode.txt", rendered(render_table, with(false, true)));
+  expect_golden("table_unicode.txt", rendered_example(render_table, with(false, true)));
 }
 TEST(Golden, Csv) {
-  expect_golden("example.csv", rendered(render_csv, {}));
+  expect_golden("example.csv", rendered_example(render_csv, {}));
 }
 TEST(Golden, Markdown) {
-  expect_golden("example.md", rendered(render_markdown, with(true, false)));
+  expect_golden("example.md", rendered_example(render_markdown, with(true, false)));
 }
 TEST(Golden, Json) {
-  expect_golden("example.json", rendered(render_json, {}));
+  expect_golden("example.json", rendered_example(render_json, {}));
 }
 TEST(Golden, Html) {
-  expect_golden("example.html", rendered(render_html, {}));
+  expect_golden("example.html", rendered_example(render_html, {}));
 }
 
 TEST(Golden, TablesStayWithinTheTerminal) {
@@ -64,14 +64,14 @@ TEST(Golden, TablesStayWithinTheTerminal) {
     for (const std::size_t width : {80U, 100U, 132U}) {
       Options own = options;
       own.width = width;
-      std::istringstream lines(rendered(render_table, own));
+      std::istringstream lines(rendered_example(render_table, own));
       for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width) << line;
     }
   }
 }
 
 TEST(Golden, AsciiTablesAreAscii) {
-  for (const char c : rendered(render_table, with(true, false))) ASSERT_LT(static_cast<unsigned char>(c), 128);
+  for (const char c : rendered_example(render_table, with(true, false))) ASSERT_LT(static_cast<unsigned char>(c), 128);
 }
 
 }  // namespace
