@@ -106,7 +106,7 @@ TEST(TraceParser, NamesLineAndReason) {
   expect_error("64,1\nsize,latency\n", 2, "'size' is not a number");
   expect_error("-size,latency\n64,1\n", 1, "'-size' is not a number");
   expect_error("nan,latency\n64,1\n", 1, "NaN");
-  expect_error("size,latency\n", 2, "there are no rows");
+  expect_error("size,latency\n", 1, "there are no rows");
   expect_error("64,1\n128,0x1F\n", 2, "is not a number");
   expect_error("64,1\n128,--1\n", 2, "is not a number");
   expect_error("64,1\n128,+-1\n", 2, "is not a number");
@@ -177,7 +177,7 @@ TEST(TraceParser, KeepsItsLimits) {
 
 TEST(TraceParser, RepeatsTheFirstError) {
   TraceParser parser(Columns::control);
-  const auto first = parser.feed("x,1\n");
+  const auto first = parser.feed("?,1\n");
   ASSERT_TRUE(first);
   const auto second = parser.feed("64,1\n");
   ASSERT_TRUE(second);
