@@ -8,7 +8,6 @@
 namespace gputopo::cli {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 TEST(Bench, ListsWhatThereIs) {
@@ -21,15 +20,15 @@ TEST(Bench, ListsWhatThereIs) {
 TEST(Bench, GivesFindingsWithUnitMethodAndRange) {
   const auto run = run_gputopo({"bench", "banks", "atomics", "--device", "sim:h200", "--quiet", "--format", "json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  const json report = json::parse(run.out);
+  const nlohmann::json report = nlohmann::json::parse(run.out);
   EXPECT_EQ(report.at("schema"), "gputopo-bench/1");
   EXPECT_EQ(report.at("interrupted"), false);
   ASSERT_EQ(report.at("results").size(), 2U);
-  const json& banks = report.at("results").at(0);
+  const nlohmann::json& banks = report.at("results").at(0);
   EXPECT_EQ(banks.at("findings").at(0).at("quantity"), "banks");
   EXPECT_EQ(banks.at("findings").at(0).at("value"), 32);
   EXPECT_EQ(banks.at("plots").at(0).at("series").at(0).at("points").size(), 32U);
-  for (const json& finding : report.at("results").at(1).at("findings")) {
+  for (const nlohmann::json& finding : report.at("results").at(1).at("findings")) {
     EXPECT_EQ(finding.at("unit"), "1/cycle");
     EXPECT_EQ(finding.at("interval_kind"), "range");
     EXPECT_FALSE(finding.at("configuration").get<std::string>().empty());
@@ -61,7 +60,7 @@ TEST(Bench, PredictsTrafficOfAStoredTopologyAndOfAModel) {
   const auto stored =
       run_gputopo({"bench", "traffic", "--predict", "1,16", "--size", "200000000", file, "--format", "json"});
   ASSERT_EQ(stored.exit_code, 0) << stored.err;
-  const json answer = json::parse(stored.out);
+  const nlohmann::json answer = nlohmann::json::parse(stored.out);
   EXPECT_EQ(answer.at("status"), "predicted");
   EXPECT_EQ(answer.at("strides").at(0).at("read_bytes"), 400e6);
   EXPECT_EQ(answer.at("strides").at(1).at("read_bytes"), 500e6);
