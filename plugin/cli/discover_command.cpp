@@ -86,7 +86,7 @@ Expected<Topology> measure_and_record(device::Device& device, const DiscoverFlag
 
 // Counters are a second opinion: without them the topology stands as it is, and says so.
 Expected<void> verify_discovery(device::Device& device, const device::Spec& spec, const DiscoverFlags& flags,
-                      const Context& context, Topology& topology) {
+                                const Context& context, Topology& topology) {
   auto counter = open_counter_of(device, spec);
   if (!counter) {
     topology.provenance.notes.push_back("not checked against counters: " + counter.error().message);

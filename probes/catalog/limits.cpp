@@ -23,8 +23,8 @@ constexpr std::array<LimitsRow, 25> limits_rows{
 }  // namespace
 
 Limits published_limits(std::string_view compute_capability) {
-  const auto row =
-      std::find_if(limits_rows.begin(), limits_rows.end(), [&](const LimitsRow& r) { return r.compute_capability == compute_capability; });
+  const auto row = std::find_if(limits_rows.begin(), limits_rows.end(),
+                                [&](const LimitsRow& r) { return r.compute_capability == compute_capability; });
   if (row == limits_rows.end()) return {};
   const bool is_first_generation = compute_capability.starts_with("1.");
   Limits limits;

@@ -31,7 +31,8 @@ std::string_view trimmed(std::string_view text) {
 // Of a letter or in quotes, as no number is but those that aren't finite.
 bool begins_a_title(std::string_view text) {
   double value = 0;
-  const bool is_number = std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc::invalid_argument;
+  const bool is_number =
+      std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc::invalid_argument;
   const char first = text.front();
   return !is_number && (first == '"' || (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z'));
 }

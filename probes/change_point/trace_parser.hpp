@@ -37,9 +37,10 @@ struct ParseLimits {
 };
 
 /// Reads lines ended by LF or CR LF; the last one may lack its end. A byte order mark is skipped, blanks around numbers
-/// are, and so are a first line of titles and empty lines at the end. Numbers are decimal, with or without fraction and exponent. Controls must be
-/// positive; latencies must not be negative. An empty row between others, an empty field (one trailing comma is let
-/// through), text, NaN, an infinity, a row without latencies and a limit that is exceeded are errors.
+/// are, and so are a first line of titles and empty lines at the end. Numbers are decimal, with or without fraction and
+/// exponent. Controls must be positive; latencies must not be negative. An empty row between others, an empty field
+/// (one trailing comma is let through), text, NaN, an infinity, a row without latencies and a limit that is exceeded
+/// are errors.
 class TraceParser {
  public:
   explicit TraceParser(Columns columns, const ParseLimits& limits = {}) : columns_(columns), limits_(limits) {}
@@ -72,7 +73,7 @@ class TraceParser {
   std::size_t fields_ = 0;    // of this line
   bool empty_field_ = false;  // this line has one: allowed as its last alone
   bool line_has_comma_ = false;
-  bool is_titles_ = false;  // this line, the first
+  bool is_titles_ = false;      // this line, the first
   std::size_t values_ = 0;      // of the whole trace
   double leading_[2] = {0, 0};  // this line's first columns
   Row row_;

@@ -35,8 +35,8 @@ OrderedJson estimate_json(const Estimate& e, const Gpu* gpu) {
 
 OrderedJson statement_json(const Statement& s) {
   OrderedJson j{{"value", s.value.empty() ? OrderedJson(nullptr) : OrderedJson(s.value)},
-         {"status", to_string(s.status)},
-         {"method", s.method}};
+                {"status", to_string(s.status)},
+                {"method", s.method}};
   if (s.confidence) j["confidence"] = *s.confidence;
   j["samples"] = s.samples;
   if (!s.note.empty()) j["note"] = s.note;
@@ -96,13 +96,13 @@ OrderedJson provenance_json(const Provenance& p) {
 
 OrderedJson gpu_json(const Gpu& g) {
   OrderedJson j{{"name", g.name},
-         {"uuid", g.uuid},
-         {"pci_bus_id", g.pci_bus_id},
-         {"compute_capability", g.compute_capability},
-         {"sm_count", g.sm_count},
-         {"clock_khz", g.clock_khz},
-         {"memory_clock_khz", g.memory_clock_khz},
-         {"memory_bus_bits", g.memory_bus_bits}};
+                {"uuid", g.uuid},
+                {"pci_bus_id", g.pci_bus_id},
+                {"compute_capability", g.compute_capability},
+                {"sm_count", g.sm_count},
+                {"clock_khz", g.clock_khz},
+                {"memory_clock_khz", g.memory_clock_khz},
+                {"memory_bus_bits", g.memory_bus_bits}};
   visit_limits(g.limits, [&](const char* name, std::uint64_t value) {
     if (value > 0) j["limits"][name] = value;
   });
@@ -149,12 +149,12 @@ OrderedJson to_json(const Topology& topology) {
   j["crosscheck"] = OrderedJson::array();
   for (const CrossCheck& c : topology.crosscheck) {
     OrderedJson& entry = j["crosscheck"].emplace_back(OrderedJson{{"memory", c.memory},
-                                                    {"metric", c.metric},
-                                                    {"size_bytes", c.size_bytes},
-                                                    {"loads", c.loads},
-                                                    {"by_timing", number(c.by_timing)},
-                                                    {"by_counter", number(c.by_counter)},
-                                                    {"verdict", c.verdict}});
+                                                                  {"metric", c.metric},
+                                                                  {"size_bytes", c.size_bytes},
+                                                                  {"loads", c.loads},
+                                                                  {"by_timing", number(c.by_timing)},
+                                                                  {"by_counter", number(c.by_counter)},
+                                                                  {"verdict", c.verdict}});
     if (c.carve_out_percent != 0) entry["carve_out_percent"] = c.carve_out_percent;
   }
   if (!topology.sharing.empty()) {

@@ -61,7 +61,8 @@ Expected<void> StreamLauncher::grow(Allocation& memory, std::uint64_t bytes) {
   if (texture_ != 0) driver_.cuTexObjectDestroy(texture_);
   texture_ = 0;
   memory = Allocation();  // frees first: old and new together might not fit
-  auto made = Allocation::make(driver_, (bytes + allocation_granule - 1) / allocation_granule * allocation_granule, "a stream's buffer");
+  auto made = Allocation::make(driver_, (bytes + allocation_granule - 1) / allocation_granule * allocation_granule,
+                               "a stream's buffer");
   if (!made) return tl::unexpected<Error>(made.error());
   memory = std::move(*made);
   return check(driver_.cuMemsetD32Async(memory.address(), 0, memory.bytes() / 4, stream_), "clearing a buffer failed");

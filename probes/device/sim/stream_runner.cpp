@@ -94,7 +94,8 @@ Expected<double> addition_cycles(const Model& m, const Stream& s) {
                                            : (fetches ? AtomicKind::global_fetch : AtomicKind::global_add);
   const auto index = static_cast<std::size_t>(kind);
   if (!m.throughput->has_atomics[index])
-    return lacks_throughput(s, fmt::format("atomics on {} ({})", program::to_string(s.path), program::to_string(s.operation)));
+    return lacks_throughput(
+        s, fmt::format("atomics on {} ({})", program::to_string(s.path), program::to_string(s.operation)));
   return atomic_cycles(m.throughput->atomics[index], s, m.gpu.sm_count);
 }
 

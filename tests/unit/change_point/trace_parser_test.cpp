@@ -68,7 +68,8 @@ TEST(TraceParser, LetsEmptyRowsAtTheEndPass) {
 }
 
 TEST(TraceParser, LetsAFirstLineOfTitlesPass) {
-  for (const std::string titles : {"size,latency", "\"size in B\",1,2,3", "Size (B), cycles,", "\xEF\xBB\xBFsize,x\r"}) {
+  for (const std::string titles :
+       {"size,latency", "\"size in B\",1,2,3", "Size (B), cycles,", "\xEF\xBB\xBFsize,x\r"}) {
     const Outcome whole = parse(titles + "\n64,1\n128,2,3\n");
     ASSERT_FALSE(whole.error) << titles;
     ASSERT_EQ(whole.trace.rows.size(), 2U) << titles;
