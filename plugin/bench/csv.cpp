@@ -1,3 +1,5 @@
+#include "text/csv.hpp"
+
 #include <fmt/format.h>
 
 #include "bench/render.hpp"
@@ -5,19 +7,8 @@
 namespace gputopo::bench {
 namespace {
 
-// RFC 4180: quoted where it has to be, quotes doubled.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
 void append(std::string& text, const std::vector<std::string>& fields) {
-  for (std::size_t i = 0; i < fields.size(); ++i) text += (i == 0 ? "" : ",") + field(fields[i]);
+  for (std::size_t i = 0; i < fields.size(); ++i) text += (i == 0 ? "" : ",") + text::csv_field(fields[i]);
   text += '\n';
 }
 

@@ -1,3 +1,5 @@
+#include "text/csv.hpp"
+
 #include <cmath>
 
 #include <fmt/format.h>
@@ -8,17 +10,6 @@
 
 namespace gputopo::report {
 namespace {
-
-// RFC 4180: quoted where it has to be, quotes doubled.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 // Every digit that it takes to read the same value back; whole numbers without an exponent.
 std::string number(double value) {
@@ -48,7 +39,7 @@ void append_row(std::string& text, const Topology& t, const Memory& m, const std
                                         e.confidence ? number(*e.confidence) : "",
                                         fmt::format("{}", e.samples),
                                         e.note};
-  for (std::size_t i = 0; i < fields.size(); ++i) text += (i == 0 ? "" : ",") + field(fields[i]);
+  for (std::size_t i = 0; i < fields.size(); ++i) text += (i == 0 ? "" : ",") + text::csv_field(fields[i]);
   text += '\n';
 }
 
@@ -58,8 +49,9 @@ void append_map(std::string& text, const Topology& t) {
   for (const MapLevel& level : chip_map(t))
     for (const MapLevel::Group& group : level.groups)
       for (const std::uint32_t sm : group.sms)
-        text += fmt::format("{},{},{},sm_{},place,,,,{},{},,{},,,,,,0,\n", field(t.gpu.name), field(t.gpu.uuid),
-                            t.provenance.simulated ? "true" : "false", sm, level.id, group.label, status);
+        text += fmt::format("{},{},{},sm_{},place,,,,{},{},,{},,,,,,0,\n", text::csv_field(t.gpu.name),
+                            text::csv_field(t.gpu.uuid), t.provenance.simulated ? "true" : "false", sm, level.id,
+                            group.label, status);
 }
 
 }  // namespace

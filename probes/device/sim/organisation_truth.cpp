@@ -1,8 +1,8 @@
 // How a model's caches are organised, in the words in which a discovery says it.
 #include <algorithm>
-#include <array>
 #include <bit>
 
+#include "device/sim/cache_ids.hpp"
 #include "device/sim/model.hpp"
 #include "device/sim/set_index.hpp"
 
@@ -10,18 +10,6 @@ namespace gputopo::sim {
 namespace {
 
 using program::Path;
-
-struct OrganisedCache {
-  const char* id;
-  Path path;
-  std::size_t level;
-};
-
-constexpr std::array<OrganisedCache, 5> organised_caches{{{"l1", Path::global_cached, 0},
-                                                          {"texture", Path::texture, 0},
-                                                          {"read_only", Path::read_only, 0},
-                                                          {"constant_l1", Path::constant, 0},
-                                                          {"constant_l1_5", Path::constant, 1}}};
 
 Estimate true_number(double value) {
   Estimate e;
@@ -69,7 +57,8 @@ std::string replacement_name(Replacement replacement, std::uint32_t ways) {
 }  // namespace
 
 void add_organisation(const Model& model, Topology& truth) {
-  for (const OrganisedCache& id : organised_caches) {
+  for (const CacheId& id : cache_ids) {
+    if (id.path == Path::global_l2_only) continue;  // too many lines to tell
     Memory* memory = truth.find(id.id);
     const Estimate* size = memory == nullptr ? nullptr : memory->find("size");
     if (size == nullptr || !size->value) continue;

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "catalog/catalog.hpp"
+#include "device/sim/cache_ids.hpp"
 #include "device/sim/model.hpp"
 
 namespace gputopo::sim {
@@ -24,19 +25,6 @@ void set_structure(Memory& memory, Scope scope, std::uint32_t instances, std::st
 }
 
 using program::Path;
-
-struct Id {
-  std::string_view id;
-  Path path;
-  std::size_t level;
-};
-
-constexpr std::array<Id, 6> cache_ids{{{"l1", Path::global_cached, 0},
-                                       {"texture", Path::texture, 0},
-                                       {"read_only", Path::read_only, 0},
-                                       {"constant_l1", Path::constant, 0},
-                                       {"constant_l1_5", Path::constant, 1},
-                                       {"l2", Path::global_l2_only, 0}}};
 
 // A memory with the catalog's label and kind.
 Memory named(std::string_view id) {
@@ -70,7 +58,7 @@ const PathModel& l2_path(const Model& m) {
 }
 
 // The level that an id speaks of, or nothing where the path ends or reaches the L2 before.
-const Level* level_of(const Model& m, const Id& id) {
+const Level* level_of(const Model& m, const CacheId& id) {
   const auto& path = m.path(id.path);
   if (!path || id.level >= path->size()) return nullptr;
   const Level& level = (*path)[id.level];
@@ -80,17 +68,17 @@ const Level* level_of(const Model& m, const Id& id) {
 }
 
 // Two ids are one physical cache where their levels name the same cache.
-const Id* first_id_of_cache(const Model& m, std::size_t cache) {
-  for (const Id& id : cache_ids)
+const CacheId* first_id_of_cache(const Model& m, std::size_t cache) {
+  for (const CacheId& id : cache_ids)
     if (const Level* level = level_of(m, id); level != nullptr && level->cache == cache) return &id;
   return nullptr;
 }
 
-std::string parent_of(const Model& m, const Id& id) {
+std::string parent_of(const Model& m, const CacheId& id) {
   const PathModel& path = *m.path(id.path);
   for (std::size_t i = id.level + 1; i < path.size(); ++i) {
     if (!path[i].cache) break;
-    if (const Id* parent = first_id_of_cache(m, *path[i].cache)) return std::string(parent->id);
+    if (const CacheId* parent = first_id_of_cache(m, *path[i].cache)) return std::string(parent->id);
   }
   return "device_memory";
 }
@@ -126,7 +114,7 @@ void set_absent(Memory& memory, bool is_cache) {
   memory.attributes["miss_penalty"] = absent("cycles");
 }
 
-Memory cache_memory(const Model& m, const Id& id) {
+Memory cache_memory(const Model& m, const CacheId& id) {
   Memory memory = named(id.id);
   const Level* level = level_of(m, id);
   if (level == nullptr) {
@@ -198,7 +186,7 @@ Topology truth(const Model& model) {
   t.provenance.seed = model.noise.seed;
   t.provenance.method = "model";
   t.gpu = model.gpu;
-  for (const Id& id : cache_ids) t.memories.push_back(cache_memory(model, id));
+  for (const CacheId& id : cache_ids) t.memories.push_back(cache_memory(model, id));
   t.memories.push_back(shared_memory(model));
   t.memories.push_back(device_memory(model));
   t.sm_places = places(model);
