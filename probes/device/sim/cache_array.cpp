@@ -53,4 +53,10 @@ void CacheArray::clear() {
   if (log_) log_->forget();
 }
 
+void CacheArray::restore(const State& state) {
+  packed_ = state.packed;
+  wide_ = state.wide;
+  if (log_) log_->disturb();
+}
+
 }  // namespace gputopo::sim

@@ -61,6 +61,15 @@ class CacheArray {
     return packed_ ? packed_->contains(set, key, sectors) : wide_->contains(set, key, sectors);
   }
   void clear();
+  /// Everything that accesses change, to be given back to an array of the same organisation and size.
+  struct State {
+    std::optional<PackedSets> packed;
+    std::optional<WideSets> wide;
+  };
+  State state() const { return {packed_, wide_}; }
+  void restore(const State& state);
+  /// Whether state() is all: nothing waits in a log.
+  bool is_settled() const { return !log_ || log_->empty(); }
   const SetIndex& index() const { return index_; }
 
   static std::uint64_t key_of(std::uint64_t line, std::uint32_t tag_class) { return (line << 3 | tag_class) + 1; }

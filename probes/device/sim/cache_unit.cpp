@@ -19,7 +19,8 @@ CacheUnit::CacheUnit(const CacheModel& model, std::uint64_t carve_out)
       sector_mask_(static_cast<std::uint32_t>(model.line_bytes / model.sector_bytes - 1)),
       all_sectors_(static_cast<std::uint32_t>((std::uint64_t{2} << sector_mask_) - 1)),
       by_interleave_(model.partitions.interleave_bytes),
-      by_count_(model.partitions.count) {
+      by_count_(model.partitions.count),
+      residents_(model.partitions.count) {
   const std::uint64_t lines = usable_bytes(model, carve_out) / model.line_bytes / model.partitions.count;
   const bool copies = model.partitions.count > 1 && model.partitions.mode == PartitionMode::near_copy;
   for (std::uint32_t p = 0; p < model.partitions.count; ++p) {
@@ -52,6 +53,7 @@ std::uint64_t CacheUnit::first_line_from(std::uint64_t address, std::uint32_t ho
 
 void CacheUnit::sweep(std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes, std::uint32_t tag_class,
                       std::uint32_t partition, Random& random) {
+  if (has_residents()) tell_arrays();
   const std::uint64_t line_bytes = model_->line_bytes;
   const std::uint64_t of_a_line = std::max<std::uint64_t>(1, line_bytes / stride_bytes);
   // Up to the next line's first load, then lines that are all alike, then what is left.
@@ -94,9 +96,60 @@ void CacheUnit::sweep_lines(std::uint64_t first, std::uint64_t end, std::uint32_
 bool CacheUnit::pass(std::uint64_t address, std::uint32_t tag_class, Random& random) {
   const std::uint32_t sector = sector_bit(address);
   const Place place = place_of(address);
+  // What is there grows no younger.
+  if (has_residents() && homes_[place.home]->contains(place.line, tag_class, sector)) return true;
+  if (has_residents()) tell_arrays();
   if (homes_[place.home]->pass(place.line, tag_class, sector, random)) return true;
   ++changes_;
   return false;
+}
+
+void CacheUnit::expect(const Residents::Loads& loads, std::uint32_t partition) {
+  const bool known = has_residents();
+  Residents& own = residents_of(partition);
+  if (known && own.loads().cover(loads)) return;
+  if (known) tell_arrays();
+  for (Residents& r : residents_)
+    if (!known || &r == &own) r.drop();
+  if (know(own, loads, partition))
+    residents_since_ = changes_;
+  else
+    own.drop();
+}
+
+// False where a load would miss.
+bool CacheUnit::know(Residents& residents, const Residents::Loads& loads, std::uint32_t partition) {
+  const std::uint64_t first = loads.address >> line_shift_;
+  const std::uint64_t end = ((loads.address + (loads.count - 1) * loads.stride_bytes) >> line_shift_) + 1;
+  if (loads.count == 0 || end - first > Residents::most_lines) return false;
+  residents.start(loads, first, end - first);
+  for (std::uint64_t i = 0, at = loads.address; i < loads.count; ++i, at += loads.stride_bytes) {
+    const Place place = place_of(at);
+    const std::uint64_t line = at >> line_shift_;
+    const std::uint32_t sector = sector_bit(at);
+    if (!homes_[place.home]->contains(place.line, loads.tag_class, sector)) return false;
+    if (!copies_.empty() && !copies_[partition]->contains(line, loads.tag_class, sector)) return false;
+    Residents::Line& known = residents.at(line);
+    known.sectors |= sector;
+    known.is_near = homes_.size() == 1 || !copies_.empty() || place.home == partition;
+  }
+  return true;
+}
+
+// In the order of their last loads, which decides what hits leave behind.
+void CacheUnit::tell_arrays() {
+  std::sort(asked_.begin(), asked_.end(),
+            [](const Asked& a, const Asked& b) { return a.line->asked_at < b.line->asked_at; });
+  Random unused(0);  // hits draw nothing
+  for (const Asked& a : asked_) {
+    const std::uint64_t line = a.of->number_of(*a.line);
+    const std::uint32_t tag_class = a.of->loads().tag_class;
+    const Place place = place_of(line << line_shift_);
+    homes_[place.home]->access(place.line, tag_class, a.line->sectors, unused);
+    if (!copies_.empty()) copies_[a.partition]->access(line, tag_class, a.line->sectors, unused);
+    a.line->asked_at = 0;
+  }
+  asked_.clear();
 }
 
 void CacheUnit::prefetch(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, Random& random) const {
@@ -107,9 +160,22 @@ void CacheUnit::prefetch(CacheArray& array, std::uint64_t line, std::uint32_t ta
 // Nothing but a change since the last time makes an array worth clearing.
 void CacheUnit::clear() {
   if (changes_ == cleared_at_) return;
+  residents_since_ = ~std::uint64_t{0};
+  asked_.clear();
   for (auto& array : homes_) array->clear();
   for (auto& array : copies_) array->clear();
   cleared_at_ = changes_;
+}
+
+bool CacheUnit::is_predictable() const {
+  const Replacement r = model_->organisation.replacement;
+  const bool draws = r == Replacement::random || r == Replacement::not_most_recent;
+  return homes_.size() == 1 && changes_ == cleared_at_ && !draws && can_fetch() && homes_.front()->is_settled();
+}
+
+void CacheUnit::restore(const CacheArray::State& state, std::uint64_t changes) {
+  homes_.front()->restore(state);
+  changes_ += changes;
 }
 
 }  // namespace gputopo::sim

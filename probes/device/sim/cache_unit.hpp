@@ -7,6 +7,7 @@
 
 #include "device/sim/cache_array.hpp"
 #include "device/sim/model.hpp"
+#include "device/sim/residents.hpp"
 
 namespace gputopo::sim {
 
@@ -19,6 +20,9 @@ class CacheUnit {
   /// Looks up the sector at `address` for an SM of `partition`; unless `probe`, brings it in on a miss.
   Outcome access(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition, bool probe, Random& random) {
     const std::uint32_t sector = sector_bit(address);
+    if (!probe)
+      if (const Residents::Line* line = ask_residents(address, sector, tag_class, partition))
+        return line->is_near ? Outcome::hit : Outcome::far_hit;
     if (homes_.size() > 1) return access_partitioned(address, tag_class, partition, probe, sector, random);
     return access_array(*homes_.front(), address >> line_shift_, tag_class, sector, probe, random) ? Outcome::hit
                                                                                                    : Outcome::miss;
@@ -26,6 +30,7 @@ class CacheUnit {
   /// access for the sectors of one line, all at once. Gives those that were missing.
   std::uint32_t fetch(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class, std::uint32_t partition,
                       Random& random) {
+    if (ask_residents(address, sectors, tag_class, partition) != nullptr) return 0;
     const Place place = place_of(address);
     const std::uint32_t missing = homes_[place.home]->fetch(place.line, tag_class, sectors, random);
     changes_ += missing == 0 ? 0 : 1;
@@ -36,6 +41,7 @@ class CacheUnit {
   /// fetch for a load that nobody follows beyond this cache.
   void ask_for(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class, std::uint32_t partition,
                Random& random) {
+    if (ask_residents(address, sectors, tag_class, partition) != nullptr) return;
     const Place place = place_of(address);
     changes_ += homes_[place.home]->ask_for(place.line, tag_class, sectors, random) ? 1 : 0;
     if (!copies_.empty())
@@ -50,12 +56,22 @@ class CacheUnit {
   /// access at `loads` addresses, a stride apart.
   void sweep(std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes, std::uint32_t tag_class,
              std::uint32_t partition, Random& random);
+  /// Loads of a partition's SMs that will come again and again: what is there of them is answered faster from now on.
+  void expect(const Residents::Loads& loads, std::uint32_t partition);
   /// CacheArray::pass for the sector at `address`.
   bool pass(std::uint64_t address, std::uint32_t tag_class, Random& random);
   /// The partition that an address belongs to.
   std::uint32_t home_of(std::uint64_t address) const { return place_of(address).home; }
   bool is_partitioned() const { return homes_.size() > 1; }
   void clear();
+  /// Whether the same loads leave the same state now, whichever instance of the cache they come to: it is one array,
+  /// was just cleared, and its replacement draws nothing.
+  bool is_predictable() const;
+  const CacheModel& model() const { return *model_; }
+  std::uint64_t lines() const { return homes_.front()->index().lines(); }
+  /// State of the one array, and what that many changes made of a cleared one.
+  CacheArray::State state() const { return homes_.front()->state(); }
+  void restore(const CacheArray::State& state, std::uint64_t changes);
   /// How often something was brought in, or may have been.
   std::uint64_t changes() const { return changes_; }
 
@@ -91,6 +107,26 @@ class CacheUnit {
     if (!present) return Outcome::miss;
     return near ? Outcome::hit : Outcome::far_hit;
   }
+  // They are known as long as nothing was brought in.
+  bool has_residents() const { return residents_since_ == changes_; }
+  // A cache in one piece looks the same from everywhere.
+  Residents& residents_of(std::uint32_t partition) { return residents_[homes_.size() > 1 ? partition : 0]; }
+  // Null where they don't know; the arrays are asked then, and hear of what came before.
+  const Residents::Line* ask_residents(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class,
+                                       std::uint32_t partition) {
+    if (!has_residents()) return nullptr;
+    Residents& residents = residents_of(partition);
+    Residents::Line* line = residents.find(address >> line_shift_, tag_class, sectors);
+    if (line == nullptr) {
+      tell_arrays();
+      return nullptr;
+    }
+    if (line->asked_at == 0) asked_.push_back({line, &residents, partition});
+    line->asked_at = ++clock_;
+    return line;
+  }
+  void tell_arrays();
+  bool know(Residents& residents, const Residents::Loads& loads, std::uint32_t partition);
   std::uint64_t first_line_from(std::uint64_t address, std::uint32_t home) const;
   void sweep_line(std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes, std::uint32_t tag_class,
                   std::uint32_t partition, Random& random);
@@ -103,7 +139,16 @@ class CacheUnit {
   std::vector<std::unique_ptr<CacheArray>> homes_;
   std::vector<std::unique_ptr<CacheArray>> copies_;  // PartitionMode::near_copy: what each partition's SMs read last
   std::uint64_t changes_ = 0;
-  std::uint64_t cleared_at_ = 0;  // changes_ when the arrays were last empty
+  std::uint64_t cleared_at_ = 0;                       // changes_ when the arrays were last empty
+  std::vector<Residents> residents_;                   // by partition
+  std::uint64_t residents_since_ = ~std::uint64_t{0};  // changes_ when they were found
+  struct Asked {
+    Residents::Line* line;
+    const Residents* of;
+    std::uint32_t partition;
+  };
+  std::vector<Asked> asked_;  // what the arrays haven't heard of
+  std::uint64_t clock_ = 0;
 };
 
 }  // namespace gputopo::sim

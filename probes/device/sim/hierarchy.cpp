@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "program/order.hpp"
 #include "stop/stop.hpp"
 
 namespace gputopo::sim {
@@ -137,6 +138,7 @@ bool Hierarchy::sweep(Route& route, std::uint64_t address, std::uint64_t footpri
   if (!route.by_lines) return false;
   const std::uint64_t loads = std::max<std::uint64_t>(1, footprint_bytes / stride_bytes);
   if (sweep_sets(route, address, loads, stride_bytes, random)) return true;
+  expect(route, address, loads, stride_bytes);
   const std::uint64_t end = address + loads * stride_bytes;
   const std::uint64_t line_mask = (std::uint64_t{1} << route.stations.front().piece_shift) - 1;
   std::vector<std::uint64_t> line;
@@ -164,6 +166,53 @@ bool Hierarchy::sweep_sets(Route& route, std::uint64_t address, std::uint64_t lo
   }
   s.unit->sweep(address, loads, stride_bytes, s.tag_class, route.partition, random);
   return true;
+}
+
+// The first cache is what they are meant to overflow; those behind it know the lines soon.
+void Hierarchy::expect(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes) {
+  for (std::size_t i = 1; i < route.stations.size(); ++i)
+    if (const Route::Station& s = route.stations[i]; s.unit != nullptr)
+      s.unit->expect({address, loads, stride_bytes, s.tag_class}, route.partition);
+}
+
+namespace {
+
+template <class Visit>
+void each_address(const Hierarchy::Rounds& r, const Visit& visit) {
+  for (std::uint64_t i = 0, position = r.first; i < r.loads; ++i) {
+    visit(r.address + position * r.stride_bytes);
+    position = program::advance(position, r.step, r.count);
+  }
+}
+
+}  // namespace
+
+void Hierarchy::rounds(Route& route, const Rounds& rounds, Random& random) {
+  if (rounds.loads >= 2 * rounds.count) expect(route, rounds.address, rounds.count, rounds.stride_bytes);
+  const Route::Station& front = route.stations.front();
+  stop::look();
+  if (front.unit == nullptr || front.probe || !front.tlbs.empty() || !front.unit->is_predictable())
+    return each_address(rounds, [&](std::uint64_t address) { touch(route, address, random); });
+  for (const std::uint64_t address : remember(route, rounds, random).onward) send<false>(route, address, random, 1);
+}
+
+const Hierarchy::Remembered& Hierarchy::remember(const Route& route, const Rounds& rounds, Random& random) {
+  const Route::Station& front = route.stations.front();
+  CacheUnit& unit = *front.unit;
+  Remembered& r = remembered_;
+  if (r.cache == &unit.model() && r.lines == unit.lines() && r.tag_class == front.tag_class && r.rounds == rounds) {
+    unit.restore(r.state, r.changes);
+    return r;
+  }
+  r = {&unit.model(), unit.lines(), front.tag_class, rounds, {}, 0, {}};
+  const std::uint64_t before = unit.changes();
+  each_address(rounds, [&](std::uint64_t address) {
+    if (unit.access(address, front.tag_class, route.partition, false, random) == Outcome::miss)
+      r.onward.push_back(address);
+  });
+  r.state = unit.state();
+  r.changes = unit.changes() - before;
+  return r;
 }
 
 void Hierarchy::pass(const Route& route, std::uint64_t address, Random& random) {

@@ -26,6 +26,15 @@ class Hierarchy {
   /// time. False, and nothing done, where that can't be had.
   static bool sweep(Route& route, std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
                     Random& random);
+  /// Loads at `count` addresses, a stride apart, in steps round and round from the first position.
+  struct Rounds {
+    std::uint64_t address = 0, count = 0, stride_bytes = 0;
+    std::uint64_t first = 0, step = 0;
+    std::uint64_t loads = 0;
+    friend bool operator==(const Rounds&, const Rounds&) = default;
+  };
+  /// touch for each of them: the same outcome in less time.
+  void rounds(Route& route, const Rounds& rounds, Random& random);
   /// A background load: up to the first cache that has the line, and in those before as what is next to go.
   void pass(const Route& route, std::uint64_t address, Random& random);
   /// Shares the array of the cache that shared memory lies in anew; a change empties the cache. Routes made before for
@@ -56,15 +65,28 @@ class Hierarchy {
     return extra_cycles;
   }
   template <bool timed>
-  double send(Route& route, std::uint64_t address, Random& random);
+  double send(Route& route, std::uint64_t address, Random& random, std::size_t first_station = 0);
   static bool sweep_sets(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes,
                          Random& random);
+  static void expect(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes);
   static void touch_line(Route& route, std::size_t station, std::span<const std::uint64_t> addresses, Random& random);
   std::size_t first_unit(std::size_t cache, std::uint32_t sm) const {
     return std::size_t{cache_set_[cache][sm]} * model_->caches[cache].instances;
   }
   CacheUnit& unit(std::size_t cache, std::uint32_t sm, std::uint32_t warp);
   CacheArray& tlb(std::size_t index, std::uint32_t sm);
+
+  // What rounds of loads made of a predictable first cache, and what they asked the next one for.
+  struct Remembered {
+    const CacheModel* cache = nullptr;
+    std::uint64_t lines = 0;  // of the cache
+    std::uint32_t tag_class = 0;
+    Rounds rounds;
+    CacheArray::State state;
+    std::uint64_t changes = 0;
+    std::vector<std::uint64_t> onward;  // addresses, in order
+  };
+  const Remembered& remember(const Route& route, const Rounds& rounds, Random& random);
 
   const Model* model_;
   std::array<std::vector<std::uint32_t>, 6> group_;             // by Scope: the group of each SM
@@ -75,13 +97,15 @@ class Hierarchy {
   std::vector<std::vector<std::unique_ptr<CacheArray>>> tlbs_;  // by TLB, then instance
   std::vector<std::uint64_t> carve_outs_;                       // by SM
   double clock_ratio_ = 1;
+  Remembered remembered_;  // the latest: programs of one batch make the same rounds
 };
 
 template <bool timed>
-double Hierarchy::send(Route& route, std::uint64_t address, Random& random) {
+double Hierarchy::send(Route& route, std::uint64_t address, Random& random, std::size_t first_station) {
   double extra_cycles = 0;
   bool far_memory = false;
-  for (Route::Station& s : route.stations) {
+  for (std::size_t i = first_station; i < route.stations.size(); ++i) {
+    Route::Station& s = route.stations[i];
     extra_cycles += ask_tlbs(route, s, address, random);
     bool far = far_memory;
     if (s.unit != nullptr) {

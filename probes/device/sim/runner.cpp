@@ -61,6 +61,12 @@ class RoutedLoads {
     return w.order == program::Order::forward && program::lap_loads(w) == program::positions(w) &&
            Hierarchy::sweep(route_, base_, w.footprint_bytes, w.stride_bytes, random_);
   }
+  // The loads of a walk before those that are recorded.
+  void lead(const Walk& w) {
+    const std::uint64_t count = program::positions(w);
+    const program::Stepping s = program::stepping(w.order, w.order_seed, count);
+    hierarchy_.rounds(route_, {base_, count, w.stride_bytes, s.first, s.step, w.lead_loads}, random_);
+  }
   Route& route() { return route_; }
 
  private:
@@ -76,6 +82,7 @@ class SharedLoads {
   double latency(std::uint64_t) const { return latency_cycles_; }
   void touch(std::uint64_t) const {}
   static bool sweep(const Walk&) { return true; }
+  static void lead(const Walk&) {}
   Route& route() { return nowhere_; }
 
  private:
@@ -214,16 +221,18 @@ class Runner {
       const std::uint64_t before = changes(loads);
       begin_lap();
       if constexpr (timed) {
-        std::uint64_t left_out = w.lead_loads;
-        each_load(w, [&](std::uint64_t offset) {
+        const bool at_once = !timeline_.is_eventful() && w.lead_loads != 0;
+        if (at_once) loads.lead(w);
+        std::uint64_t left_out = at_once ? 0 : w.lead_loads;
+        each_load(w, at_once ? w.lead_loads : 0, [&](std::uint64_t offset) {
           if (left_out == 0) return see(loads.latency(offset));
           --left_out;
           spend(loads, offset, w.lanes);
         });
       } else if (timeline_.is_eventful()) {
-        each_load(w, [&](std::uint64_t offset) { spend(loads, offset, w.lanes); });
+        each_load(w, 0, [&](std::uint64_t offset) { spend(loads, offset, w.lanes); });
       } else {
-        if (!loads.sweep(w)) each_load(w, [&](std::uint64_t offset) { loads.touch(offset); });
+        if (!loads.sweep(w)) each_load(w, 0, [&](std::uint64_t offset) { loads.touch(offset); });
         // Where nothing came or went, only the order of use can have changed, which the same loads leave the same.
         if (changes(loads) == before) return;
       }
@@ -247,13 +256,14 @@ class Runner {
     return sum;
   }
 
+  // From load number `from` of a lap on.
   template <class Visit>
-  static void each_load(const Walk& w, const Visit& visit) {
+  static void each_load(const Walk& w, std::uint64_t from, const Visit& visit) {
     const std::uint64_t count = program::positions(w);
     const std::uint64_t loads = program::lap_loads(w);
     program::Stepping s = program::stepping(w.order, w.order_seed, count);
-    std::uint64_t position = s.first;
-    for (std::uint64_t k = 0; k < loads; ++k) {
+    std::uint64_t position = (s.first + from % count * s.step) % count;
+    for (std::uint64_t k = from; k < loads; ++k) {
       if (k == w.lead_loads && w.tail_step != 0) {
         s.step = w.tail_step;
         position = w.tail_first;

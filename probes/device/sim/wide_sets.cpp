@@ -1,12 +1,39 @@
 #include "device/sim/wide_sets.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace gputopo::sim {
 namespace {
 
 constexpr std::uint32_t scan_limit = 24;  // ways up to which comparing every tag beats a hash table
+constexpr std::uint32_t word_levels =
+    6;  // of a tree's nodes: node 1 is a word's root, node n has children 2n and 2n + 1
+constexpr std::uint32_t word_paths = 1U << word_levels;
+
+// By path through a word: the nodes that it touches, and those of them that it leaves to the left.
+struct Paths {
+  std::array<std::uint64_t, word_paths> nodes{}, left{};
+};
+
+constexpr Paths paths_through_a_word() {
+  Paths p;
+  for (std::uint32_t path = 0; path < word_paths; ++path)
+    for (std::uint32_t node = path + word_paths; node > 1; node /= 2) {
+      const std::uint64_t parent = std::uint64_t{1} << (node / 2);
+      p.nodes[path] |= parent;
+      if (node % 2 == 0) p.left[path] |= parent;
+    }
+  return p;
+}
+
+constexpr Paths paths = paths_through_a_word();
+
+// Of the layer whose paths begin `shift` levels above the leaves.
+std::uint32_t words_of_layer(std::uint32_t levels, std::uint32_t shift) {
+  return levels > shift + word_levels ? 1U << (levels - shift - word_levels) : 1U;
+}
 
 }  // namespace
 
@@ -23,8 +50,10 @@ WideSets::WideSets(const SetIndex& index, Replacement replacement) : replacement
     previous_.assign(slots, 0);
   }
   if (replacement_ == Replacement::tree_plru) {
-    tree_leaves_ = std::bit_ceil(index.most_ways());
-    tree_.assign(std::size_t{index.sets()} * tree_leaves_, 0);
+    tree_levels_ = static_cast<std::uint32_t>(std::bit_width(index.most_ways() - 1));
+    for (std::uint32_t shift = 0; shift < tree_levels_; shift += word_levels)
+      tree_words_ += words_of_layer(tree_levels_, shift);
+    tree_.assign(std::size_t{index.sets()} * tree_words_, 0);
   }
   if (index.most_ways() > scan_limit) {
     const std::size_t capacity = std::bit_ceil(slots * 2 + 2);
@@ -37,7 +66,7 @@ void WideSets::clear() {
   std::fill(keys_.begin(), keys_.end(), 0);
   std::fill(filled_.begin(), filled_.end(), 0);
   std::fill(hand_.begin(), hand_.end(), none);
-  std::fill(tree_.begin(), tree_.end(), std::uint8_t{0});
+  std::fill(tree_.begin(), tree_.end(), 0);
   std::fill(table_.begin(), table_.end(), 0);
 }
 
@@ -168,24 +197,37 @@ void WideSets::list_touch(std::uint32_t slot, std::uint32_t set) {
   hand_[set] = slot;
 }
 
-// Node 1 is the root, node n has children 2n and 2n + 1; a flag says that the right half was used less recently.
+// A layer's only word may have fewer levels than others: then its paths take the left half above.
 void WideSets::tree_touch(std::uint32_t way, std::uint32_t set) {
-  std::uint8_t* flags = tree_.data() + std::size_t{set} * tree_leaves_;
-  for (std::uint32_t node = way + tree_leaves_; node > 1; node /= 2) flags[node / 2] = node % 2 == 0 ? 1 : 0;
+  std::uint64_t* layer = tree_.data() + std::size_t{set} * tree_words_;
+  for (std::uint32_t shift = 0; shift < tree_levels_; shift += word_levels) {
+    const std::uint32_t path = way >> shift & (word_paths - 1);
+    std::uint64_t& word = layer[way >> shift >> word_levels];
+    word = (word & ~paths.nodes[path]) | paths.left[path];
+    layer += words_of_layer(tree_levels_, shift);
+  }
 }
 
 std::uint32_t WideSets::tree_victim(std::uint32_t set) const {
-  const std::uint8_t* flags = tree_.data() + std::size_t{set} * tree_leaves_;
   const std::uint32_t ways = (begin_[set + 1] - begin_[set]);
-  std::uint32_t node = 1;
-  std::uint32_t first = 0;
-  for (std::uint32_t span = tree_leaves_ / 2; span > 0; span /= 2) {
-    // Where the ways are no power of two, a half without any way in it is never chosen.
-    const bool right = flags[node] != 0 && first + span < ways;
-    node = 2 * node + (right ? 1 : 0);
-    if (right) first += span;
+  const std::uint64_t* layer = tree_.data() + std::size_t{set + 1} * tree_words_;
+  std::uint32_t path = 0;
+  for (std::uint32_t level = tree_levels_; level > 0;) {
+    const std::uint32_t in_word = (level - 1) % word_levels + 1;
+    layer -= words_of_layer(tree_levels_, level - in_word);
+    const std::uint64_t word = layer[path];
+    std::uint32_t node = 1U << (word_levels - in_word);
+    for (std::uint32_t end = level - in_word; level > end;) {
+      --level;
+      // Where the ways are no power of two, a half without any way in it is never chosen. Without a branch, which
+      // would be mispredicted half of the time.
+      const std::uint32_t has_right = ((2 * path + 1) << level) < ways ? 1 : 0;
+      const std::uint32_t right = static_cast<std::uint32_t>(word >> node) & has_right;
+      node = 2 * node + right;
+      path = 2 * path + right;
+    }
   }
-  return first;
+  return path;
 }
 
 void WideSets::table_insert(std::uint32_t slot) {

@@ -47,8 +47,12 @@ class WideSets {
   std::vector<std::uint32_t> filled_;   // by set: slots in use; they fill in order
   std::vector<std::uint32_t> hand_;     // by set: LRU's most recent slot, FIFO's next way, not-most-recent's last slot
   std::vector<std::uint32_t> next_, previous_;  // LRU: each set's slots in a ring, from most to least recent
-  std::vector<std::uint8_t> tree_;              // tree pseudo-LRU: one flag an inner node, a byte each for speed
-  std::uint32_t tree_leaves_ = 0;
+  // Tree pseudo-LRU: a bit for each inner node, set where its right half was used less recently. Six levels of nodes
+  // make a word, so that a way's path through thousands of nodes is two or three words; a set's words lie layer by
+  // layer, from the leaves up.
+  std::vector<std::uint64_t> tree_;
+  std::uint32_t tree_levels_ = 0;
+  std::uint32_t tree_words_ = 0;      // of a set
   std::vector<std::uint32_t> table_;  // sets with many ways: open addressing from key to slot + 1
   std::uint32_t table_shift_ = 0;
 };

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "device/sim/hierarchy.hpp"
+#include "program/order.hpp"
 #include "tests/unit/sim/walks.hpp"
 
 namespace gputopo::sim {
@@ -60,6 +61,50 @@ TEST_P(Sweep, LeavesWhatSingleLoadsLeave) {
   EXPECT_EQ(swept_random.bits(), loaded_random.bits()) << "as many random numbers were drawn";
 }
 
+// Rounds of two SMs of different sides, again and again, with other loads in between.
+TEST_P(Sweep, RoundsLeaveWhatSingleLoadsLeave) {
+  const Model m = model();
+  Hierarchy at_once(m);
+  Hierarchy one_by_one(m);
+  Random a_random(5);
+  Random b_random(5);
+  Random draw(12);
+  const PathModel& path = *m.path(Path::global_cached);
+  std::array<std::uint64_t, 2> hits{};
+  for (int program = 0; program < 400; ++program) {
+    const std::uint32_t sm = draw.below(2) * 2;
+    at_once.launch(sm);
+    one_by_one.launch(sm);
+    Route a = at_once.route(path, sm, 0, false);
+    Route b = one_by_one.route(path, sm, 0, false);
+    // Twelve programs of one kind follow each other; kinds overlap, and some overflow the L2.
+    Random kind(static_cast<std::uint64_t>(program) / 12);
+    Hierarchy::Rounds r{std::uint64_t{kind.below(3)} * 4096, 1 + kind.below(kind.below(2) == 0 ? 300 : 900), 128};
+    r.stride_bytes = kind.below(3) == 0 ? 64 : 128;
+    r.step = kind.below(2) == 0 || r.count % 7 == 0 ? 1 : 7 % r.count;
+    r.step = r.count == 1 ? 0 : r.step;
+    r.loads = r.count * kind.below(5) + kind.below(9);
+    at_once.rounds(a, r, a_random);
+    for (std::uint64_t i = 0, position = 0; i < r.loads; ++i, position = program::advance(position, r.step, r.count))
+      one_by_one.touch(b, r.address + position * r.stride_bytes, b_random);
+    if (program % 4 == 0) {
+      at_once.pass(a, 1 << 20, a_random);
+      one_by_one.pass(b, 1 << 20, b_random);
+    }
+    for (int i = 0; i < 40; ++i) {
+      const std::uint64_t at = draw.below(3) == 0
+                                   ? std::uint64_t{draw.below(8000)} * 32
+                                   : r.address + draw.below(static_cast<std::uint32_t>(r.count)) * r.stride_bytes;
+      const double latency = at_once.load(a, at, a_random);
+      ASSERT_EQ(latency, one_by_one.load(b, at, b_random)) << program << " " << at;
+      ++hits[latency < 400 ? 1 : 0];
+    }
+  }
+  EXPECT_EQ(a_random.bits(), b_random.bits()) << "as many random numbers were drawn";
+  EXPECT_GT(hits[0], 100U);
+  EXPECT_GT(hits[1], 100U);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Sweep,
     testing::Values(
@@ -76,8 +121,10 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{R"("ways": 6, "replacement": "not_most_recent",
                             "partitions": {"count": 2, "mode": "near_copy"})",
               R"([])", R"("l1": {"size": "8 KiB", "line": 2048, "sector": 64, "replacement": "tree_plru"},)"},
-        Shape{R"("ways": 12)", R"(["t"])",
-              R"("l1": {"size": "8 KiB", "line": 32, "ways": 4, "replacement": "lru"},)"}));
+        Shape{R"("ways": 12)", R"(["t"])", R"("l1": {"size": "8 KiB", "line": 32, "ways": 4, "replacement": "lru"},)"},
+        Shape{
+            R"("ways": 16, "partitions": {"count": 2, "mode": "near_copy"})", R"(["t"])",
+            R"("l1": {"size": "9 KiB", "line": 64, "sector": 32, "replacement": "tree_plru", "cleared_at_launch": true},)"}));
 
 TEST(SweepWithPrefetch, IsNotOffered) {
   const Model m = model_of(R"({"schema": "gputopo-model/1", "gpu": {"name": "S", "sm_count": 1, "memory": "1 GiB"},
