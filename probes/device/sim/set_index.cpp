@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "device/sim/random.hpp"
 
@@ -46,7 +47,17 @@ SetIndex::SetIndex(const Organisation& organisation, std::uint64_t lines)
   full_rows_ = lines_ / (std::uint64_t{sets_} * group_);
   group_shift_ = static_cast<std::uint32_t>(std::bit_width(group_ - 1));
   set_mask_ = sets_ - 1;
+  tabulate();
   count_ways();
+}
+
+// Divisions for each load cost more than reading the set of each of so few lines.
+void SetIndex::tabulate() {
+  constexpr std::uint64_t few_lines = 1 << 16;
+  if (even_ || !table_.empty() || kind_ != IndexKind::modulo || lines_ > few_lines) return;
+  std::vector<std::uint32_t> table(lines_);
+  for (std::uint64_t line = 0; line < lines_; ++line) table[line] = general_set_of(line);
+  table_ = std::move(table);
 }
 
 // The sets' sizes are what the index function puts into them, so that a full array holds a contiguous footprint.

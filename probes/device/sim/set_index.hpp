@@ -73,6 +73,7 @@ class SetIndex {
   std::uint32_t permuted(std::uint64_t unit) const;
   bool is_xor() const { return kind_ == IndexKind::xor_fold && power_; }
   std::uint32_t remainder_set_of(std::uint64_t line) const;
+  void tabulate();
   void count_ways();
 
   std::uint64_t lines_;
@@ -91,7 +92,7 @@ class SetIndex {
   mutable std::uint32_t latest_turn_ = 0;
   std::uint32_t most_ways_ = 0;
   std::vector<std::uint32_t> begin_;
-  std::vector<std::uint32_t> table_;  // unequal sets: set of each of `lines` consecutive lines
+  std::vector<std::uint32_t> table_;  // unequal sets, where it was made: set of each of `lines` consecutive lines
 };
 
 }  // namespace gputopo::sim

@@ -79,8 +79,12 @@ std::uint32_t WideSets::find(std::uint64_t key, std::uint32_t set) const {
     return none;
   }
   const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
-  for (std::uint32_t at = table_home(key); table_[at] != 0; at = (at + 1) & mask)
-    if (keys_[table_[at] - 1] == key) return table_[at] - 1;
+  const std::uint64_t hash = hash_of(key);
+  for (std::uint32_t at = table_home(hash); table_[at] != 0; at = (at + 1) & mask) {
+    if ((table_[at] ^ hash) >> 32 != 0) continue;
+    const std::uint32_t slot = static_cast<std::uint32_t>(table_[at]) - 1;
+    if (keys_[slot] == key) return slot;
+  }
   return none;
 }
 
@@ -232,18 +236,20 @@ std::uint32_t WideSets::tree_victim(std::uint32_t set) const {
 
 void WideSets::table_insert(std::uint32_t slot) {
   const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
-  std::uint32_t at = table_home(keys_[slot]);
+  const std::uint64_t entry = hash_of(keys_[slot]) | (slot + 1);
+  std::uint32_t at = table_home(entry);
   while (table_[at] != 0) at = (at + 1) & mask;
-  table_[at] = slot + 1;
+  table_[at] = entry;
 }
 
 // Linear probing without tombstones: later entries of the run move back into the hole (Knuth, vol. 3, 6.4, R).
 void WideSets::table_erase(std::uint32_t slot) {
   const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
-  std::uint32_t hole = table_home(keys_[slot]);
-  while (table_[hole] != slot + 1) hole = (hole + 1) & mask;
+  const std::uint64_t entry = hash_of(keys_[slot]) | (slot + 1);
+  std::uint32_t hole = table_home(entry);
+  while (table_[hole] != entry) hole = (hole + 1) & mask;
   for (std::uint32_t at = (hole + 1) & mask; table_[at] != 0; at = (at + 1) & mask) {
-    const std::uint32_t home = table_home(keys_[table_[at] - 1]);
+    const std::uint32_t home = table_home(table_[at]);
     if (((at - home) & mask) >= ((at - hole) & mask)) {
       table_[hole] = table_[at];
       hole = at;

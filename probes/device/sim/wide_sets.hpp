@@ -34,9 +34,9 @@ class WideSets {
   void tree_touch(std::uint32_t way, std::uint32_t set);
   std::uint32_t tree_victim(std::uint32_t set) const;
 
-  std::uint32_t table_home(std::uint64_t key) const {
-    return static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ULL) >> table_shift_);
-  }
+  // An entry of the table: the upper half of the key's hash, which begins with the entry's home, and the slot plus 1.
+  static std::uint64_t hash_of(std::uint64_t key) { return key * 0x9e3779b97f4a7c15ULL >> 32 << 32; }
+  std::uint32_t table_home(std::uint64_t entry) const { return static_cast<std::uint32_t>(entry >> table_shift_); }
   void table_insert(std::uint32_t slot);
   void table_erase(std::uint32_t slot);
 
@@ -53,7 +53,7 @@ class WideSets {
   std::vector<std::uint64_t> tree_;
   std::uint32_t tree_levels_ = 0;
   std::uint32_t tree_words_ = 0;      // of a set
-  std::vector<std::uint32_t> table_;  // sets with many ways: open addressing from key to slot + 1
+  std::vector<std::uint64_t> table_;  // sets with many ways: open addressing from key to slot
   std::uint32_t table_shift_ = 0;
 };
 

@@ -12,9 +12,8 @@ struct Shape {
   const char* cache;        ///< fields of the L2 beside size and line
   const char* tlbs;         ///< of its level
   const char* before = "";  ///< the L1 in front of it
+  const char* first_level = R"({"level": "l1", "latency": 30, "tlbs": ["t"]},)";
 };
-
-constexpr const char* first_level = R"({"level": "l1", "latency": 30, "tlbs": ["t"]},)";
 
 class Sweep : public testing::TestWithParam<Shape> {
  protected:
@@ -25,7 +24,7 @@ class Sweep : public testing::TestWithParam<Shape> {
       "caches": {)") +
                     GetParam().before + R"("l2": {"size": "48 KiB", "line": 128, "sector": 32, "scope": "gpu", )" +
                     GetParam().cache + R"(}}, "paths": {"global_cached": [)" +
-                    (*GetParam().before == 0 ? "" : first_level) + R"(
+                    (*GetParam().before == 0 ? "" : GetParam().first_level) + R"(
         {"level": "l2", "latency": 200, "far_latency": 300, "tlbs": )" +
                     GetParam().tlbs + R"(},
         {"level": "device_memory", "latency": 500}]}})");
@@ -124,7 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{R"("ways": 12)", R"(["t"])", R"("l1": {"size": "8 KiB", "line": 32, "ways": 4, "replacement": "lru"},)"},
         Shape{
             R"("ways": 16, "partitions": {"count": 2, "mode": "near_copy"})", R"(["t"])",
-            R"("l1": {"size": "9 KiB", "line": 64, "sector": 32, "replacement": "tree_plru", "cleared_at_launch": true},)"}));
+            R"("l1": {"size": "9 KiB", "line": 64, "sector": 32, "replacement": "tree_plru", "cleared_at_launch": true},)",
+            R"({"level": "l1", "latency": 30},)"}));
 
 TEST(SweepWithPrefetch, IsNotOffered) {
   const Model m = model_of(R"({"schema": "gputopo-model/1", "gpu": {"name": "S", "sm_count": 1, "memory": "1 GiB"},
