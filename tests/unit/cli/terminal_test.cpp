@@ -1,7 +1,10 @@
 // What gputopo prints on a terminal: as wide as it is, with the characters that it shows.
+#include <algorithm>
 #include <pty.h>
+#include <regex>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +16,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A model's table as a terminal of that width gets it.
-std::string on_terminal(unsigned short columns, const char* terminal) {
+// What a command writes to a terminal of that width.
+std::string on_terminal(unsigned short columns, const char* terminal,
+                        std::vector<const char*> arguments = {"models", "--truth", "h200"}) {
   const std::string program = std::string(GPUTOPO_BINARY_DIR) + "/bin/gputopo";
   const std::string kind = std::string("TERM=") + terminal;
   winsize size{};
@@ -23,9 +27,10 @@ std::string on_terminal(unsigned short columns, const char* terminal) {
   int master = -1;
   const pid_t child = ::forkpty(&master, nullptr, nullptr, &size);
   if (child == 0) {
-    const char* argv[] = {"gputopo", "models", "--truth", "h200", nullptr};
+    arguments.insert(arguments.begin(), "gputopo");
+    arguments.push_back(nullptr);
     const char* environment[] = {"LC_ALL=C.UTF-8", kind.c_str(), nullptr};
-    ::execve(program.c_str(), const_cast<char**>(argv), const_cast<char**>(environment));
+    ::execve(program.c_str(), const_cast<char**>(arguments.data()), const_cast<char**>(environment));
     ::_exit(127);
   }
   EXPECT_GT(child, 0);
@@ -55,6 +60,24 @@ TEST(Terminal, ADumbOneGetsAscii) {
   EXPECT_THAT(on_terminal(80, "xterm"), HasSubstr("─"));
   EXPECT_THAT(on_terminal(80, "dumb"), Not(HasSubstr("─")));
   EXPECT_THAT(on_terminal(80, "dumb"), HasSubstr("[1]"));
+}
+
+// Neither a long experiment nor a long batch of one keeps it still.
+TEST(Terminal, TheProgressBarMovesAllTheTime) {
+  const std::string text =
+      on_terminal(80, "xterm", {"discover", "--device", "sim:2080ti", "-o", "/dev/null"});
+  std::vector<std::string> drawn;
+  const std::regex line(R"(\[[#.]{30}\] +(\d+) %  (\d+\.\d) s  [a-z])");
+  std::vector<int> shares;
+  for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) {
+    drawn.push_back(it->str());
+    shares.push_back(std::stoi((*it)[1]));
+  }
+  ASSERT_GE(drawn.size(), 2U);
+  EXPECT_TRUE(std::adjacent_find(drawn.begin(), drawn.end()) == drawn.end()) << "two of one look";
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_NE(shares.front(), shares.back());
+  EXPECT_THAT(text, testing::EndsWith("\r\033[K")) << "and it leaves nothing behind";
 }
 
 }  // namespace
