@@ -89,6 +89,21 @@ refuses "undo of somebody's file" 'left foreign alone' "$apply" --undo --output 
 "$apply" --prefix >out 2>err
 [ $? -eq 2 ] || fail "a missing value doesn't exit with 2"
 
+# The series for LIKWID's own repository: git takes it, the module in it is ours, and it asks the module.
+succeeds 'the series for master' "$patches/master/format_patch.sh" mails 'A Person <person@example.org>'
+mkdir -p tree/src/applications
+cp "$stock" tree/src/applications/likwid-topology.lua
+git -C tree init -q
+for mail in mails/0001-*.patch mails/0002-*.patch; do
+  git mailinfo message changes <"$mail" >headers || fail "$mail isn't a mail"
+  grep -q '^Subject: likwid-topology: ' headers || fail "$mail has another subject: $(cat headers)"
+  [ -s message ] || fail "$mail says nothing"
+  grep -q CHANGELOG changes && fail "$mail changes the change log"
+  git -C tree apply --include='src/applications/*' "$work/changes" || fail "$mail doesn't apply"
+done
+cmp -s tree/src/applications/likwid_gputopo.lua "$patches/../../plugin/likwid/likwid_gputopo.lua" || fail 'another module in the series'
+grep -q 'gpu_caches.add_section' tree/src/applications/likwid-topology.lua || fail "the series doesn't change likwid-topology"
+
 while read -r name; do
   [ -r "$patches/$name" ] || fail "series names $name, which isn't there"
 done <"$patches/series"
