@@ -125,9 +125,8 @@ Expected<void> may_be_saved(const device::DeviceInfo& info, const DiscoverFlags&
     return fail(Error::Kind::bad_input,
                 "--save stores what was measured of real GPUs only, and this one is simulated; write it by -o FILE");
   if (info.kind == "replay" && !flags.force)
-    return fail(
-        Error::Kind::bad_input,
-        "--save keeps measurements and this is a replay of one; use -o FILE, or add --force to keep it all the same");
+    return fail(Error::Kind::bad_input,
+                "--save keeps measurements and this is a replay of one; add --force to keep it all the same");
   return {};
 }
 
@@ -147,6 +146,7 @@ Expected<Measured> measure_one(const DiscoverFlags& flags, const Context& contex
   if (flags.format != "table" && !flags.quiet) tell(opened->headline);
   auto topology = measure_and_record(*opened->device, flags, context, subject);
   if (!topology) return tl::unexpected<Error>(topology.error());
+  if (flags.verify || flags.save) subject.progress->clear();  // they have lines of their own
   if (flags.verify)
     if (auto ok = verify_discovery(*opened->device, subject.spec, flags, context, *topology); !ok)
       return tl::unexpected<Error>(ok.error());

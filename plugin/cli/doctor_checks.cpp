@@ -29,7 +29,7 @@ bool loads(const std::string& library) {
 Check driver(const store::Machine& machine) {
   if (!machine.driver_version.empty()) return {Result::good, "NVIDIA driver", "version " + machine.driver_version, {}};
   return {Result::missing, "NVIDIA driver", "its kernel module isn't loaded",
-          "install NVIDIA's driver, or modprobe nvidia"};
+          "install NVIDIA's driver (where it is installed: modprobe nvidia)"};
 }
 
 Check driver_library() {
@@ -42,7 +42,7 @@ Check rights() {
   constexpr const char* node = "/dev/nvidiactl";
   if (::access(node, F_OK) != 0)
     return {Result::missing, "Device nodes", fmt::format("{} isn't there", node),
-            "load the driver, or pass the GPU into the container"};
+            "load the driver (in a container: pass the GPU into it)"};
   if (::access(node, R_OK | W_OK) != 0)
     return {Result::missing, "Device nodes", fmt::format("{} may not be opened", node),
             "join the group that owns /dev/nvidia*"};
@@ -75,11 +75,11 @@ Check profiling() {
   const auto found = std::find_if(candidates.begin(), candidates.end(), loads);
   if (found == candidates.end())
     return {Result::limited, "Hardware counters", "CUPTI isn't installed",
-            "to check timing against counters, install the toolkit's cupti package or set GPUTOPO_CUPTI"};
+            "to check timing against counters, install the toolkit's cupti package"};
   const auto parameters = files::read_file("/proc/driver/nvidia/params", 65536);
   if (::geteuid() != 0 && parameters && parameters->find("RmProfilingAdminOnly: 1") != std::string::npos)
     return {Result::limited, "Hardware counters", "the driver lets root alone read them",
-            "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0, or run as root"};
+            "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0"};
   return {Result::good, "Hardware counters", fmt::format("{} loads", *found), {}};
 }
 
@@ -104,8 +104,8 @@ void stores(std::vector<Check>& checks) {
         {Result::good, "Store", fmt::format("{} {}{}", folder, state, can_write ? ", can be written" : ""), {}});
   }
   if (!writable)
-    checks.push_back({Result::limited, "Store", "no folder can be written",
-                      "set GPUTOPO_STORE, or run discover --all-gpus --save as root"});
+    checks.push_back(
+        {Result::limited, "Store", "no folder can be written", "set GPUTOPO_STORE to a folder of your own"});
 }
 
 void stored(const store::Machine& machine, std::vector<Check>& checks) {

@@ -14,7 +14,7 @@
 namespace gputopo::cli {
 namespace {
 
-constexpr const char* remedy = "run 'gputopo discover --all-gpus --save', or name a file";
+constexpr const char* remedy = "run 'gputopo discover --all-gpus --save'";
 
 tl::unexpected<Error> nothing(const std::string& why) {
   return fail(Error::Kind::unavailable, fmt::format("nothing to show: {}; {}", why, remedy));

@@ -22,7 +22,7 @@ namespace {
 
 constexpr mode_t folder_mode = 0755;
 constexpr mode_t file_mode = 0644;
-constexpr const char* remedy = "run as root or set GPUTOPO_STORE to a folder of your own";
+constexpr const char* remedy = "set GPUTOPO_STORE to a folder of your own";
 
 tl::unexpected<Error> cannot(std::string_view what, const std::string& path, int error) {
   return fail(Error::Kind::io, fmt::format("cannot {} {}: {}", what, path, std::generic_category().message(error)));
@@ -115,9 +115,9 @@ Expected<void> may_be_kept(const Topology& run, bool force) {
   const Grade grade = grade_of(run.provenance);
   if (force || grade == Grade::undisturbed) return {};
   if (grade == Grade::replayed)
-    return refuse(Error::Kind::bad_input, "it is a replay: add --force, or write it to a file with -o instead");
+    return refuse(Error::Kind::bad_input, "it is a replay: add --force to keep it all the same");
   return refuse(Error::Kind::unavailable,
-                "others used the GPU meanwhile: measure again when it is idle, or add --force to keep this");
+                "others used the GPU meanwhile: add --force to keep this all the same");
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ tl::unexpected<Refusal> cannot_open(const std::string& shown, int error) {
 // Empty where owner and mode are all right.
 std::string objection(const struct stat& status, const std::string& shown, const Environment& environment) {
   if (!trusts_owner(environment, status.st_uid))
-    return fmt::format("{} belongs to user {}: only files of root{} are read; remove it or change its owner", shown,
-                       status.st_uid, environment.elevated ? "" : " or the user running this");
+    return fmt::format("{} belongs to user {}: only files of root{} are read; remove it", shown, status.st_uid,
+                       environment.elevated ? "" : " or the user running this");
   if ((status.st_mode & writable_by_others) != 0)
     return fmt::format("{} is writable by others (mode {:04o}): run chmod go-w on it", shown, status.st_mode & 07777);
   return {};

@@ -41,19 +41,18 @@ const char* remedy(CUptiResult code) {
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
       return "a virtual GPU has no counters here; use a GPU that is passed through whole";
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-      return "run as root (or with CAP_SYS_ADMIN), or load the nvidia module with "
-             "NVreg_RestrictProfilingToAdminUsers=0";
+      return "the driver keeps the counters from this user; run as root";
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
     case CUPTI_ERROR_HARDWARE_BUSY:
-      return "another profiler holds the counters: end it (ncu, nsys, a debugger), or pause DCGM by 'dcgmi profile "
-             "--pause'";
+      return "another profiler holds the counters; end it (ncu, nsys, a debugger; of DCGM 'dcgmi profile --pause' will "
+             "do)";
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
       return "the hypervisor keeps the counters from this virtual machine; have its administrator allow profiling "
              "(enable_profiling=1 for a vGPU)";
     case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
-      return "confidential computing hides the counters; switch it off, or to its development mode";
+      return "confidential computing hides the counters; switch it to its development mode";
     case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
-      return "a MIG slice has no counters of its own; switch MIG off ('nvidia-smi -mig 0'), or use another GPU";
+      return "a MIG slice has no counters of its own; switch MIG off ('nvidia-smi -mig 0')";
     case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
       return "a mining GPU has no counters; use another GPU";
     case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
@@ -97,12 +96,10 @@ Expected<Cupti> Cupti::load(const std::vector<std::string>& candidates) {
     if (complete) return cupti;
   }
   if (!lacking.empty())
-    return fail(
-        Error::Kind::unavailable,
-        fmt::format("CUPTI is too old: {}; install that of CUDA 12.6 or newer, or name it by GPUTOPO_CUPTI", lacking));
+    return fail(Error::Kind::unavailable,
+                fmt::format("CUPTI is too old: {}; install that of CUDA 12.6 or newer", lacking));
   return fail(Error::Kind::unavailable,
-              fmt::format("no hardware counters: {} can't be loaded; install the CUDA toolkit's cupti package, or name "
-                          "the library by GPUTOPO_CUPTI",
+              fmt::format("no hardware counters: {} can't be loaded; install the CUDA toolkit's cupti package",
                           candidates.empty() ? "libcupti" : candidates.front()));
 }
 

@@ -25,7 +25,7 @@ std::string_view remedy(int error_number) {
       return "choose a folder you may write to";
     case ENOSPC:
     case EDQUOT:
-      return "free some space or choose another file system";
+      return "free some space";
     case EFBIG:
       return "raise the limit on the size of files (ulimit -f)";
     case EBADF:

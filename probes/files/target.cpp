@@ -31,8 +31,8 @@ bool is_a_strangers(const struct stat& thing, const struct stat& folder) {
 }
 
 tl::unexpected<Error> a_strangers(const std::string& path, std::string_view what, const struct stat& thing) {
-  return fail(Error::Kind::io, fmt::format("can't write '{}': it is a {} that user {} put into a shared folder; remove "
-                                           "it or choose another file",
+  return fail(Error::Kind::io, fmt::format("can't write '{}': it is a {} that user {} put into a shared folder; "
+                                           "choose another file",
                                            path, what, thing.st_uid));
 }
 

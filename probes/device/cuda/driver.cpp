@@ -11,27 +11,27 @@ namespace {
 const char* remedy(CUresult code) {
   switch (code) {
     case CUDA_ERROR_NO_DEVICE:
-      return "check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device sim:h200";
+      return "check nvidia-smi and CUDA_VISIBLE_DEVICES";
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
-      return "reboot, or reinstall the driver so that kernel module and libcuda match";
+      return "reboot so that kernel module and libcuda match";
     case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
-      return "install the driver's libnvidia-ptxjitcompiler, or build gputopo with a CUDA toolkit";
+      return "install the driver's libnvidia-ptxjitcompiler";
     case CUDA_ERROR_JIT_COMPILATION_DISABLED:
-      return "unset CUDA_DISABLE_PTX_JIT, or build gputopo with a CUDA toolkit";
+      return "unset CUDA_DISABLE_PTX_JIT";
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
     case CUDA_ERROR_INVALID_PTX:
     case CUDA_ERROR_INVALID_IMAGE:
-      return "update the NVIDIA driver, or build gputopo with a CUDA toolkit that fits this GPU and driver";
+      return "update the NVIDIA driver";
     case CUDA_ERROR_OUT_OF_MEMORY:
       return "free device memory (nvidia-smi lists who holds it) and try again";
     case CUDA_ERROR_DEVICE_UNAVAILABLE:
-      return "another process holds this GPU exclusively; wait for it, or set its compute mode to default";
+      return "another process holds this GPU exclusively; try again when it has ended";
     case CUDA_ERROR_DEVICE_NOT_LICENSED:
       return "the virtual GPU has no licence; ask the administrator";
     case CUDA_ERROR_SYSTEM_NOT_READY:
-      return "start nvidia-fabricmanager, or reboot";
+      return "start nvidia-fabricmanager";
     case CUDA_ERROR_LAUNCH_TIMEOUT:
       return "a display watchdog ended the kernel; use a GPU without a display";
     case CUDA_ERROR_ECC_UNCORRECTABLE:
@@ -85,9 +85,8 @@ bool is_sticky(CUresult code) {
 Expected<Driver> Driver::load(const std::string& library) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
-    return fail(
-        Error::Kind::unavailable,
-        fmt::format("no NVIDIA driver: {} can't be loaded; install the driver, or use --device sim:h200", library));
+    return fail(Error::Kind::unavailable,
+                fmt::format("no NVIDIA driver: {} can't be loaded; install the driver", library));
   Driver driver;
   driver.library_ = std::shared_ptr<void>(handle, [](void* h) { dlclose(h); });
 #define GPUTOPO_BIND(name, symbol, type)                                           \

@@ -61,9 +61,7 @@ Expected<Opened> open_automatic(const OpenOptions& options) {
   if (!real || real->empty()) {
     const std::string why = real ? "CUDA finds no GPU" : real.error().message;
     if (const std::string gpu = installed_gpu(options.root); !gpu.empty())
-      return fail(Error::Kind::unavailable,
-                  fmt::format("can't measure the NVIDIA GPU {}: {}; or choose a model, as in --device sim:{}", gpu, why,
-                              fallback_model));
+      return fail(Error::Kind::unavailable, fmt::format("can't measure the NVIDIA GPU {}: {}", gpu, why));
     return with_headline(open_simulated(fallback_model),
                          fmt::format("simulated, since there is no GPU to measure: {}", why));
   }

@@ -130,7 +130,7 @@ void Fields::finish() const {
     if (known_.contains(key)) continue;
     std::string names;
     for (const std::string& name : known_) names += (names.empty() ? "" : ", ") + name;
-    refuse(at(key), "is an unknown field", "correct its name or remove it (known here: " + names + ")");
+    refuse(at(key), "is an unknown field", "correct its name (known here: " + names + ")");
   }
 }
 

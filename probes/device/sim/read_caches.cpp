@@ -49,7 +49,7 @@ Organisation read_organisation(Fields& fields, std::uint64_t lines, std::string_
              "correct the size, 'sets' or 'ways' (one of the two can be left out)");
   } else if (lines % o.sets != 0 && o.set_ways.empty()) {
     refuse(fields.at("sets"), fmt::format("{} {} don't divide into {} sets", lines, what, o.sets),
-           "correct the size or 'sets', or give each set's ways in 'set_ways'");
+           "give each set's ways in 'set_ways'");
   }
   o.consecutive_lines = static_cast<std::uint32_t>(fields.count("consecutive_lines", {1, 65536}, 1));
   if (o.consecutive_lines > 1 && (!o.set_ways.empty() || (lines / o.sets) % o.consecutive_lines != 0))

@@ -71,7 +71,7 @@ std::optional<PathModel> read_path(Fields& fields, const char* key, const Model&
   if (!j->is_string()) return read_levels(*j, fields.at(key), model);
   const auto it = fields.json().find(j->get_ref<const std::string&>());
   if (it == fields.json().end() || !it->is_array())
-    refuse(fields.at(key), "names no path that lists its levels", "name such a path, or list the levels");
+    refuse(fields.at(key), "names no path that lists its levels", "list the levels");
   return read_levels(*it, fields.at(key), model);
 }
 
@@ -153,7 +153,7 @@ void read_shared(Fields& root, Model& model) {
     const CacheModel& c = model.caches[*s.carved_from];
     if (c.scope != Scope::sm || !c.shared_by.empty() || c.instances != 1 || !c.organisation.set_ways.empty())
       refuse(fields.at("carved_from"), "that cache isn't one of one instance an SM, with sets alike",
-             "name another or give the cache scope sm, one instance and no 'set_ways'");
+             "give the cache scope sm, one instance and no 'set_ways'");
   }
   const Json& sizes = fields.require("carve_outs", "list the sizes that can be chosen, or the one size");
   const std::string path = fields.at("carve_outs");

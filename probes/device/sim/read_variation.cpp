@@ -16,9 +16,9 @@ void read_background(Fields& root, Model& model) {
   model.background.constant_bytes = fields.bytes("constants", {0, 65536}, 0);
   model.background.code_bytes = fields.bytes("code", {0, 0x1p20}, 0);
   if (model.background.code_bytes != 0 && !model.execution)
-    refuse(fields.at("code"), "there is no instruction path", "add /paths/instruction or remove this");
+    refuse(fields.at("code"), "there is no instruction path", "add /paths/instruction");
   if (model.background.constant_bytes != 0 && !model.path(program::Path::constant))
-    refuse(fields.at("constants"), "there is no constant path", "add /paths/constant or remove this");
+    refuse(fields.at("constants"), "there is no constant path", "add /paths/constant");
   fields.finish();
 }
 
@@ -61,7 +61,7 @@ void read_distance(Fields& root, Model& model) {
         std::pair{d.cpc_cycles, Scope::cpc}, std::pair{d.tpc_cycles, Scope::tpc}})
     if (cycles != 0 && sm_groups(model, scope).empty())
       refuse(fields.at(to_string(scope)), "the model has no groups of that kind",
-             fmt::format("add /groups/{} or remove this", to_string(scope)));
+             fmt::format("add /groups/{}", to_string(scope)));
   fields.finish();
 }
 

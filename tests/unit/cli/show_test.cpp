@@ -75,7 +75,7 @@ TEST(Show, WithoutAFileAndAGpuItSaysWhatToDo) {
   const Outcome o = run_gputopo({"show"});
   EXPECT_EQ(o.exit_code, 1);
   EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
-  EXPECT_THAT(o.err, HasSubstr("run 'gputopo discover --all-gpus --save', or name a file"));
+  EXPECT_THAT(o.err, HasSubstr("run 'gputopo discover --all-gpus --save'"));
 }
 
 TEST(Show, TheSimulatedGpuOfTheEnvironmentIsLabelled) {

@@ -129,7 +129,7 @@ TEST_F(Refused, MissingLibrariesAreNamed) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, Error::Kind::unavailable);
   EXPECT_THAT(none.error().message, HasSubstr("libcupti.so.nowhere can't be loaded"));
-  EXPECT_THAT(none.error().message, HasSubstr("GPUTOPO_CUPTI"));
+  EXPECT_THAT(none.error().message, HasSubstr("install the CUDA toolkit"));
   const auto old = open_counter(0, {{"libm.so.6"}, FAKE_CUPTI});
   ASSERT_FALSE(old);
   EXPECT_THAT(old.error().message, HasSubstr("CUPTI is too old: libm.so.6 lacks cupti"));

@@ -93,7 +93,7 @@ TEST_F(Driver, ThatCanNotStartSaysWhy) {
   script("FAKE_cuInit", 803);  // kernel module and library of different versions
   const Error error = error_of(fake);
   EXPECT_EQ(error.kind, Error::Kind::unavailable);
-  EXPECT_THAT(error.message, HasSubstr("reinstall the driver"));
+  EXPECT_THAT(error.message, HasSubstr("reboot so that"));
   expect_one_line(error);
 }
 
