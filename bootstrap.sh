@@ -12,6 +12,10 @@ required=(g++ cmake ninja-build ccache git pkg-config nlohmann-json3-dev libfmt-
   python3 python3-jsonschema)
 # Not packaged everywhere; the parts that use them are left out without them.
 optional=(likwid)
+# What tests labelled 'heavy' call besides.
+heavy=(lintian valgrind dpkg-dev)
+# What a test calls and nobody wants installed for it: these packages start daemons. They are unpacked in the build folder.
+unpacked=(prometheus prometheus-node-exporter)
 
 say() { printf 'bootstrap: %s\n' "$*" >&2; }  # stdout is the command's own
 die() { printf 'bootstrap: %s\n' "$*" >&2; exit 1; }
@@ -69,6 +73,22 @@ install_packages() {
   say "trying again with fresh package lists"
   apt_as_root update || die "apt-get update failed; check the network and /etc/apt"
   apt_as_root install --no-install-recommends "${missing[@]}" || die "can't install; as root: apt-get install ${missing[*]}"
+}
+
+# Puts the programs of packages on PATH that aren't installed. Without network the tests that call them say so.
+unpack_tools() {
+  local tools=$PWD/build/tools package
+  export PATH=$PATH:$tools/usr/bin
+  for package in "${unpacked[@]}"; do
+    if command -v "$package" >/dev/null || ! has_candidate "$package"; then continue; fi
+    mkdir -p "$tools"
+    say "unpacking $package in build/tools"
+    if (cd "$tools" && rm -f -- "$package"_*.deb && apt-get -q download "$package" && dpkg-deb -x "$package"_*.deb .) >/dev/null 2>&1; then
+      rm -f -- "$tools/$package"_*.deb
+    else
+      say "can't unpack $package; going without"
+    fi
+  done
 }
 
 how() { if [[ $(id -u) -eq 0 ]]; then echo "as root"; else echo "with sudo"; fi; }
@@ -173,11 +193,13 @@ main() {
       local -a chosen=(-LE heavy)
       if [[ ${1-} == --heavy ]]; then
         chosen=()
+        optional+=("${heavy[@]}")
         shift
       fi
       [[ $# -eq 0 ]] || die "test knows --heavy alone, not '$1'; usage: ./bootstrap.sh test [--heavy]"
       install_packages
       find_nvcc
+      unpack_tools
       build default build all -DGPUTOPO_BUILD_TESTS=ON -DGPUTOPO_BUILD_BENCHMARKS=ON
       local failed=0
       run_tests default build "${chosen[@]}" || failed=1

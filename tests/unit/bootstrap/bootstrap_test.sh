@@ -102,10 +102,15 @@ called 'ctest --preset default --no-tests=error'
 called 'ctest --preset asan --no-tests=error'
 [[ $(grep -c '0 tests failed out of 7' "$work/out") -eq 2 ]] || fault "the summaries are missing"
 
+called 'apt-get -q download prometheus'
+not_called 'install .*prometheus'
 called 'ctest --preset default .*-LE heavy'
 said "left out: the tests labelled 'heavy'"
 
-run "the heavy ones run where they are asked for" 0 test --heavy
+missing='lintian' run "what the heavy ones call isn't installed for others" 0 test
+not_called 'install .*lintian'
+missing='lintian' run "the heavy ones run where they are asked for" 0 test --heavy
+called 'apt-get .*install .*lintian'
 not_called 'ctest .*-LE heavy'
 called 'ctest --preset asan'
 run "but nothing else is asked for" 1 test --whole
