@@ -159,7 +159,7 @@ show_elsewhere() {
   fi
   if [[ -x build/bin/likwid-topology ]]; then
     printf '\nlikwid-topology -g:\n\n'
-    "${who[@]}" build/bin/likwid-topology -g 2>/dev/null | sed -n '/^GPU cache topology/,$p' | sed -n '/^GPU [0-9]/,$p'
+    "${who[@]}" build/bin/likwid-topology -g 2>/dev/null | sed -n '/^GPU Cache Topology/,$p' | sed -n '/^GPU [0-9]/,$p'
   fi
   local lstopo
   lstopo=$(command -v lstopo-no-graphics || command -v lstopo) || return 0

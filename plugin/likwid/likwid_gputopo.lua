@@ -630,7 +630,7 @@ local function source_of(topology)
 end
 
 local function add_gpu(lines, topology, options)
-    local title = "GPU cache topology " .. topology.number
+    local title = "GPU Cache Topology " .. topology.number
     local rows = {}
     local function add(label, value) rows[#rows + 1] = row(label, value) end
     local listed = topology.listed -- by LIKWID itself, with its name and more: no line twice
@@ -860,7 +860,7 @@ function M.add_section(lines, options)
         if #loaded == 0 then return end
         local rule, stars = options.likwid.hline, options.likwid.sline
         if not options.csv then
-            for _, line in ipairs({stars, "GPU cache topology", stars}) do table.insert(added, line) end
+            for _, line in ipairs({stars, "GPU Cache Topology", stars}) do table.insert(added, line) end
             if next(likwid_numbers) == nil then table.insert(added, row("GPU count", #loaded)) end
             table.insert(added, rule)
         end

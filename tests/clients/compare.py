@@ -112,7 +112,7 @@ def likwid(name, script, patched):
     for options in ([], ["-g"], ["-c", "-g"], ["-O"], ["-G", "-O"], ["-h"]):
         without = run([script, *options], {})
         fine = compare(f"{name}, {' '.join(options)}", without.replace(str(script), ""), run([patched, *options], {}).replace(str(patched), "")) and fine
-    if "GPU cache topology" not in run([patched], {"GPUTOPO_COMMAND": f"{build}/bin/gputopo", "GPUTOPO_SIMULATE": "h200"}):
+    if "GPU Cache Topology" not in run([patched], {"GPUTOPO_COMMAND": f"{build}/bin/gputopo", "GPUTOPO_SIMULATE": "h200"}):
         different.append(name)
         fine = print(f"{name}: DIFFERS: shows no simulated H200")
     if fine:

@@ -83,12 +83,12 @@ for machine, text in pairs(machines) do
         for key in pairs(stock) do check.that(found[key] ~= nil, "lost " .. key) end
         for key, value in pairs(found) do
             if stock[key] == nil then
-                check.that(key:find("^GPU cache topology %d"), "unexpected " .. key)
+                check.that(key:find("^GPU Cache Topology %d"), "unexpected " .. key)
                 added[#added + 1] = key .. (value[1] and " rows=" .. #value or "")
             end
         end
         table.sort(added)
-        local table_name = "GPU cache topology 0 memories"
+        local table_name = "GPU Cache Topology 0 memories"
         local decoded = json.decode(text)
         local first = decoded.schema and decoded or decoded[1].gpu.pci_bus_id < decoded[2].gpu.pci_bus_id and decoded[1] or decoded[2]
         for index, memory in ipairs(first.memories) do

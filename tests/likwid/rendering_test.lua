@@ -53,7 +53,7 @@ local function lacks(text, piece) check.that(not text:find(piece, 1, true), "pre
 check.run("a measured H200", function()
     local section, picture, found = render(h200)
     check.equal(found, true)
-    has(section, "GPU cache topology\n" .. rules.sline .. "\nGPU count:\t\t1\n")
+    has(section, "GPU Cache Topology\n" .. rules.sline .. "\nGPU count:\t\t1\n")
     has(section, "Name:\t\t\tNVIDIA H200\n")
     has(section, "PCI address:\t\t0000:3b:00.0\n")
     check.that(section:find("L1 +240.88 kB +128 B +38 cycles +19.2 ns +1 SM +1 +132 +measured"), section)
