@@ -18,7 +18,8 @@ namespace {
 
 // Lines replaced at random: after four rounds of twice the capacity one line in a thousand is older than they are.
 constexpr std::uint32_t rounds = 4;
-constexpr std::uint32_t fewest_looks = 5;  // at each line: a stranger in twenty outvotes the others once in 900
+constexpr std::uint32_t rounds_in_order = 2;  // of these, where the others needn't be
+constexpr std::uint32_t fewest_looks = 5;     // at each line: a stranger in twenty outvotes the others once in 900
 constexpr std::uint32_t most_looks = 128;
 constexpr double most_factor = 16;
 constexpr std::size_t most_at_once = 2048;        // programs in a batch: each has a record of its own
@@ -60,18 +61,24 @@ program::Program look_program(Session& session, const CacheFacts& cache, Scope i
   program::Program p = make_program(fmt::format("{} lines of {} as they are held", cache.path.id, plan.lines),
                                     session.info(), cache.path.slot);
   p.isolation = isolation;
+  // By a warp but in the last rounds, which leave a cache as it always is: so it fits between two turns of other
+  // processes. One lane where kernels read constants of their own, and where a cache in front answers what all lanes
+  // ask for.
+  const bool in_order = cache.path.slot == slot_constant || cache.front_line_bytes != 0;
   FootprintSpec spec;
   spec.path = cache.path;
   spec.stride_bytes = cache.stride();
   spec.front_line_bytes = cache.front_line_bytes;
-  spec.warm_laps = rounds;
-  program::Walk walk = rounds_of(spec, plan.lines * cache.stride(), 1);
+  spec.warm_laps = in_order ? rounds : rounds_in_order;
+  const std::uint64_t bytes = plan.lines * cache.stride();
+  if (!in_order) p.phases = {by_one_warp(make_walk(cache.path, bytes, cache.stride(), rounds - rounds_in_order))};
+  program::Walk walk = rounds_of(spec, bytes, 1);
   const std::uint64_t turns = std::max<std::uint64_t>(1, cache.stride() / walk.stride_bytes);
   const std::uint64_t last = std::min(first + plan.at_once, plan.lines) - 1;
   walk.tail_first = last * turns;
   walk.tail_step = program::positions(walk) - turns;
   walk.loads_per_lap = walk.lead_loads + last - first + 1;
-  p.phases = {walk};
+  p.phases.emplace_back(walk);
   return p;
 }
 

@@ -13,12 +13,12 @@ namespace {
 using program::Record;
 using program::Walk;
 
-constexpr std::array<std::uint64_t, 3> eighths{9, 10,
-                                               11};  // of the capacity, walked: little, to fit between interruptions
-constexpr std::size_t looks = 3;                     // at each sector
+// Of the capacity, walked: more than it is off by, and little, to fit between two turns of other processes.
+constexpr std::array<std::uint64_t, 3> sixteenths{17, 18, 19};
+constexpr std::size_t looks = 3;  // at each sector
 
 std::uint64_t overflowing(std::uint64_t capacity_bytes, std::uint64_t part, std::uint64_t unit) {
-  return (capacity_bytes * part / 8 / unit + 1) * unit;
+  return (capacity_bytes * part / 16 / unit + 1) * unit;
 }
 
 // Phases that record every load of [0, bytes), split where one recording ends.
@@ -74,13 +74,13 @@ Expected<Residency> count_resident(Session& session, const CacheFacts& cache, st
   const double hidden = static_cast<double>(about_bytes / sector) * cache.levels.false_miss;
   const bool strangers = hidden > 1;
   program::Batch batch;
-  for (const std::uint64_t part : eighths) {
+  for (const std::uint64_t part : sixteenths) {
     const std::uint64_t bytes = overflowing(about_bytes, part, page);
     program::Program p =
         make_program(fmt::format("{} residency {} B", cache.path.id, bytes), session.info(), cache.path.slot);
     if (shared_bytes != 0) p.buffers.push_back({program::Space::shared, shared_bytes, 0});
     Walk look = make_walk(cache.path, bytes, sector, 1);
-    p.phases = {look};
+    p.phases = {look};  // one load after another: of several at once some push out what hasn't arrived yet
     look.path = program::Path::global_no_allocate;
     if (strangers)
       add_looks(p, look, bytes, session.info().largest_recording, looks);

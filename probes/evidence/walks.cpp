@@ -37,6 +37,11 @@ program::Walk by_all_lanes(program::Walk walk, const device::DeviceInfo& info) {
   return walk;
 }
 
+program::Walk by_one_warp(program::Walk walk) {
+  walk.lanes = 32;
+  return walk;
+}
+
 program::Walk past_l1(program::Walk walk) {
   walk.path = program::Path::global_l2_only;
   return walk;

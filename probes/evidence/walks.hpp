@@ -44,6 +44,9 @@ program::Walk recorded(program::Walk walk, program::Record record, std::uint32_t
 /// The same by every lane of a block: for warming what one thread would take long for.
 program::Walk by_all_lanes(program::Walk walk, const device::DeviceInfo& info);
 
+/// The same walk by the lanes of one warp: 32 times as fast, and as good as in order.
+program::Walk by_one_warp(program::Walk walk);
+
 /// The same past L1, whatever the path: brings lines into the L2 and leaves the SM's own caches alone.
 program::Walk past_l1(program::Walk walk);
 

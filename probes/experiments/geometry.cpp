@@ -69,10 +69,10 @@ Expected<Held> count(Session& session, const CacheFacts& cache, std::uint64_t ab
   // Of another path's cache they'd say nothing.
   const bool probes = session.info().has_no_allocate && cache.path.path == program::Path::global_cached;
   if (probes) {
-    auto counted = count_resident(session, cache, about_bytes);
+    auto counted = if_available(count_resident(session, cache, about_bytes));
     if (!counted) return tl::unexpected<Error>(counted.error());
-    // Nothing found: these loads look into another cache.
-    if (counted->most() > 0) return held_of(*counted);
+    // Nothing there: it takes longer than a neighbour leaves. Nothing found: these loads look into another cache.
+    if (*counted && (*counted)->most() > 0) return held_of(**counted);
   }
   return count_held(session, cache, about_bytes, Scope::sm);
 }
