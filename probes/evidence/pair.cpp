@@ -34,10 +34,12 @@ program::Program pair_program(const device::DeviceInfo& info, const PairSpec& sp
     return spec.by_all_lanes && slot != slot_constant ? by_all_lanes(walk, info) : walk;
   };
   p.phases = {quick(fill, kept.path.slot)};
-  const std::uint64_t evicting = spec.evictor == nullptr ? evictor.stride() : evictor.capacity_bytes * 2 / 3;
+  // As many laps as the fill has: some caches keep what was used again, and a single lap of others passes it by.
+  const std::uint64_t evicting = spec.evictor == nullptr ? evictor.stride() : evictor.capacity_bytes;
   for (std::uint32_t agent = 0; agent < std::max<std::size_t>(1, spec.others.size()); ++agent) {
     program::Walk other = walk_of_other(info, kept, evictor, evicting);
     other.agent = spec.others.empty() ? 0 : agent + 1;
+    other.laps = fill.laps;
     p.phases.emplace_back(quick(other, evictor.path.slot));
   }
   p.phases.emplace_back(recorded(fill, program::Record::histogram, 1));

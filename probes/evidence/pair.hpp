@@ -19,7 +19,7 @@ struct PairSpec {
   bool by_all_lanes = false;  ///< fill and evict with whole blocks: faster, where it doesn't matter which warp loads
 };
 
-/// `first` fills two thirds of the kept cache, the others walk as much as two thirds of theirs, `first` looks again.
+/// `first` fills two thirds of the kept cache, the others walk as much as theirs holds, `first` looks again.
 /// Taking turns costs lines by itself on some GPUs, so the control takes turns alike.
 program::Program pair_program(const device::DeviceInfo& info, const PairSpec& spec);
 
