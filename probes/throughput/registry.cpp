@@ -6,6 +6,7 @@
 #include "stop/stop.hpp"
 #include "throughput/benchmarks.hpp"
 #include "throughput/meter.hpp"
+#include "throughput/neighbours.hpp"
 
 namespace gputopo::throughput {
 namespace {
@@ -126,7 +127,10 @@ Expected<Report> run(device::Device& device, const Topology& sizes, const Option
       if (options.progress) options.progress((static_cast<double>(i) + share) / count, b.name);
     };
     tell(0);
+    bool beside = has_neighbour(device);
     const auto ok = run_one(b, {meter, sizes, tell}, result);
+    beside = has_neighbour(device) || beside;
+    if (beside) bound_beside_neighbour(result);
     report.interrupted = !ok && ok.error().kind == Error::Kind::interrupted;
     if (!ok && !report.interrupted && !leaves_open(ok.error())) return tl::unexpected<Error>(ok.error());
     if (!ok) result.notes.push_back(report.interrupted ? "interrupted: what was done by then" : ok.error().message);
