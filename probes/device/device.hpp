@@ -1,6 +1,7 @@
 // What runs programs, chases and streams: a GPU, a simulated GPU or a recording. Experiments see nothing else.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,6 +39,13 @@ struct DeviceInfo {
   std::uint64_t execute_unit_bytes = 0;    ///< code_bytes is rounded up to a multiple of this
   std::uint64_t execute_limit_bytes = 0;   ///< most bytes of straight-line code
 };
+
+/// Whether an SM copies in bulk by itself (cp.async.bulk): compute capability 9.0 and newer.
+inline bool has_copy_engine(const Gpu& gpu) {
+  int major = 0;
+  std::from_chars(gpu.compute_capability.data(), gpu.compute_capability.data() + gpu.compute_capability.size(), major);
+  return major >= 9;
+}
 
 /// Runs programs. Not thread-safe; a Device belongs to one thread.
 class Device {

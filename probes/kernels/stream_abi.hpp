@@ -27,9 +27,10 @@ struct StreamArguments {
   std::uint64_t block_start;
   std::uint64_t region;
   std::uint64_t step;
-  std::uint64_t trips;
-  std::uint64_t warm_trips;  ///< before these, untimed
   std::uint64_t warp_stride;
+  std::uint64_t trips;  ///< of a lap
+  std::uint32_t laps;
+  std::uint32_t warm_laps;  ///< before these, untimed
   std::uint32_t item_stride;
   std::uint32_t lane_group;
   std::uint32_t lane_stride;
@@ -37,17 +38,20 @@ struct StreamArguments {
   std::uint32_t items;
   std::uint32_t zero;          ///< 0, which the compiler can't know
   std::uint32_t shared_words;  ///< to fill before the stream
-  std::uint32_t pad;
+  std::uint32_t stages;        ///< copies in bulk in flight
 };
 
 /// The largest block of a kernel, by its registers for what is in flight: a block of 1024 threads has 64 a thread, and
 /// what is spilled would pass the L1.
 constexpr std::uint32_t most_stream_threads(bool copies, bool is_far, std::uint32_t width, std::uint32_t unroll) {
-  return width * unroll <= (copies ? 64U : is_far ? 32U : 128U) ? 1024 : 512;
+  return width * unroll <= (copies ? 64U : is_far ? 96U : 128U) ? 1024 : 512;
 }
 
-/// Unrollings from here on walk whole trips: `items` is the unrolling.
-inline constexpr std::uint32_t deep_unroll = 16;
+/// Accesses in flight of the kernels whose lanes lie anywhere.
+inline constexpr std::uint32_t far_unroll = 8;
+
+/// Copies in bulk that a block may have in flight.
+inline constexpr std::uint32_t most_stages = 32;
 
 /// Bytes of the kernels' constant bank.
 inline constexpr std::uint32_t stream_bank_bytes = 65536;

@@ -70,7 +70,7 @@ std::uint64_t hash(const Stream& s) {
         static_cast<std::uint64_t>(s.arrangement), std::uint64_t{s.lane_group}, s.lane_stride_bytes,
         s.group_stride_bytes, s.warp_stride_bytes, std::uint64_t{s.items}, std::uint64_t{s.unroll},
         std::uint64_t{s.threads}, std::uint64_t{s.blocks}, std::uint64_t{s.laps}, std::uint64_t{s.carve_out_percent},
-        std::uint64_t{s.one_shot ? 1U : 0U}})
+        std::uint64_t{s.one_shot ? 1U : 0U}, std::uint64_t{s.bulk_bytes}})
     h.add(word);
   return h.value();
 }

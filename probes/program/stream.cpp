@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t most_threads = 1024;
 constexpr std::uint32_t most_items = 1024;
+constexpr std::uint32_t most_bulk = 1U << 20U;
 constexpr std::uint64_t most_laps = 1U << 24U;
 constexpr std::uint64_t largest_footprint = std::uint64_t{1} << 40U;
 
@@ -32,6 +33,13 @@ std::string_view fault_of_path(const Stream& s) {
   if (s.path == Path::texture && s.access_bytes < 4) return "fetches less than 4 bytes of a texture";
   if (s.path == Path::constant && s.arrangement != Arrangement::broadcast)
     return "has lanes ask for different constants";
+  const bool copied =
+      s.path == Path::global_l2_only && s.operation == Operation::read && s.threads == warp_lanes && s.items == 1;
+  if (s.arrangement == Arrangement::bulk &&
+      (!copied || s.bulk_bytes == 0 || s.bulk_bytes % 16 != 0 || s.bulk_bytes > most_bulk))
+    return "copies in bulk other than 16 bytes to 1 MiB of what is read, past the L1, by one warp a block";
+  if (is_transfer(s.operation) && (!s.one_shot || s.path != Path::global_cached))
+    return "passes the link to the host in other than whole copies of global memory";
   if (s.path == Path::shared && s.region != Region::block) return "shares one block's memory among blocks";
   return {};
 }
@@ -39,7 +47,9 @@ std::string_view fault_of_path(const Stream& s) {
 std::string_view fault_of_grid(const Stream& s) {
   if (s.threads == 0 || s.threads > most_threads || s.threads % warp_lanes != 0) return "has no whole warps in a block";
   if (s.blocks == 0 || s.laps == 0 || s.laps > most_laps) return "has no blocks or no laps, or too many laps";
-  if (s.items == 0 || s.items > most_items || s.unroll == 0 || s.items % s.unroll != 0)
+  if (s.items == 0 || s.items > most_items || s.unroll == 0 || s.unroll > most_items)
+    return "has no items, none in flight, or too many";
+  if (s.arrangement == Arrangement::fixed && s.items % s.unroll != 0)
     return "has other than a whole number of unrolled items";
   if (s.carve_out_percent > 100) return "asks for a carve-out above 100 percent";
   const bool one_step = s.region == Region::grid && s.footprint_bytes == step_bytes(s);
@@ -75,6 +85,10 @@ std::string_view to_string(Operation operation) {
       return "fetch_add";
     case Operation::add:
       return "add";
+    case Operation::upload:
+      return "upload";
+    case Operation::download:
+      return "download";
   }
   return "?";
 }
@@ -99,6 +113,8 @@ std::string_view to_string(Arrangement arrangement) {
       return "direct";
     case Arrangement::broadcast:
       return "broadcast";
+    case Arrangement::bulk:
+      return "bulk";
     case Arrangement::fixed:
       return "fixed";
   }
@@ -112,6 +128,7 @@ std::uint64_t lane_offset(const Stream& s, std::uint32_t lane) {
     case Arrangement::direct:
       return std::uint64_t{lane} * s.items * s.access_bytes;
     case Arrangement::broadcast:
+    case Arrangement::bulk:
       return 0;
     case Arrangement::fixed:
       return lane / s.lane_group * s.group_stride_bytes + lane % s.lane_group * s.lane_stride_bytes;
@@ -121,11 +138,13 @@ std::uint64_t lane_offset(const Stream& s, std::uint32_t lane) {
 
 std::uint64_t item_stride(const Stream& s) {
   if (s.arrangement == Arrangement::fixed) return 0;
+  if (s.arrangement == Arrangement::bulk) return s.bulk_bytes;
   return std::uint64_t{s.access_bytes} * (s.arrangement == Arrangement::striped ? warp_lanes : 1);
 }
 
 std::uint64_t warp_stride(const Stream& s) {
   if (s.arrangement == Arrangement::fixed) return s.warp_stride_bytes;
+  if (s.arrangement == Arrangement::bulk) return std::uint64_t{s.bulk_bytes} * s.items;
   const std::uint64_t lanes = s.arrangement == Arrangement::broadcast ? 1 : warp_lanes;
   return lanes * s.access_bytes * s.items;
 }
@@ -141,6 +160,7 @@ std::uint64_t trips(const Stream& s) {
 }
 
 std::uint64_t warp_bytes(const Stream& s) {
+  if (s.arrangement == Arrangement::bulk) return s.bulk_bytes;
   std::set<std::uint64_t> bytes;
   for (std::uint32_t lane = 0; lane < warp_lanes; ++lane)
     for (std::uint32_t i = 0; i < s.access_bytes; ++i) bytes.insert(lane_offset(s, lane) + i);

@@ -1,8 +1,8 @@
 // The stream program: a grid of threads that moves bytes as fast as it can. Plain data, as the chase program is.
 //
 // A chase tells latency and presence, one load after another; a stream tells throughput: how many bytes a level moves
-// in a cycle or a second. Warps make accesses of one width; a thread makes `items` of them in a trip, `unroll` of them
-// in flight together, and a lap is as many trips as the footprint takes.
+// in a cycle or a second. Warps make accesses of one width; a thread makes `items` of them in a trip and has `unroll`
+// in flight, and a lap is as many trips as the footprint takes.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,14 @@ enum class Operation {
   copy,       ///< reads and writes as many bytes; in global memory to a second buffer, in shared memory in place
   fetch_add,  ///< atomic addition of one 32-bit word that gives back what was there
   add,        ///< the same without an answer
+  upload,     ///< from page-locked memory of the host by the GPU's copy engine, as its driver does it; no kernel runs
+  download,   ///< the other way
 };
+
+/// Whether bytes pass the link to the host.
+constexpr bool is_transfer(Operation operation) {
+  return operation == Operation::upload || operation == Operation::download;
+}
 
 /// Which part of the buffer a block walks.
 enum class Region {
@@ -35,6 +42,7 @@ enum class Arrangement {
   striped,    ///< neighbouring lanes on neighbouring items: a warp's access is one run of bytes
   direct,     ///< each lane has its items in a row: a warp's access touches `items` times as many lines
   broadcast,  ///< all lanes of a warp ask for the same item
+  bulk,       ///< no lane: one thread asks the SM's copy engine for `bulk_bytes` in a row, an item (cp.async.bulk)
   fixed,      ///< lane l at (l / lane_group) * group_stride_bytes + (l % lane_group) * lane_stride_bytes, always
 };
 
@@ -56,8 +64,9 @@ struct Stream {
   std::uint64_t lane_stride_bytes = 0;
   std::uint64_t group_stride_bytes = 0;
   std::uint64_t warp_stride_bytes = 0;
-  std::uint32_t items = 1;              ///< accesses of a thread in a trip
-  std::uint32_t unroll = 1;             ///< of these in flight together; divides `items`
+  std::uint32_t bulk_bytes = 0;  ///< of one access of Arrangement::bulk: a multiple of 16
+  std::uint32_t items = 1;       ///< accesses of a thread in a trip
+  std::uint32_t unroll = 1;  ///< accesses in flight together, of one trip or several; of fixed lanes it divides `items`
   std::uint32_t threads = 256;          ///< of a block, whole warps
   std::uint32_t blocks = 1;             ///< of the grid
   std::uint32_t laps = 1;               ///< with several a first one warms up, untimed

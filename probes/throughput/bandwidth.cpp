@@ -1,5 +1,6 @@
 // The bandwidth of every level: the best of many configurations, beside what clock and width allow.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -85,8 +86,11 @@ void add_l2(const Setting& setting, std::vector<Target>& targets) {
   const auto of = [&](Path path, Operation operation, Region region, std::vector<std::uint64_t> footprints) {
     return candidates_of({base(path, operation, region), std::move(footprints), 4, bytes_of_l2}, sms);
   };
-  add(targets, "l2", "read_bandwidth", Rate::bytes_per_second,
-      of(Path::global_l2_only, Operation::read, Region::grid, {size / 4, size / 2, size * 3 / 4}));
+  // Neighbouring warps on neighbouring bytes, or each SM a slice of its own.
+  auto reads = of(Path::global_l2_only, Operation::read, Region::grid, {size / 4, size / 2, size * 3 / 4});
+  for (Stream& own : of(Path::global_l2_only, Operation::read, Region::block, {size / 4 / sms, size / 2 / sms}))
+    reads.push_back(std::move(own));
+  add(targets, "l2", "read_bandwidth", Rate::bytes_per_second, std::move(reads));
   add(targets, "l2", "shared_read_bandwidth", Rate::bytes_per_second,
       of(Path::global_l2_only, Operation::read, Region::all, {size / 16, size / 4, size / 2, size * 3 / 4}));
   add(targets, "l2", "write_bandwidth", Rate::bytes_per_second,
@@ -98,15 +102,40 @@ void add_l2(const Setting& setting, std::vector<Target>& targets) {
 void add_memory(const Setting& setting, std::vector<Target>& targets) {
   const device::DeviceInfo& info = setting.meter.info();
   const std::uint64_t footprint =
-      std::min(std::max(least_memory_bytes, 32 * setting.size_of("l2")), info.largest_buffer_bytes / 4);
+      std::min(std::max(least_memory_bytes, 128 * setting.size_of("l2")), info.largest_buffer_bytes / 4);
   if (footprint <= 2 * setting.size_of("l2")) return;
   for (const auto& [operation, quantity] :
        {std::pair{Operation::read, "read_bandwidth"}, std::pair{Operation::write, "write_bandwidth"},
         std::pair{Operation::copy, "copy_bandwidth"}}) {
     const Stream s = base(Path::global_cached, operation, Region::grid);
     auto candidates = candidates_of({s, {footprint}, 4, 0}, info.gpu.sm_count);
-    for (Stream& shot : one_shots(s, footprint)) candidates.push_back(std::move(shot));
+    for (Stream& other :
+         operation == Operation::read ? bulk_copies(s, footprint, info.gpu.sm_count) : one_shots(s, footprint))
+      candidates.push_back(std::move(other));
     add(targets, "device_memory", quantity, Rate::bytes_per_second, std::move(candidates));
+  }
+}
+
+// By the copy engine, as programs do it: a few sizes, since small copies wait for their start.
+void add_host_link(const Setting& setting, std::vector<Target>& targets) {
+  constexpr std::array<std::uint64_t, 3> sizes{std::uint64_t{16} << 20, std::uint64_t{64} << 20,
+                                               std::uint64_t{256} << 20};
+  constexpr std::uint32_t in_a_row = 2;
+  for (const auto& [operation, quantity] :
+       {std::pair{Operation::upload, "to_device_bandwidth"}, std::pair{Operation::download, "to_host_bandwidth"}}) {
+    std::vector<Stream> candidates;
+    for (const std::uint64_t bytes : sizes) {
+      if (bytes > setting.meter.info().largest_buffer_bytes) continue;
+      Stream s = base(Path::global_cached, operation, Region::grid);
+      s.one_shot = true;
+      s.access_bytes = 16;
+      s.threads = 512;
+      s.blocks = static_cast<std::uint32_t>(bytes / (std::uint64_t{s.threads} * s.access_bytes));
+      s.footprint_bytes = program::step_bytes(s);
+      s.laps = in_a_row;
+      candidates.push_back(std::move(s));
+    }
+    add(targets, "host_link", quantity, Rate::bytes_per_second, std::move(candidates));
   }
 }
 
@@ -166,6 +195,7 @@ Expected<void> measure_bandwidth(const Setting& setting, Result& result) {
   add_shared(setting, targets);
   add_l2(setting, targets);
   add_memory(setting, targets);
+  add_host_link(setting, targets);
   std::optional<Banks> banks;
   if (auto found = find_banks(setting.meter); found)
     banks = *found;

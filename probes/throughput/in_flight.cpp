@@ -93,7 +93,7 @@ std::vector<Level> levels_of(const Setting& setting) {
   if (const std::uint64_t l1 = setting.size_of("l1"); l1 != 0)
     levels.push_back({"l1", Path::global_cached, Region::block, l1 / 2, 3e6 * info.gpu.sm_count});
   const std::uint64_t l2 = setting.size_of("l2");
-  if (l2 != 0) levels.push_back({"l2", Path::global_l2_only, Region::grid, l2 * 3 / 4, 300e6});
+  if (l2 != 0) levels.push_back({"l2", Path::global_l2_only, Region::grid, l2 / 2, 300e6});
   const std::uint64_t memory = std::min(std::max(std::uint64_t{256} << 20, 16 * l2), info.largest_buffer_bytes / 4);
   if (memory > 2 * l2) levels.push_back({"device_memory", Path::global_l2_only, Region::grid, memory, 0});
   return levels;
@@ -170,6 +170,7 @@ void add_findings(const Level& level, const Searched& s, Result& result) {
   latency.interval = Interval{first.x / first.range.high, first.x / first.range.low};
   latency.interval_kind = "range";
   latency.samples = runs_of_a_figure;
+  latency.note = "with what the loop around the loads takes";
   result.findings.push_back(
       {level.memory, "latency_by_littles_law", latency, fmt::format("{:.0f} B in flight", first.x), {}});
 }

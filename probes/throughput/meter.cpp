@@ -86,7 +86,12 @@ Estimate estimate_of(const Sample& sample, std::string_view unit, std::string_vi
 }
 
 std::string configuration_of(const program::Stream& s, std::uint32_t sm_count) {
-  std::string text = fmt::format("{} B, {} in flight, ", s.access_bytes, s.unroll);
+  if (program::is_transfer(s.operation))
+    return fmt::format("copies of {} from and to page-locked memory", size_text(s.footprint_bytes));
+  const bool is_bulk = s.arrangement == program::Arrangement::bulk;
+  std::string text = fmt::format(
+      "{}{} in flight, ",
+      is_bulk ? "copies of " + size_text(s.bulk_bytes) + ", " : fmt::format("{} B, ", s.access_bytes), s.unroll);
   if (s.one_shot)
     text += fmt::format("{} threads a block, each once", s.threads);
   else

@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "change_point/split.hpp"
+#include "change_point/robust.hpp"
 #include "throughput/benchmarks.hpp"
 
 namespace gputopo::throughput {
@@ -19,7 +20,9 @@ namespace {
 using program::Arrangement;
 using program::Stream;
 
+constexpr double least_scatter = 0.003;  // a clock's changes
 constexpr std::uint32_t most_items = 64;
+constexpr std::uint32_t in_flight = 8;  // the same for all, so that only the lines differ
 constexpr std::uint64_t memory_bytes = std::uint64_t{256} << 20;
 
 // What is read, or written.
@@ -40,8 +43,7 @@ Stream stream_of(const Setting& setting, const Kind& kind, std::uint32_t width, 
   s.access_bytes = width;
   s.arrangement = arrangement;
   s.items = items;
-  for (const std::uint32_t unroll : {2U, 4U, 8U})
-    if (items % unroll == 0) s.unroll = unroll;
+  s.unroll = in_flight;
   s.threads = 256;
   s.blocks = 4 * info.gpu.sm_count;
   return program::fitted(s, std::min(std::max(memory_bytes, 4 * setting.size_of("l2")), info.largest_buffer_bytes / 4));
@@ -65,12 +67,23 @@ bool is_wanted(std::uint32_t items, std::uint32_t last) {
   return items <= last || items % 8 == 0;
 }
 
-Expected<std::vector<Measured>> sweep(const Setting& setting, const Kind& kind, std::uint32_t width, Plot& plot) {
+Point in_gigabytes(std::uint32_t items, const Sample& s) {
+  return {static_cast<double>(items), s.median / 1e9, {s.range.low / 1e9, s.range.high / 1e9}};
+}
+
+struct Swept {
+  std::vector<Measured> all;
+  double scatter = 0;  // of striped figures, as a share of them
+};
+
+// Striped accesses touch the same lines whatever the items: what they reach is one figure, the median of all.
+Expected<Swept> sweep(const Setting& setting, const Kind& kind, std::uint32_t width, Plot& plot) {
   const std::uint64_t line = setting.line_bytes();
   const auto last = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, line / width));
   Series striped{fmt::format("striped, {} bits", 8 * width), {}};
   Series direct{fmt::format("direct, {} bits", 8 * width), {}};
-  std::vector<Measured> all;
+  Swept swept;
+  std::vector<double> rates;
   for (std::uint32_t items = 1; items <= most_items; ++items) {
     if (!is_wanted(items, last)) continue;
     const auto s =
@@ -79,29 +92,51 @@ Expected<std::vector<Measured>> sweep(const Setting& setting, const Kind& kind, 
     const Stream own = stream_of(setting, kind, width, items, Arrangement::direct);
     const auto d = setting.meter.measure(own, Rate::bytes_per_second);
     if (!d) return tl::unexpected<Error>(d.error());
-    striped.points.push_back({static_cast<double>(items), s->median / 1e9, {s->range.low / 1e9, s->range.high / 1e9}});
-    direct.points.push_back({static_cast<double>(items), d->median / 1e9, {d->range.low / 1e9, d->range.high / 1e9}});
-    if (items <= last) all.push_back({items, lines_of(own, line), s->median / d->median});
+    striped.points.push_back(in_gigabytes(items, *s));
+    direct.points.push_back(in_gigabytes(items, *d));
+    rates.push_back(s->median);
+    if (items <= last) swept.all.push_back({items, lines_of(own, line), 1 / d->median});
   }
+  const double full = change_point::median(rates);
+  for (Measured& m : swept.all) m.cost *= full;
+  for (double& r : rates) r = std::fabs(r / full - 1);
+  swept.scatter = std::max(least_scatter, change_point::median(rates));
   plot.series.push_back(std::move(striped));
   plot.series.push_back(std::move(direct));
-  return all;
+  return swept;
 }
 
-// The last number of items at full rate. Beyond it every line costs the same again, so the cost's steps jump from none
-// to some: a change in mean, which the best split finds. Nothing where lines never cost anything.
-std::optional<std::size_t> last_at_full_rate(const std::vector<Measured>& all) {
+// Numbers of items up to which all run at full rate: the likeliest, and those that the measurement doesn't tell from
+// it.
+struct LastAtFullRate {
+  std::size_t at, low, high;
+};
+
+// From the last one at full rate on each item costs as much again: a change in slope. Cauchy's distribution of what is
+// off, because some numbers of items (powers of two) meet in few sets and cost far more than their neighbours;
+// `scatter` is its half width. Nothing where no item costs anything.
+std::optional<LastAtFullRate> last_at_full_rate(const std::vector<Measured>& all, double scatter) {
   constexpr double noticeable = 1.02;
   if (all.size() < 3 || all.back().cost < noticeable) return std::nullopt;
-  std::vector<double> steps;
-  for (std::size_t i = 1; i < all.size(); ++i) steps.push_back(all[i].cost - all[i - 1].cost);
-  const auto split = change_point::best_split(change_point::SegmentCost(steps, change_point::Cost::l2));
-  if (!split) return std::nullopt;
-  // Where the steps before the split cost as much as those after it, nothing but one item is at full rate.
-  const double before = (all[split->first_after].cost - all.front().cost) / static_cast<double>(split->first_after);
-  const double after =
-      (all.back().cost - all[split->first_after].cost) / static_cast<double>(steps.size() - split->first_after);
-  return before > after / 2 ? 0 : split->first_after;
+  std::vector<double> unlikely;  // negative log-likelihoods
+  for (std::size_t at = 0; at + 1 < all.size(); ++at) {
+    const auto beyond = [&](std::size_t i) { return static_cast<double>(all[i].items - all[at].items); };
+    std::vector<double> slopes;  // one that is far off weighs by how far
+    for (std::size_t i = at + 1; i < all.size(); ++i)
+      slopes.insert(slopes.end(), static_cast<std::size_t>(beyond(i)), (all[i].cost - 1) / beyond(i));
+    const double slope = std::max(0.0, change_point::median(slopes));
+    unlikely.push_back(0);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double off = (all[i].cost - 1 - (i > at ? slope * beyond(i) : 0)) / scatter;
+      unlikely.back() += std::log1p(off * off);
+    }
+  }
+  const auto best = static_cast<std::size_t>(std::min_element(unlikely.begin(), unlikely.end()) - unlikely.begin());
+  LastAtFullRate found{best, best, best};
+  const double as_good = unlikely[best] + 1.92;  // 95 % of a likelihood ratio's distribution
+  while (found.low > 0 && unlikely[found.low - 1] <= as_good) --found.low;
+  while (found.high + 1 < unlikely.size() && unlikely[found.high + 1] <= as_good) ++found.high;
+  return found;
 }
 
 Estimate threshold(double value, std::string_view unit, std::uint64_t samples) {
@@ -109,19 +144,25 @@ Estimate threshold(double value, std::string_view unit, std::uint64_t samples) {
   e.value = value;
   e.unit = unit;
   e.status = Status::measured;
-  e.method = "change point of striped over direct";
+  e.method = "change in slope of striped over direct";
   e.samples = samples;
   return e;
 }
 
-void add_findings(const Kind& kind, std::uint32_t width, const std::vector<Measured>& all, std::uint64_t line,
-                  Result& result) {
+void add_findings(const Kind& kind, std::uint32_t width, const Swept& swept, std::uint64_t line, Result& result) {
+  const std::vector<Measured>& all = swept.all;
   const std::uint64_t samples = all.size() * 2 * runs_of_a_figure;
-  const auto last = last_at_full_rate(all);
-  const std::size_t at = last.value_or(all.size() - 1);
+  const auto last = last_at_full_rate(all, swept.scatter);
+  const std::size_t at = last ? last->at : all.size() - 1;
   Estimate items = threshold(all[at].items, "", samples);
   Estimate lines = threshold(static_cast<double>(all[at].lines), "", samples);
-  if (!last) items.status = lines.status = Status::lower_bound;
+  if (last) {
+    items.interval = Interval{static_cast<double>(all[last->low].items), static_cast<double>(all[last->high].items)};
+    lines.interval = Interval{static_cast<double>(all[last->low].lines), static_cast<double>(all[last->high].lines)};
+    items.interval_kind = lines.interval_kind = "range";
+  } else {
+    items.status = lines.status = Status::lower_bound;
+  }
   const std::uint64_t needed = program::warp_lanes * width / line;
   lines.note = fmt::format("of {} B touched by one access of a warp, {} of which its bytes need", line,
                            std::max<std::uint64_t>(1, needed));

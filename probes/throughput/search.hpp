@@ -13,8 +13,9 @@ struct Best {
   std::size_t candidates = 0;  ///< that ran
 };
 
-/// Runs each candidate once and the best five `runs_of_a_figure` times each; the greatest median wins. Candidates that
-/// the device can't run are left out. Nothing where none ran; then `why` says why the first one didn't.
+/// Runs each candidate once and the best five `runs_of_a_figure` times each, longer where laps are short; the greatest
+/// median wins. Candidates that the device can't run are left out. Nothing where none ran; then `why` says why the
+/// first one didn't.
 Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<program::Stream>& candidates, Rate rate,
                                           std::string& why);
 
@@ -28,6 +29,10 @@ struct Grid {
   bool broadcast = false;
 };
 std::vector<program::Stream> candidates_of(const Grid& grid, std::uint32_t sm_count);
+
+/// Copies in bulk of several sizes and numbers in flight, by one thread a block.
+std::vector<program::Stream> bulk_copies(const program::Stream& base, std::uint64_t footprint_bytes,
+                                         std::uint32_t sm_count);
 
 /// Grids in which every thread makes one access (write) or one load and store (copy), for what exceeds all caches.
 std::vector<program::Stream> one_shots(const program::Stream& base, std::uint64_t footprint_bytes);

@@ -1,9 +1,11 @@
 // Streams on the machine's own GPU.
+#include <cstdio>
 #include <memory>
 
 #include <gtest/gtest.h>
 
 #include "device/cuda/cuda_device.hpp"
+#include "device/cuda/stream_kernels.hpp"
 #include "experiments/discover.hpp"
 #include "throughput/registry.hpp"
 
@@ -38,7 +40,7 @@ TEST_F(RealStreams, EveryKernelMovesWhatItCounts) {
     for (const Operation operation :
          {Operation::read, Operation::write, Operation::copy, Operation::fetch_add, Operation::add})
       for (const Arrangement arrangement :
-           {Arrangement::striped, Arrangement::direct, Arrangement::broadcast, Arrangement::fixed})
+           {Arrangement::striped, Arrangement::direct, Arrangement::broadcast, Arrangement::fixed, Arrangement::bulk})
         for (const std::uint32_t width : {1U, 4U, 8U, 16U})
           for (const std::uint32_t unroll : {1U, 2U, 4U, 8U, 16U, 32U}) {
             Stream s;
@@ -47,8 +49,10 @@ TEST_F(RealStreams, EveryKernelMovesWhatItCounts) {
             s.operation = operation;
             s.arrangement = arrangement;
             s.access_bytes = width;
-            s.items = s.unroll = unroll;
+            s.items = arrangement == Arrangement::direct ? 3 : unroll;  // other than what is in flight
+            s.unroll = unroll;
             s.threads = 64;
+            if (arrangement == Arrangement::bulk) s.bulk_bytes = 256, s.items = 1, s.threads = 32;
             s.blocks = gpu_->info().gpu.sm_count;
             s.laps = 3;
             s.region = path == Path::shared ? Region::block : Region::all;
@@ -60,6 +64,10 @@ TEST_F(RealStreams, EveryKernelMovesWhatItCounts) {
             EXPECT_EQ(t->bytes, program::counted_bytes(s));
             EXPECT_EQ(t->sms, s.blocks) << "one block an SM";
             EXPECT_GT(t->cycles, 0U);
+            // What tests/device/stream_counts.py holds against the counters.
+            const std::uint64_t with_warming = t->accesses / s.laps * (s.laps + 1);
+            std::printf("%s %llu\n", device::cuda::stream_kernel(s)->c_str(),
+                        static_cast<unsigned long long>(with_warming));
             ++ran;
           }
   EXPECT_GT(ran, 100);

@@ -33,38 +33,47 @@ std::string_view where_of(Path path) {
   }
 }
 
-bool is_far(const Stream& s) {
-  return s.arrangement != Arrangement::striped;
+// As kernels/stream.cu has them: what lies between accesses.
+std::string_view layout_of(const Stream& s) {
+  if (s.arrangement == Arrangement::fixed) return "fixed";
+  if (s.arrangement == Arrangement::bulk) return "bulk";
+  if (s.items == s.unroll && s.arrangement == Arrangement::striped) return "run";
+  if (s.items == s.unroll && s.path == Path::constant) return "row";
+  return "far";
 }
 
 // As kernels/stream.cu lists them.
 bool is_compiled(const Stream& s) {
-  const bool adds = s.operation == Operation::add || s.operation == Operation::fetch_add;
+  if (s.one_shot)
+    return (s.operation == Operation::write || s.operation == Operation::copy) && s.items == 1 && s.access_bytes >= 4;
+  const std::string_view layout = layout_of(s);
   const bool few = s.unroll == 1 || s.unroll == 2 || s.unroll == 4 || s.unroll == 8;
-  const bool wide = s.access_bytes >= 4;
-  if (adds) return s.unroll == 1 || s.unroll == 4;
-  if (!is_far(s)) {
-    const bool deep = s.operation == Operation::read && (s.path == Path::global_cached || s.path == Path::shared) &&
-                      s.access_bytes <= 8 && (s.unroll == 16 || s.unroll == 32) && s.items == s.unroll;
-    return wide && (few || deep);
+  const bool moves = s.operation == Operation::read || s.operation == Operation::write;
+  if (layout == "fixed") {
+    if (!moves) return s.operation != Operation::copy && (s.unroll == 1 || s.unroll == 4);
+    const bool is_wide = s.access_bytes == 4 && (s.unroll == 1 || s.unroll == 8);
+    return s.path == Path::shared && (is_wide || (s.access_bytes == 1 && s.unroll == 8));
   }
-  if (s.path == Path::shared)
-    return s.operation != Operation::copy &&
-           ((s.unroll == 8 && s.access_bytes == 1) || (s.access_bytes == 4 && (s.unroll == 1 || s.unroll == 8)));
-  const bool readable = s.path == Path::global_cached || s.path == Path::constant;
-  const bool writable = s.path == Path::global_cached;
-  return wide && few && (s.operation == Operation::read ? readable : s.operation == Operation::write && writable);
+  if (layout == "bulk") return s.unroll <= kernels::most_stages;
+  if (s.access_bytes < 4) return false;
+  if (layout == "far") return s.path == Path::global_cached && moves && s.unroll == kernels::far_unroll;
+  const bool deep = s.operation == Operation::read && (s.path == Path::global_cached || s.path == Path::shared) &&
+                    s.access_bytes <= 8 && (s.unroll == 16 || s.unroll == 32);
+  return few || deep;
 }
 
 }  // namespace
 
 Expected<std::string> stream_kernel(const Stream& s) {
   if (!is_compiled(s)) return lacking(s, "there is no kernel of that width, arrangement and unrolling; use another");
-  const std::uint32_t most =
-      kernels::most_stream_threads(s.operation == Operation::copy, is_far(s), s.access_bytes, s.unroll);
+  const std::uint32_t most = s.one_shot ? s.threads
+                                        : kernels::most_stream_threads(s.operation == Operation::copy,
+                                                                       layout_of(s) == "far", s.access_bytes, s.unroll);
   if (s.threads > most) return lacking(s, fmt::format("its kernel takes at most {} threads; use fewer", most));
+  if (s.arrangement == Arrangement::bulk) return "stream_read_bulk";
+  if (s.one_shot) return fmt::format("stream_once_{}_{}", program::to_string(s.operation), s.access_bytes);
   return fmt::format("stream_{}_{}_{}_{}_{}", program::to_string(s.operation), where_of(s.path), s.access_bytes,
-                     is_far(s) ? "far" : "run", s.unroll);
+                     layout_of(s), s.unroll);
 }
 
 kernels::StreamArguments stream_arguments(const Stream& s) {
@@ -76,9 +85,9 @@ kernels::StreamArguments stream_arguments(const Stream& s) {
   if (s.region == Region::block && s.path != Path::shared) a.block_base = s.footprint_bytes;
   if (!fixed && s.region == Region::grid) a.block_start = step / s.blocks;
   if (!fixed && s.region == Region::all) a.block_start = s.footprint_bytes / step / s.blocks * step;
-  const std::uint64_t lap = program::trips(s);
-  a.trips = s.one_shot ? lap : lap * s.laps;
-  a.warm_trips = s.laps > 1 && !s.one_shot ? lap : 0;
+  a.trips = program::trips(s);
+  a.laps = s.laps;
+  a.warm_laps = s.laps > 1 ? 1 : 0;
   a.warp_stride = program::warp_stride(s);
   a.item_stride = static_cast<std::uint32_t>(program::item_stride(s));
   a.lane_group = fixed ? s.lane_group : program::warp_lanes;
@@ -86,17 +95,28 @@ kernels::StreamArguments stream_arguments(const Stream& s) {
   a.group_stride = fixed ? static_cast<std::uint32_t>(s.group_stride_bytes) : 0;
   a.items = s.items;
   if (s.path == Path::shared) a.shared_words = static_cast<std::uint32_t>(s.footprint_bytes / 4);
+  a.stages = s.unroll;
   return a;
+}
+
+std::uint64_t dynamic_shared_bytes(const Stream& s) {
+  if (s.arrangement == Arrangement::bulk) return std::uint64_t{s.bulk_bytes} * s.unroll;
+  return s.path == Path::shared ? s.footprint_bytes : 0;
 }
 
 Expected<void> check_stream(const Stream& s, const DeviceInfo& info) {
   const bool copies_memory = s.operation == Operation::copy && s.path != Path::shared;
-  if (s.path == Path::shared && s.footprint_bytes > info.shared_bytes_per_block)
-    return lacking(s, fmt::format("a block has {} B of shared memory; use less", info.shared_bytes_per_block));
   if (s.path == Path::constant && program::buffer_bytes(s) > kernels::stream_bank_bytes)
     return lacking(s, fmt::format("a constant bank holds {} B; use less", kernels::stream_bank_bytes));
   if (s.path == Path::texture && program::buffer_bytes(s) / s.access_bytes > info.texture_elements)
     return lacking(s, fmt::format("a texture has {} elements; use less", info.texture_elements));
+  if (s.arrangement == Arrangement::bulk && !has_copy_engine(info.gpu))
+    return lacking(s, "this GPU's SMs have no copy engine; use other accesses");
+  if (dynamic_shared_bytes(s) > info.shared_bytes_per_block)
+    return lacking(s, fmt::format("a block has {} B of shared memory; use less", info.shared_bytes_per_block));
+  const bool is_global = s.path == Path::global_cached || s.path == Path::global_l2_only;
+  if (!is_global && program::trips(s) * s.laps > UINT32_MAX)
+    return lacking(s, "so many laps take longer than a stream may; use fewer");
   if (s.path != Path::shared && program::buffer_bytes(s) * (copies_memory ? 2 : 1) > info.largest_buffer_bytes)
     return lacking(s, fmt::format("the device memory has room for {} B; use less", info.largest_buffer_bytes));
   return {};

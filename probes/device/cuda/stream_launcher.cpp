@@ -119,9 +119,8 @@ Expected<void> StreamLauncher::stamp(std::uint64_t place) {
                "launching a kernel failed");
 }
 
-// One-shot grids between two stamps of the timer, after one that isn't timed.
 Expected<void> StreamLauncher::launch(CUfunction kernel, const Stream& s, StreamArguments arguments) {
-  const auto dynamic = static_cast<unsigned>(s.path == program::Path::shared ? s.footprint_bytes : 0);
+  const auto dynamic = static_cast<unsigned>(dynamic_shared_bytes(s));
   const std::array<std::pair<CUfunction_attribute, int>, 2> asked{
       {{CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(dynamic)},
        {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, static_cast<int>(s.carve_out_percent)}}};
@@ -129,15 +128,36 @@ Expected<void> StreamLauncher::launch(CUfunction kernel, const Stream& s, Stream
     if (auto ok = check(driver_.cuFuncSetAttribute(kernel, attribute, value), "asking for shared memory failed"); !ok)
       return ok;
   std::array<void*, 1> parameters{&arguments};
-  const std::uint32_t launches = s.one_shot ? s.laps + 1 : 1;
-  for (std::uint32_t i = 0; i < launches; ++i) {
-    if (s.one_shot && i == 1)
-      if (auto ok = stamp(first_stamp); !ok) return ok;
-    const CUresult code =
-        driver_.cuLaunchKernel(kernel, s.blocks, 1, 1, s.threads, 1, 1, dynamic, stream_, parameters.data(), nullptr);
-    if (auto ok = check(code, "launching a stream failed"); !ok) return ok;
+  const auto once = [&] {
+    return driver_.cuLaunchKernel(kernel, s.blocks, 1, 1, s.threads, 1, 1, dynamic, stream_, parameters.data(),
+                                  nullptr);
+  };
+  return s.one_shot ? between_stamps(s, once) : check(once(), "launching a stream failed");
+}
+
+Expected<void> StreamLauncher::transfer(const Stream& s) {
+  if (host_.bytes() < s.footprint_bytes) {
+    host_ = HostAllocation();
+    auto made = HostAllocation::make(driver_, s.footprint_bytes);
+    if (!made) return tl::unexpected<Error>(made.error());
+    host_ = std::move(*made);
   }
-  return s.one_shot ? stamp(last_stamp) : Expected<void>{};
+  return between_stamps(s, [&] {
+    return s.operation == program::Operation::upload
+               ? driver_.cuMemcpyHtoDAsync(from_.address(), host_.data(), s.footprint_bytes, stream_)
+               : driver_.cuMemcpyDtoHAsync(host_.data(), from_.address(), s.footprint_bytes, stream_);
+  });
+}
+
+// What is done `laps` times in a row between two stamps of the timer, after once that isn't timed.
+template <typename Once>
+Expected<void> StreamLauncher::between_stamps(const Stream& s, const Once& once) {
+  for (std::uint32_t i = 0; i <= s.laps; ++i) {
+    if (i == 1)
+      if (auto ok = stamp(first_stamp); !ok) return ok;
+    if (auto ok = check(once(), "launching a stream failed"); !ok) return ok;
+  }
+  return stamp(last_stamp);
 }
 
 Expected<program::StreamTrace> StreamLauncher::collect(const Stream& s) {
@@ -161,7 +181,8 @@ Expected<program::StreamTrace> StreamLauncher::collect(const Stream& s) {
 }
 
 Expected<program::StreamTrace> StreamLauncher::run(const Stream& s) {
-  auto name = stream_kernel(s);
+  const bool has_kernel = !program::is_transfer(s.operation);
+  auto name = has_kernel ? stream_kernel(s) : Expected<std::string>("stream_stamp");
   if (!name) return tl::unexpected<Error>(name.error());
   if (auto ok = check_stream(s, info_); !ok) return tl::unexpected<Error>(ok.error());
   if (auto ok = start(); !ok) return tl::unexpected<Error>(ok.error());
@@ -169,7 +190,8 @@ Expected<program::StreamTrace> StreamLauncher::run(const Stream& s) {
   if (!kernel) return tl::unexpected<Error>(kernel.error());
   auto arguments = prepare(s);
   if (!arguments) return tl::unexpected<Error>(arguments.error());
-  if (auto ok = launch(*kernel, s, *arguments); !ok) return tl::unexpected<Error>(ok.error());
+  if (auto ok = has_kernel ? launch(*kernel, s, *arguments) : transfer(s); !ok)
+    return tl::unexpected<Error>(ok.error());
   return collect(s);
 }
 

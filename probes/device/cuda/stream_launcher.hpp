@@ -32,6 +32,9 @@ class StreamLauncher {
   Expected<void> texture_over(std::uint64_t bytes, std::uint32_t access_bytes);
   Expected<kernels::StreamArguments> prepare(const program::Stream& stream);
   Expected<void> launch(CUfunction function, const program::Stream& stream, kernels::StreamArguments arguments);
+  Expected<void> transfer(const program::Stream& stream);
+  template <typename Once>
+  Expected<void> between_stamps(const program::Stream& stream, const Once& once);
   Expected<void> stamp(std::uint64_t place);
   Expected<program::StreamTrace> collect(const program::Stream& stream);
 
@@ -44,6 +47,7 @@ class StreamLauncher {
   Allocation to_;
   Allocation times_;  ///< 256 bytes of sink and stamps, then one StreamBlock a block
   HostAllocation times_host_;
+  HostAllocation host_;  ///< the host's end of transfers
   CUtexObject texture_ = 0;
 };
 

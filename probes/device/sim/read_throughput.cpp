@@ -7,7 +7,7 @@ namespace gputopo::sim {
 namespace {
 
 constexpr std::array<const char*, 5> of_an_sm{"l1", "texture", "constant_l1", "constant_l1_5", "shared"};
-constexpr std::array<const char*, 2> of_the_gpu{"l2", "device_memory"};
+constexpr std::array<const char*, 3> of_the_gpu{"l2", "device_memory", "host_link"};
 constexpr std::array<const char*, atomic_kinds> atomic_names{"global", "global_fetch", "shared", "shared_fetch"};
 constexpr Range rate{1e-3, 1e6};
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "device/device.hpp"
 #include "device/sim/random.hpp"
 
 namespace gputopo::sim {
@@ -75,7 +76,17 @@ double excess_lines(const Model& m, const Served& served, const Stream& s, const
   return std::max(1.0, static_cast<double>(lines_touched(s, served.line_bytes)) / std::max(limit, needed));
 }
 
+Expected<double> transfer_cycles(const Model& m, const Stream& s) {
+  const auto t = m.throughput->levels.find("host_link");
+  const double rate = t == m.throughput->levels.end()    ? 0
+                      : s.operation == Operation::upload ? t->second.read
+                                                         : t->second.write;
+  if (rate <= 0) return lacks_throughput(s, fmt::format("host_link ({})", program::to_string(s.operation)));
+  return static_cast<double>(program::counted_bytes(s)) / rate * static_cast<double>(m.gpu.clock_khz) / 1e6;
+}
+
 Expected<double> stream_cycles(const Model& m, const Stream& s) {
+  if (program::is_transfer(s.operation)) return transfer_cycles(m, s);
   const auto served = serve(m, s);
   if (!served) return tl::unexpected<Error>(served.error());
   const auto t = m.throughput->levels.find(served->id);
@@ -104,6 +115,8 @@ Expected<double> addition_cycles(const Model& m, const Stream& s) {
 Expected<program::StreamTrace> run_stream(const Model& m, const Stream& s, std::uint64_t run) {
   if (!m.throughput)
     return fail(Error::Kind::unavailable, "no throughput in this model; add /throughput to it (docs/models.md)");
+  if (s.arrangement == program::Arrangement::bulk && !device::has_copy_engine(m.gpu))
+    return fail(Error::Kind::unavailable, fmt::format("stream '{}': this GPU's SMs have no copy engine", s.label));
   const bool adds = s.operation == Operation::fetch_add || s.operation == Operation::add;
   auto cycles = adds ? addition_cycles(m, s) : stream_cycles(m, s);
   if (!cycles) return tl::unexpected<Error>(cycles.error());

@@ -45,6 +45,8 @@ RandomThroughput random_throughput(std::uint64_t seed) {
   t.spread = t.line * within(4, 20);
   t.shared_address = within(0.2, 2);
   t.shared_spread = within(8, 30);
+  t.to_device = within(5, 60);
+  t.to_host = within(5, 60);
   t.noise = within(0, 0.002);
   return t;
 }
@@ -66,15 +68,17 @@ std::string model_text(const RandomThroughput& t) {
     "levels": {{"l1": {{"read": {}}}, "texture": {{"read": {}}}, "constant_l1": {{"read": {}}},
                "shared": {{"read": {}, "write": {}, "copy": {}}},
                "l2": {{"read": {}, "read_same": {}, "write": {}, "copy": {}}},
-               "device_memory": {{"read": {}, "write": {}, "copy": {}}}}},
+               "device_memory": {{"read": {}, "write": {}, "copy": {}}},
+               "host_link": {{"read": {}, "write": {}}}}},
     "banks": {{"count": {}, "bytes": {}, "conflict": {}}},
     "requests": {{"lines": {}}},
     "atomics": {{"global": {{"address": {}, "line": {}, "spread": {}}}, "shared": {{"address": {}, "spread": {}}}}},
     "noise": {}}}}})";
   return fmt::format(text, t.sms, t.clock_khz, t.l1_latency, t.l2_latency, t.memory_latency, t.l1_read, t.texture_read,
                      t.constant_read, t.shared_read, t.shared_write, t.shared_copy, t.l2_read, t.l2_same, t.l2_write,
-                     t.l2_copy, t.memory_read, t.memory_write, t.memory_copy, t.banks, t.bank_bytes, t.conflict,
-                     t.lines, t.address, t.line, t.spread, t.shared_address, t.shared_spread, t.noise);
+                     t.l2_copy, t.memory_read, t.memory_write, t.memory_copy, t.to_device, t.to_host, t.banks,
+                     t.bank_bytes, t.conflict, t.lines, t.address, t.line, t.spread, t.shared_address, t.shared_spread,
+                     t.noise);
 }
 
 }  // namespace gputopo::throughput

@@ -16,6 +16,7 @@ struct RandomThroughput {
   double address, line, spread;          ///< additions a cycle in global memory
   double shared_address, shared_spread;  ///< the same of an SM
   std::uint32_t sms;
+  double to_device, to_host;  ///< of the host link, 10^9 B/s
   std::uint64_t clock_khz;
   double noise;
 };

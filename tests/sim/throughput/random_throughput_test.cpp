@@ -55,6 +55,8 @@ TEST_P(RandomModels, ComeBackWithinOnePercent) {
   expect(t.memory_read * 1e9, "device_memory", "read_bandwidth");
   expect(t.memory_write * 1e9, "device_memory", "write_bandwidth");
   expect(t.memory_copy * 1e9, "device_memory", "copy_bandwidth");
+  expect(t.to_device * 1e9, "host_link", "to_device_bandwidth");
+  expect(t.to_host * 1e9, "host_link", "to_host_bandwidth");
   expect(t.banks, "shared", "banks");
   expect(t.bank_bytes, "shared", "bank_width");
   expect(t.conflict, "shared", "read_conflict_cost");

@@ -86,8 +86,8 @@ TEST(Stream, RefusesWhatCantBe) {
   s.threads = 33;
   EXPECT_THAT(refusal(s), HasSubstr("whole warps"));
   s = striped();
-  s.unroll = 3;
-  EXPECT_THAT(refusal(s), HasSubstr("unrolled"));
+  s.unroll = 0;
+  EXPECT_THAT(refusal(s), HasSubstr("none in flight"));
   s = striped();
   s.path = Path::texture;
   s.operation = Operation::write;
@@ -102,6 +102,32 @@ TEST(Stream, RefusesWhatCantBe) {
   s.arrangement = Arrangement::fixed;
   s.lane_stride_bytes = s.footprint_bytes;
   EXPECT_THAT(refusal(s), HasSubstr("outside its footprint"));
+  s.lane_stride_bytes = 0;
+  s.items = 4;
+  s.unroll = 3;
+  EXPECT_THAT(refusal(s), HasSubstr("unrolled"));
+}
+
+TEST(Stream, CopiesInBulkAreOfOneWarpAndPastTheL1) {
+  Stream s;
+  s.path = Path::global_l2_only;
+  s.arrangement = Arrangement::bulk;
+  s.bulk_bytes = 2048;
+  s.unroll = 4;
+  s.threads = 32;
+  s.blocks = 3;
+  s.laps = 5;
+  s = fitted(s, 20000);
+  EXPECT_EQ(refusal(s), "accepted");
+  EXPECT_EQ(s.footprint_bytes, 18432U);
+  EXPECT_EQ(warp_bytes(s), 2048U);
+  EXPECT_EQ(counted_bytes(s), 5U * 18432);
+  for (const auto& spoil : {+[](Stream& c) { c.bulk_bytes = 8; }, +[](Stream& c) { c.path = Path::global_cached; },
+                            +[](Stream& c) { c.threads = 64; }, +[](Stream& c) { c.bulk_bytes = 0; }}) {
+    Stream c = s;
+    spoil(c);
+    EXPECT_THAT(refusal(c), HasSubstr("in bulk"));
+  }
 }
 
 TEST(Stream, HashesDifferInEveryField) {
@@ -131,6 +157,7 @@ TEST(Stream, HashesDifferInEveryField) {
   EXPECT_TRUE(changed([](Stream& c) { c.laps = 1; }));
   EXPECT_TRUE(changed([](Stream& c) { c.carve_out_percent = 1; }));
   EXPECT_TRUE(changed([](Stream& c) { c.one_shot = true; }));
+  EXPECT_TRUE(changed([](Stream& c) { c.bulk_bytes = 16; }));
 }
 
 }  // namespace
