@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "evidence/estimates.hpp"
+#include "evidence/levels.hpp"
 #include "evidence/modes.hpp"
 
 namespace gputopo::evidence {
@@ -27,31 +28,62 @@ constexpr std::size_t repetitions = 5;  // each in a place of its own
 
 // Where 5 % of all loads are strangers, 44 % of the laps of 16 loads have none: a quarter of the laps lies among them.
 constexpr double undisturbed_share = 0.25;
+constexpr double fewest_laps = 10;  // that order statistics take an interval from
+
+// Single loads but for those that something made slow: another program's traffic, or lines that it pushed out.
+struct Swift {
+  double quartile = 0, centre = 0;
+  double share = 1;  // of all loads
+  // Of laps of `loads` loads the share below which half of those without a slow one lie, or a quarter of all.
+  double laps(double loads) const { return std::min(undisturbed_share, std::pow(share, loads) / 2); }
+};
+
+bool fill_laps(const Swift& swift, std::size_t count) {
+  return static_cast<double>(count) * swift.laps(long_loads) >= fewest_laps;
+}
+
+Swift swift_of(const Histogram& timed) {
+  const double quartile = lowest_mode(timed).low_quartile;
+  const Histogram swift = between(timed, 0, quartile + least_fence_cycles);
+  return {undisturbed(swift).value_or(0), mean(swift).value_or(0),
+          static_cast<double>(total(swift)) / static_cast<double>(std::max<std::uint64_t>(1, total(timed)))};
+}
 
 struct Quantile {
   double value = 0, below = 0, above = 0;  // and how far it may be off on either side, 95 %
 };
 
-Quantile undisturbed_of(std::vector<double> cycles) {
+Quantile undisturbed_of(std::vector<double> cycles, double share) {
   std::sort(cycles.begin(), cycles.end());
   const auto n = static_cast<double>(cycles.size());
-  const double reach =
-      1.96 * std::sqrt(n * undisturbed_share * (1 - undisturbed_share));  // ranks: normal limit of the binomial
+  const double reach = 1.96 * std::sqrt(n * share * (1 - share));  // ranks: normal limit of the binomial
   const auto at = [&](double rank) { return cycles[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))]; };
   constexpr double half_a_cycle = 0.5;
-  const double value = at(std::floor(n * undisturbed_share));
-  return {value, value - at(std::floor(n * undisturbed_share - reach)) + half_a_cycle,
-          at(std::ceil(n * undisturbed_share + reach)) - value + half_a_cycle};
+  const double value = at(std::floor(n * share));
+  return {value, value - at(std::floor(n * share - reach)) + half_a_cycle,
+          at(std::ceil(n * share + reach)) - value + half_a_cycle};
+}
+
+struct Mean {
+  double value = 0, error = 0;  // 95 %
+};
+
+Mean mean_of(std::span<const double> numbers) {
+  const auto n = static_cast<double>(std::max<std::size_t>(1, numbers.size()));
+  const double mean = std::accumulate(numbers.begin(), numbers.end(), 0.0) / n;
+  double square = 0;
+  for (const double x : numbers) square += (x - mean) * (x - mean);
+  return {mean, 1.96 * std::sqrt(square / std::max(1.0, n - 1) / n)};
 }
 
 // What a lap of 2n loads takes longer than one of n, a load. Both vary by themselves: they add in squares.
-Estimate difference_of(std::vector<double> short_laps, std::vector<double> long_laps) {
+Estimate difference_of(std::vector<double> short_laps, std::vector<double> long_laps, const Swift& swift) {
   constexpr std::string_view method = "undisturbed_laps";
   if (short_laps.empty() || long_laps.empty()) return inconclusive("cycles", method, "no laps were timed");
   constexpr double loads = long_loads - short_loads;
   const std::size_t samples = short_laps.size() * short_loads + long_laps.size() * long_loads;
-  const Quantile shorter = undisturbed_of(std::move(short_laps));
-  const Quantile longer = undisturbed_of(std::move(long_laps));
+  const Quantile shorter = undisturbed_of(std::move(short_laps), swift.laps(short_loads));
+  const Quantile longer = undisturbed_of(std::move(long_laps), swift.laps(long_loads));
   Estimate e = measured((longer.value - shorter.value) / loads, "cycles", method, samples);
   e.interval = Interval{*e.value - std::hypot(longer.below, shorter.above) / loads,
                         *e.value + std::hypot(longer.above, shorter.below) / loads};
@@ -75,6 +107,22 @@ struct Laps {
   Histogram timed;
 };
 
+struct Overhead {
+  double cycles = 0, error = 0;  // 95 %
+};
+
+// What the clocks add to a load: by laps that nothing disturbed, else by the means of timed and of untimed loads.
+Overhead overhead_of(const Laps& words) {
+  const Swift swift = swift_of(words.timed);
+  if (fill_laps(swift, words.longer.size()) || words.shorter.empty())
+    return {std::max(0.0, median(words.overheads)), 0};
+  constexpr double loads = long_loads - short_loads;
+  const Mean shorter = mean_of(words.shorter), longer = mean_of(words.longer), timed = mean_of(values(words.timed));
+  const double added = timed.value - (longer.value - shorter.value) / loads;
+  const double error = std::hypot(timed.error, std::hypot(longer.error, shorter.error) / loads);
+  return {std::max(0.0, added + swift.quartile - swift.centre), error};
+}
+
 Expected<Laps> time_laps(Session& session, const program::Program& like, program::Walk walk) {
   constexpr std::uint64_t next_place = 5 * apart_bytes;
   program::Batch batch;
@@ -93,10 +141,23 @@ Expected<Laps> time_laps(Session& session, const program::Program& like, program
     result.timed = merged(result.timed, phases.back().histogram);
     if (phases[1].lap_cycles.empty() || i < repetitions) continue;
     const std::vector<double> own(phases[1].lap_cycles.begin(), phases[1].lap_cycles.end());
+    const double share = swift_of(phases.back().histogram).laps(long_loads);
     result.overheads.push_back(undisturbed(phases.back().histogram).value_or(0) -
-                               undisturbed_of(own).value / static_cast<double>(long_loads));
+                               undisturbed_of(own, share).value / static_cast<double>(long_loads));
   }
   return result;
+}
+
+// Of loads that are slow more often than not nobody knows which ones hit; an error of half a level might be one.
+Estimate by_single_loads(const Swift& swift, const Overhead& overhead, std::uint64_t samples) {
+  constexpr std::string_view method = "single_loads";
+  const double cycles = swift.quartile - overhead.cycles;
+  if (swift.share < 0.5 || overhead.error > (half_a_level - 1) * cycles)
+    return inconclusive("cycles", method, "too many loads were slow, by lines that were lost or by others' traffic");
+  Estimate e = measured(cycles, "cycles", method, samples);
+  const double error = overhead.error + 0.5;  // and the clock's half cycle
+  e.interval = Interval{cycles - error, cycles + error};
+  return e;
 }
 
 }  // namespace
@@ -106,7 +167,6 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
                          make_walk(path, places * apart_bytes, apart_bytes, 1));
   if (!timed) return tl::unexpected<Error>(timed.error());
   LoadLatency result;
-  result.estimate = difference_of(timed->shorter, timed->longer);
   result.timed = timed->timed;
   // Words of one sector by the lap and one by one: what the clock adds, wherever the sector lies. Loads past L1 are
   // timed as those that it answers are, which nobody else's traffic makes wait.
@@ -116,7 +176,12 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
   auto words = time_laps(session, make_program(fmt::format("{} words", path.id), session.info(), path.slot),
                          make_walk(near, places * word_bytes, word_bytes, 1));
   if (!words) return tl::unexpected<Error>(words.error());
-  result.overhead_cycles = std::max(0.0, median(words->overheads));
+  const Overhead overhead = overhead_of(*words);
+  result.overhead_cycles = overhead.cycles;
+  const Swift swift = swift_of(result.timed);
+  result.estimate = fill_laps(swift, timed->longer.size()) ? difference_of(timed->shorter, timed->longer, swift)
+                                                           : by_single_loads(swift, overhead, total(result.timed));
+  result.cycles = result.estimate.value.value_or(swift.quartile - overhead.cycles);
   return result;
 }
 
@@ -130,7 +195,7 @@ Expected<Estimate> measure_shared_latency(Session& session) {
   walk.stride_bytes = apart_bytes;
   auto timed = time_laps(session, p, walk);
   if (!timed) return tl::unexpected<Error>(timed.error());
-  return difference_of(timed->shorter, timed->longer);
+  return difference_of(timed->shorter, timed->longer, {});
 }
 
 Histogram histogram_of(const LooksByLine& looks) {
@@ -174,13 +239,10 @@ Estimate median_estimate(std::vector<double> numbers, double quantum, std::strin
 
 Estimate mean_estimate(std::span<const double> numbers, std::string_view unit, std::string_view method) {
   if (numbers.empty()) return inconclusive(unit, method, "nothing was measured");
-  const auto n = static_cast<double>(numbers.size());
-  const double mean = std::accumulate(numbers.begin(), numbers.end(), 0.0) / n;
-  double square = 0;
-  for (const double x : numbers) square += (x - mean) * (x - mean);
-  const double error = 1.96 * std::sqrt(square / std::max(1.0, n - 1) / n) + 0.5;  // and the clock's half cycle
-  Estimate e = measured(mean, unit, method, numbers.size());
-  e.interval = Interval{mean - error, mean + error};
+  const Mean mean = mean_of(numbers);
+  const double error = mean.error + 0.5;  // and the clock's half cycle
+  Estimate e = measured(mean.value, unit, method, numbers.size());
+  e.interval = Interval{mean.value - error, mean.value + error};
   return e;
 }
 

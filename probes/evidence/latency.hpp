@@ -12,14 +12,17 @@
 namespace gputopo::evidence {
 
 struct LoadLatency {
-  Estimate estimate;           ///< cycles
+  Estimate estimate;  ///< cycles; inconclusive where too many loads were slow to tell
+  double cycles = 0;  ///< the same, however sure
   double overhead_cycles = 0;  ///< what a clock around each load adds to it
   Histogram timed;             ///< the same loads, each timed
 };
 
 /// A few lines again and again: laps of n and of 2n loads, which differ by n loads whatever a lap costs by itself.
 /// Of laps so short enough have no stranger in them even where 5 % of all loads are strangers; the quartile of the laps
-/// doesn't move. On five SMs.
+/// doesn't move. Where more loads are slow than that, beside another program, it is what single loads take by their
+/// lower quartile, less what the clocks around these add: the difference of both means, in which slow loads cancel. On
+/// five SMs.
 Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& path);
 
 /// The same for shared memory, which no other path reaches.

@@ -125,10 +125,9 @@ Mode whole_mode(std::span<const LatencyCount> histogram) {
 }
 
 double upper_fence(std::span<const LatencyCount> histogram) {
-  constexpr double least_cycles = 12;
   const double low = quantile(histogram, 0.25).value_or(0);
   const double high = quantile(histogram, 0.75).value_or(0);
-  return high + std::max(least_cycles, 3 * (high - low));
+  return high + std::max(least_fence_cycles, 3 * (high - low));
 }
 
 Estimate penalty_of(const Mode& next, double hit_cycles, std::uint64_t samples) {

@@ -30,6 +30,8 @@ Estimate penalty_of(const Mode& next, double hit_cycles, std::uint64_t samples);
 /// All of a histogram as one level; a zero Mode for an empty histogram.
 Mode whole_mode(std::span<const program::LatencyCount> histogram);
 
+/// Of a level without any spread its loads lie no further apart, whatever the jitter (docs/domain.md).
+inline constexpr double least_fence_cycles = 12;
 /// Where a level ends: three inter-quartile ranges above its upper quartile (Tukey's outer fence), at least 12 cycles.
 double upper_fence(std::span<const program::LatencyCount> histogram);
 

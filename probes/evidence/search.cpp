@@ -192,6 +192,8 @@ Estimate estimate_of(const SearchResult& result, std::string_view method) {
   Estimate e = capacity_estimate(result.posterior, method);
   if (!result.settled && e.status == Status::measured)
     e = inconclusive("B", method, "what fits still grows with the laps that the cache gets to settle");
+  if (e.status == Status::upper_bound)
+    e = inconclusive("B", method, "even what every such cache holds is lost: something else takes a part of it");
   return e;
 }
 

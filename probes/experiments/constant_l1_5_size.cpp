@@ -81,7 +81,7 @@ bool sets_thrash_in_turn(const Counts& counts, double size, double line_bytes) {
 // Lines that the cache in front answers whenever they are loaded needn't be in this one: of so much that fits, the
 // share that was asked for is held for sure, in whole lines.
 void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_bytes) {
-  if (!fits.has_value() || fits.status == Status::upper_bound) return;
+  if (!fits.has_value()) return;
   double asked = 0, all = 0;
   for (const Count& c : counts) {
     if (c.footprint_bytes != *fits.value) continue;
@@ -147,11 +147,10 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
       size.note += "; the banks of several modules can't be walked here: " + beyond.error().message;
     } else {
       const Estimate larger = within_own_bytes(*beyond, *cache, bank * info.constant_modules);
-      if (larger.has_value() && *larger.value >= *size.value && larger.status != Status::upper_bound) size = larger;
+      if (larger.has_value() && *larger.value >= *size.value) size = larger;
     }
   }
-  if (size.has_value() && size.status != Status::upper_bound &&
-      *size.value >= static_cast<double>(cache->pushed_out_by_bytes)) {
+  if (size.has_value() && *size.value >= static_cast<double>(cache->pushed_out_by_bytes)) {
     // More fits than what pushed lines out: something else made those slow, another side of the L2 or its TLBs.
     attributes.clear();
     set_open(findings.memory("constant_l1_5"), "modules",

@@ -84,7 +84,7 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   CacheFacts& facts = findings.caches["device_memory"];
   facts.latency_cycles = *latency.value;
   facts.overhead_cycles = load->overhead_cycles;
-  if (load->estimate.has_value()) findings.caches["l2"].latency_cycles = *load->estimate.value;  // if there is one
+  findings.caches["l2"].latency_cycles = load->cycles;  // if there is one
   facts.levels.next = all;
   facts.capacity_bytes = flush;
   return {};

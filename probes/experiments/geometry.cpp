@@ -125,19 +125,15 @@ Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, 
     fill = bytes_to_fill(size, *held) / cache.stride() * cache.stride();
   }
   if (fill == 0) found.line = inconclusive("B", "shifted_stride", "needs the size");
-  if (fill == 0 && size.status != Status::upper_bound) return {};
-  const std::uint64_t kept = fill != 0 ? fill : static_cast<std::uint64_t>(*size.value);
-  auto alone = if_available(is_left_alone(session, cache, kept, Scope::sm));
+  if (fill == 0) return {};
+  auto alone = if_available(is_left_alone(session, cache, fill, Scope::sm));
   if (!alone) return tl::unexpected<Error>(alone.error());
   if (alone->value_or(true)) {
     cache.capacity_bytes = fill;
     return {};
   }
   found.line = inconclusive("B", "shifted_stride", others_fill_it);
-  if (size.status == Status::upper_bound)
-    size = inconclusive("B", "misses", others_fill_it);
-  else
-    bound_below(size, others_fill_it);
+  bound_below(size, others_fill_it);
   return {};
 }
 

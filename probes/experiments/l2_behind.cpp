@@ -93,6 +93,19 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LostTo lost) {
   return near;
 }
 
+// A cache behind the L2 may hold up to eight times as much (docs/domain.md): loads that no more than that came between
+// may have come from there.
+void doubt_memory(Findings& findings, const CacheFacts& l2) {
+  constexpr std::uint64_t most_times = 8;
+  const CacheFacts* memory = findings.cache("device_memory");
+  if (memory == nullptr || memory->capacity_bytes >= most_times * l2.capacity_bytes) return;
+  Estimate& latency = findings.memory("device_memory").attributes["latency"];
+  if (latency.status != Status::measured) return;
+  latency.status = Status::lower_bound;
+  latency.interval.reset();
+  latency.note = "a cache behind the L2 may hold what was loaded in between";
+}
+
 // Beside what the driver says, where it does.
 void state_size(Session& session, Memory& memory, const Estimate& size) {
   const auto api = static_cast<double>(session.info().l2_bytes);
@@ -116,6 +129,7 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
     find_next_level(*l2, **lost);
   else if (to == LostTo::memory)
     l2->is_before_memory = true;
+  doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");
   const Estimate size = size_by_parts(findings, *l2, to);
   if (findings.lines_have_sides && size.status == Status::measured) {

@@ -30,6 +30,11 @@ struct Hits {
   Histogram timed;
 };
 
+double quantile_of(std::vector<double> numbers, double q) {
+  std::sort(numbers.begin(), numbers.end());
+  return numbers.empty() ? 0 : numbers[static_cast<std::size_t>(q * static_cast<double>(numbers.size() - 1))];
+}
+
 Expected<Hits> time_hits(Session& session) {
   program::Program p = make_program("l2 hits", session.info(), slot_flush);
   p.isolation = Scope::gpu;
@@ -79,6 +84,21 @@ Expected<std::vector<double>> time_cold_words(Session& session, std::uint64_t fl
   return undisturbed_by_line(std::move(looks));
 }
 
+// Whether parts of a sector begin with a word that is slower than the one behind it: they are sectors of this cache, of
+// which one that brings in more has all but the first.
+bool are_some_slower(const std::vector<double>& words, std::size_t sector) {
+  constexpr std::size_t least = 32 / word_bytes;  // no shorter sectors there have been
+  for (std::size_t part = sector / 2; part >= least; part /= 2) {
+    std::vector<double> slower, hits;
+    for (std::size_t i = part; i + 1 < words.size(); i += 2 * part) {
+      slower.push_back(words[i] - words[i + 1]);
+      hits.push_back(words[i + 1]);
+    }
+    if (median(slower) > (half_a_level - 1) * median(hits)) return true;
+  }
+  return false;
+}
+
 Expected<Estimate> measure_l2_sector(Session& session, const CacheFacts& l2, const std::vector<double>& hits_by_line,
                                      std::uint64_t flush_bytes) {
   auto words = time_cold_words(session, flush_bytes);
@@ -86,15 +106,19 @@ Expected<Estimate> measure_l2_sector(Session& session, const CacheFacts& l2, con
   // What serves a miss may be nearer than memory: a cache behind this one, which brings in a sector of its own. Words
   // of few lines, so a few of them beside the hits' range are none of its.
   constexpr double few = 0.005;
-  const double slowest_hit = *std::max_element(hits_by_line.begin(), hits_by_line.end());
+  const double slowest_hit = half_a_level * *std::max_element(hits_by_line.begin(), hits_by_line.end());
   const auto neither = std::count_if(words->begin(), words->end(), [&](double cycles) {
-    return cycles > half_a_level * slowest_hit && cycles < l2.levels.threshold_cycles;
+    return cycles > slowest_hit && cycles < l2.levels.threshold_cycles;
   });
   if (static_cast<double>(neither) > few * static_cast<double>(words->size()))
     return inconclusive("B", "cold_misses", "some loads are served neither as hits are nor from memory");
   const auto missed = std::make_unique<bool[]>(words->size());
   for (std::size_t i = 0; i < words->size(); ++i) missed[i] = (*words)[i] >= l2.levels.threshold_cycles;
-  return period_of(std::span(missed.get(), words->size()), word_bytes, l2.contamination(), "cold_misses");
+  const Estimate sector =
+      period_of(std::span(missed.get(), words->size()), word_bytes, l2.contamination(), "cold_misses");
+  if (sector.has_value() && are_some_slower(*words, static_cast<std::size_t>(*sector.value) / word_bytes))
+    return inconclusive("B", "cold_misses", "parts of a sector are served by a cache that is nearer than memory");
+  return sector;
 }
 
 }  // namespace
@@ -103,9 +127,12 @@ namespace {
 
 // Where others push lines out of the L2 a repeated load finds there what the first one brought in from memory, and an
 // L1 seems to be in front: loads that take as long as the L2's are its own.
-void drop_l1_as_slow_as(const CacheFacts& l2, Findings& findings) {
+void drop_l1_as_slow_as(const CacheFacts& l2, const Hits& hits, Findings& findings) {
   CacheFacts* l1 = findings.cache("l1");
-  if (l1 == nullptr || !l1->present || l1->latency_cycles * least_ratio <= l2.latency_cycles) return;
+  // Slices lie at different distances: the L1's lines may have their homes in the nearest. Where others fill it the L2
+  // has lost most lines from lap to lap, and two that are loaded again and again tell more.
+  const double nearest = std::min(quantile_of(hits.by_line, 0.05) - l2.overhead_cycles, l2.latency_cycles);
+  if (l1 == nullptr || !l1->present || l1->latency_cycles * half_a_level <= nearest) return;
   l1->present = false;
   Memory& memory = findings.memory("l1");
   memory.attributes.clear();
@@ -126,6 +153,7 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   auto hits = time_hits(session);
   if (!hits) return tl::unexpected<Error>(hits.error());
   l2.overhead_cycles = behind->overhead_cycles;
+  drop_l1_as_slow_as(l2, *hits, findings);
   l2.levels = levels_of(hits->timed, behind->levels.next);
   // Lines loaded again and again are there whatever another program does to the others.
   const double fastest = std::min(whole_mode(hits->timed).centre, l2.latency_cycles + behind->overhead_cycles);
@@ -143,7 +171,6 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   std::erase_if(hits->by_line, [&](double cycles) { return cycles >= l2.levels.threshold_cycles; });
   const Estimate latency = without_clock(mean_estimate(hits->by_line, "cycles", "line_quartiles"), l2.overhead_cycles);
   l2.latency_cycles = *latency.value;
-  drop_l1_as_slow_as(l2, findings);
   memory.attributes["latency"] = latency;
   auto sector = measure_l2_sector(session, l2, hits->by_line, behind->capacity_bytes);
   if (!sector) return tl::unexpected<Error>(sector.error());

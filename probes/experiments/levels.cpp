@@ -111,10 +111,10 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
   }
   auto load = measure_load_latency(session, path);
   if (!load) return tl::unexpected<Error>(load.error());
-  if (!load->estimate.has_value())
+  if (load->timed.empty())
     return fail(Error::Kind::device, fmt::format("no laps of {} loads were timed; try again", path.id));
   cache.overhead_cycles = load->overhead_cycles;
-  cache.latency_cycles = *load->estimate.value;
+  cache.latency_cycles = load->cycles;
   auto samples = path.slot == slot_constant ? time_footprints(session, path) : time_pairs(session, path);
   if (!samples) return tl::unexpected<Error>(samples.error());
   const Levels surely = levels_of(samples->hits, samples->graded.back());

@@ -1,0 +1,94 @@
+// What is said of latencies and levels where another program takes a part of every load, and a cache close behind.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "device/sim/model.hpp"
+#include "device/sim/sim_device.hpp"
+#include "experiments/discover.hpp"
+
+namespace gputopo {
+namespace {
+
+using Json = nlohmann::json;
+using testing::AnyOf;
+using testing::DoubleNear;
+
+Json level(const char* id, double latency) {
+  return {{"level", id}, {"latency", latency}};
+}
+
+// No L1: every load of global memory leaves the SM.
+Json model_of(double l2_cycles, double memory_cycles) {
+  const Json beyond = {level("l2", l2_cycles), level("device_memory", memory_cycles)};
+  return {{"schema", "gputopo-model/1"},
+          {"gpu", {{"name", "Disturbed"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1000000}}},
+          {"caches", {{"l2", {{"size", "256 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}}}},
+          {"clock_overhead", {{"default", 20}, {"constant", 7}}},
+          {"shared", {{"carve_outs", {"16 KiB"}}, {"latency", 25}}},
+          {"paths", {{"global_cached", beyond}, {"global_l2_only", beyond}}}};
+}
+
+Topology discovered(const Json& model) {
+  auto parsed = sim::parse_model(model.dump(), "disturbed");
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  const auto device = sim::make_device(std::move(*parsed));
+  experiments::DiscoverOptions options;
+  options.extras = false;
+  auto found = experiments::discover(*device, options);
+  EXPECT_TRUE(found) << found.error().message;
+  return std::move(*found);
+}
+
+TEST(BesideATenant, LatenciesLeaveOutItsWaits) {
+  Json model = model_of(150, 280);
+  model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 0}, {"slow_share", 0.23}, {"slow_cycles", {55, 82}}};
+  const Topology found = discovered(model);
+  EXPECT_THAT(*found.find("l2")->find("latency")->value, DoubleNear(150, 4.5));
+  EXPECT_THAT(*found.find("device_memory")->find("latency")->value, DoubleNear(280, 8.4));
+}
+
+// Of twelve lines every fifth load finds its own gone.
+TEST(BesideATenant, ACacheThatLosesLinesAllTheTimeIsNotTakenForASlowOrSmallOne) {
+  Json model = model_of(150, 280);
+  model["caches"]["constant_l1"] = {{"size", 1536}, {"line", 128}, {"sector", 64},
+                                    {"sets", 4},    {"ways", 3},   {"replacement", "fifo"}};
+  model["paths"]["constant"] = {level("constant_l1", 30), level("l2", 190), level("device_memory", 320)};
+  model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 16}, {"slow_share", 0.1}, {"slow_cycles", {30, 80}}};
+  const Topology found = discovered(model);
+  const Memory& l1 = *found.find("constant_l1");
+  const Estimate& latency = *l1.find("latency");
+  if (latency.value) {
+    EXPECT_THAT(*latency.value, DoubleNear(30, 1.5));
+  }
+  EXPECT_THAT(l1.find("size")->status, AnyOf(Status::inconclusive, Status::lower_bound));
+}
+
+TEST(BesideATenant, RepeatedLoadsThatTheL2AnswersAreNoL1) {
+  Json model = model_of(236, 382);
+  model["caches"]["l2"]["size"] = "176 KiB";
+  model["caches"]["l2"]["ways"] = 11;
+  model["tenant"] = {{"l2_lines_per_us", 67}, {"sm_lines_per_us", 0}, {"slow_share", 0.37}, {"slow_cycles", {53, 71}}};
+  const Topology found = discovered(model);
+  for (const auto& [name, estimate] : found.find("l1")->attributes) EXPECT_FALSE(estimate.value) << name;
+}
+
+// What the L2 loses the cache behind it has, by longer sectors and hardly slower: every other sector comes from there.
+TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
+  Json model = model_of(374, 482);
+  model["caches"]["l2"]["line"] = 256;
+  model["caches"]["l2"]["sector"] = 128;
+  model["caches"]["l3"] = {{"size", "1 MiB"},         {"line", 256},   {"sector", 256}, {"ways", 16},
+                           {"replacement", "random"}, {"scope", "gpu"}};
+  for (const char* path : {"global_cached", "global_l2_only"})
+    model["paths"][path] = {level("l2", 374), level("l3", 398), level("device_memory", 482)};
+  const Estimate sector = *discovered(model).find("l2")->find("sector_size");
+  if (sector.value) {
+    EXPECT_EQ(*sector.value, 128) << sector.note;
+  }
+}
+
+}  // namespace
+}  // namespace gputopo
