@@ -179,9 +179,9 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
   const Overhead overhead = overhead_of(*words);
   result.overhead_cycles = overhead.cycles;
   const Swift swift = swift_of(result.timed);
-  result.estimate = fill_laps(swift, timed->longer.size()) ? difference_of(timed->shorter, timed->longer, swift)
-                                                           : by_single_loads(swift, overhead, total(result.timed));
-  result.cycles = result.estimate.value.value_or(swift.quartile - overhead.cycles);
+  result.estimate = difference_of(timed->shorter, timed->longer, swift);
+  result.cycles = result.estimate.value.value_or(0);
+  if (!fill_laps(swift, timed->longer.size())) result.estimate = by_single_loads(swift, overhead, total(result.timed));
   return result;
 }
 

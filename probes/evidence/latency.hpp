@@ -12,8 +12,8 @@
 namespace gputopo::evidence {
 
 struct LoadLatency {
-  Estimate estimate;  ///< cycles; inconclusive where too many loads were slow to tell
-  double cycles = 0;  ///< the same, however sure
+  Estimate estimate;           ///< cycles; inconclusive where too many loads were slow to tell
+  double cycles = 0;           ///< by laps, whatever made their loads slow, of lines that may be near and far
   double overhead_cycles = 0;  ///< what a clock around each load adds to it
   Histogram timed;             ///< the same loads, each timed
 };

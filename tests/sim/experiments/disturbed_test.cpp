@@ -36,6 +36,7 @@ Topology discovered(const Json& model) {
   EXPECT_TRUE(parsed) << parsed.error().message;
   const auto device = sim::make_device(std::move(*parsed));
   experiments::DiscoverOptions options;
+  options.only = {"constant_l1", "l1", "l2", "device_memory"};
   options.extras = false;
   auto found = experiments::discover(*device, options);
   EXPECT_TRUE(found) << found.error().message;
