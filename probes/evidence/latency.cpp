@@ -100,27 +100,46 @@ program::Program lap_program(program::Program p, program::Walk walk, std::uint64
   return p;
 }
 
-struct Laps {
-  std::vector<double> shorter, longer;
-  std::vector<double>
-      overheads;  // by SM, which may be near to the line or far: a timed load less one of an untimed lap
-  Histogram timed;
-};
-
 struct Overhead {
   double cycles = 0, error = 0;  // 95 %
 };
 
-// What the clocks add to a load: by laps that nothing disturbed, else by the means of timed and of untimed loads.
-Overhead overhead_of(const Laps& words) {
-  const Swift swift = swift_of(words.timed);
-  if (fill_laps(swift, words.longer.size()) || words.shorter.empty())
-    return {std::max(0.0, median(words.overheads)), 0};
-  constexpr double loads = long_loads - short_loads;
-  const Mean shorter = mean_of(words.shorter), longer = mean_of(words.longer), timed = mean_of(values(words.timed));
-  const double added = timed.value - (longer.value - shorter.value) / loads;
-  const double error = std::hypot(timed.error, std::hypot(longer.error, shorter.error) / loads);
-  return {std::max(0.0, added + swift.quartile - swift.centre), error};
+// What the clocks add to a load, in one place: by laps that nothing disturbed, else by the means of timed and of
+// untimed loads.
+Overhead overhead_of(const Swift& swift, const Histogram& timed, std::vector<double> laps_cycles) {
+  constexpr double loads = long_loads;
+  if (fill_laps(swift, laps_cycles.size()))
+    return {undisturbed(timed).value_or(0) - undisturbed_of(std::move(laps_cycles), swift.laps(loads)).value / loads,
+            0};
+  const Mean lap = mean_of(laps_cycles), load = mean_of(values(timed));
+  return {load.value - lap.value / loads + swift.quartile - swift.centre, std::hypot(load.error, lap.error / loads)};
+}
+
+// By program: another place, and another SM, which may be near to the place or far.
+struct Laps {
+  std::vector<double> shorter, longer;
+  std::vector<Overhead> overheads;
+  std::vector<Swift> swift;
+  Histogram timed;
+  Swift all() const;
+};
+
+Swift Laps::all() const {
+  Swift all{0, 0, 0};
+  std::vector<double> quartiles;
+  for (const Swift& s : swift)
+    quartiles.push_back(s.quartile), all.share += s.share / static_cast<double>(swift.size());
+  all.quartile = median(quartiles);
+  return all;
+}
+
+// The middle one of all places.
+Overhead overhead_of(const std::vector<Overhead>& by_place) {
+  std::vector<double> cycles;
+  double squares = 0;
+  for (const Overhead& o : by_place) cycles.push_back(o.cycles), squares += o.error * o.error;
+  constexpr double of_a_median = 1.25;  // its error in a mean's, of normal numbers
+  return {std::max(0.0, median(cycles)), of_a_median * std::sqrt(squares) / static_cast<double>(by_place.size())};
 }
 
 Expected<Laps> time_laps(Session& session, const program::Program& like, program::Walk walk) {
@@ -139,11 +158,10 @@ Expected<Laps> time_laps(Session& session, const program::Program& like, program
     auto& into = i < repetitions ? result.shorter : result.longer;
     into.insert(into.end(), phases[1].lap_cycles.begin(), phases[1].lap_cycles.end());
     result.timed = merged(result.timed, phases.back().histogram);
+    result.swift.push_back(swift_of(phases.back().histogram));
     if (phases[1].lap_cycles.empty() || i < repetitions) continue;
-    const std::vector<double> own(phases[1].lap_cycles.begin(), phases[1].lap_cycles.end());
-    const double share = swift_of(phases.back().histogram).laps(long_loads);
-    result.overheads.push_back(undisturbed(phases.back().histogram).value_or(0) -
-                               undisturbed_of(own, share).value / static_cast<double>(long_loads));
+    result.overheads.push_back(overhead_of(result.swift.back(), phases.back().histogram,
+                                           {phases[1].lap_cycles.begin(), phases[1].lap_cycles.end()}));
   }
   return result;
 }
@@ -176,9 +194,9 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
   auto words = time_laps(session, make_program(fmt::format("{} words", path.id), session.info(), path.slot),
                          make_walk(near, places * word_bytes, word_bytes, 1));
   if (!words) return tl::unexpected<Error>(words.error());
-  const Overhead overhead = overhead_of(*words);
+  const Overhead overhead = overhead_of(words->overheads);
   result.overhead_cycles = overhead.cycles;
-  const Swift swift = swift_of(result.timed);
+  const Swift swift = timed->all();
   result.estimate = difference_of(timed->shorter, timed->longer, swift);
   result.cycles = result.estimate.value.value_or(0);
   if (!fill_laps(swift, timed->longer.size())) result.estimate = by_single_loads(swift, overhead, total(result.timed));
