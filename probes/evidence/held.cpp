@@ -39,7 +39,8 @@ struct Plan {
   std::uint64_t loads() const { return programs() * rounds * lines * looks; }
 };
 
-constexpr double surely = 3;  // standard errors: nine sizes in a discovery, none of which may be wrong
+constexpr double a_level_more = 1.25;  // levels of memory are so much larger than what is in front of them at least
+constexpr double surely = 3;           // standard errors: nine sizes in a discovery, none of which may be wrong
 
 // Where looks at one line differ, a share of one half of n lines is known to 1.5 / sqrt(n looks): to 2 %.
 std::uint32_t looks_for(std::uint64_t capacity_lines, Scope isolation) {
@@ -221,7 +222,10 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     }
     if (!counted) return tl::unexpected<Error>(counted.error());
     held.samples += counted->samples;
+    held.walked_bytes = static_cast<double>(plan.lines) * line;
     counts.push_back(*counted);
+    fprintf(stderr, "counted %f of %f near err %f exact %d looks %u at once %lu\n", counted->near, counted->lines,
+            counted->error, counted->exact, plan.looks, plan.at_once);
     if (is_last) factor = most_factor;
     const Capacity capacity = when_full(counts);
     held.bytes = capacity.lines * line;
@@ -246,6 +250,10 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   const Held held = count.value_or(Held{});
   const Interval& counted = held.interval;
   Estimate size = fits;
+  fprintf(stderr, "agreed: fits %s %f [%f,%f] held %f [%f,%f] steady %d exact %d n %lu line %f\n",
+          fits.value ? "yes" : "no", fits.value.value_or(0), fits.interval ? fits.interval->low : 0,
+          fits.interval ? fits.interval->high : 0, held.bytes, counted.low, counted.high, held.steady, held.exact,
+          held.samples, line_bytes);
   if (held.exact && counted.low > 0 && (!has_fit || *fits.value + line_bytes <= counted.low)) {
     size = measured(held.bytes, "B", "residency", held.samples);
     size.interval = counted;
@@ -254,10 +262,15 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     return fits;
   } else {
     size.samples += held.samples;
-    // From above the count is all there is; where more leaves less there are no sets that still had room.
-    const bool is_bound = held.samples != 0 && (held.steady || held.bytes < *fits.value + line_bytes);
-    size.interval->high = is_bound ? std::max(size.interval->high, counted.high) : 1e300;
-    if (is_bound && held.steady) size.interval->low = std::clamp(counted.low, size.interval->low, *size.value);
+    // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
+    if (held.samples != 0 && counted.high * a_level_more < size.interval->low)
+      return inconclusive("B", fits.method, "of more lines fewer are found than fit: something else makes them slow");
+    // From above the count is all there is, once more lines leave no more: then no set has room. Half as many again as
+    // fit reach every set, but of hashes with a single way.
+    const double least_held = 2 * held.bytes - counted.high;
+    const bool none_more = 2 * held.walked_bytes >= 3 * *fits.value && least_held < *fits.value + line_bytes;
+    size.interval->high = held.steady || none_more ? std::max(size.interval->high, counted.high) : 1e300;
+    if (held.steady) size.interval->low = std::clamp(counted.low, size.interval->low, *size.value);
   }
   const double apart = std::max(size.interval->high - *size.value, *size.value - size.interval->low);
   if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;
@@ -266,11 +279,10 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
 }
 
 std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& counted) {
-  constexpr double not_much = 1.25;  // levels of memory are so much larger than what is in front of them at least
   if (size.status == Status::measured) return static_cast<std::uint64_t>(*size.value);
   if (size.status != Status::lower_bound || !counted || counted->samples == 0) return 0;
   const double most = std::max(*size.value, counted->bytes);
-  return most <= not_much * *size.value ? static_cast<std::uint64_t>(most) : 0;
+  return most <= a_level_more * *size.value ? static_cast<std::uint64_t>(most) : 0;
 }
 
 }  // namespace gputopo::evidence

@@ -15,6 +15,7 @@ struct Held {
   double bytes = 0;  ///< the mean of all counts, or the exact one
   Interval
       interval;  ///< of three standard errors; one value where every line was there always or never; from 0: a bound
+  double walked_bytes = 0;    ///< of how much in all
   bool steady = false;        ///< twice the footprint held no more: every set was full
   bool exact = false;         ///< and every line was there always or never, but for strangers
   std::uint64_t samples = 0;  ///< lines looked for

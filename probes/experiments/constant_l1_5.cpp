@@ -141,6 +141,15 @@ Histogram one_level(const Histogram& sample) {
   return between(sample, mode.low_quartile - reach, mode.high_quartile + reach);
 }
 
+// Hits of one level alone leave strangers out. How many there are the hits of the L1 in front say, which are as far
+// from what makes them so slow as these.
+void count_strangers(const Levels& l1, double hit_cycles, Levels& levels) {
+  const double closer = hit_cycles - undisturbed(l1.hit).value_or(0);
+  const auto slow = static_cast<double>(count_from(l1.hit, levels.threshold_cycles - closer));
+  levels.false_miss =
+      std::max(levels.false_miss, slow / static_cast<double>(std::max<std::uint64_t>(1, total(l1.hit))));
+}
+
 // What is known of the constant L1 when it is needed; else why not.
 std::string why_open(const Session& session, const Findings& findings, const CacheFacts* l1) {
   if (l1 == nullptr || l1->capacity_bytes == 0 || 2 * l1->capacity_bytes > session.info().constant_bytes_per_module)
@@ -287,6 +296,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   if (!out) return tl::unexpected<Error>(out.error());
   cache.levels = graded_levels(*second, out->graded, cache.overhead_cycles);
   if (cache.levels.usable()) cache.levels = graded_levels(hits, out->graded, cache.overhead_cycles);
+  count_strangers(l1->levels, undisturbed(hits).value_or(0), cache.levels);
   const auto alike_with = [&](const Histogram& near) {
     return are_alike(near, out->graded.back(), cache.overhead_cycles, session.clock_share());
   };

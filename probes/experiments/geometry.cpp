@@ -59,9 +59,12 @@ Expected<Rough> rough_capacity(Session& session, const CacheFacts& cache) {
 
 Held held_of(const Residency& counted) {
   const auto bytes = static_cast<double>(counted.most());
-  Held held{
-      bytes, {bytes, bytes + static_cast<double>(counted.slack_bytes)}, counted.is_steady(), false, counted.samples};
+  Held held;
+  held.bytes = bytes;
+  held.interval = {bytes, bytes + static_cast<double>(counted.slack_bytes)};
+  held.steady = counted.is_steady();
   held.exact = held.steady && counted.slack_bytes == 0;
+  held.samples = counted.samples;
   return held;
 }
 
