@@ -224,8 +224,6 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     held.samples += counted->samples;
     held.walked_bytes = static_cast<double>(plan.lines) * line;
     counts.push_back(*counted);
-    fprintf(stderr, "counted %f of %f near err %f exact %d looks %u at once %lu\n", counted->near, counted->lines,
-            counted->error, counted->exact, plan.looks, plan.at_once);
     if (is_last) factor = most_factor;
     const Capacity capacity = when_full(counts);
     held.bytes = capacity.lines * line;
@@ -250,10 +248,6 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   const Held held = count.value_or(Held{});
   const Interval& counted = held.interval;
   Estimate size = fits;
-  fprintf(stderr, "agreed: fits %s %f [%f,%f] held %f [%f,%f] steady %d exact %d n %lu line %f\n",
-          fits.value ? "yes" : "no", fits.value.value_or(0), fits.interval ? fits.interval->low : 0,
-          fits.interval ? fits.interval->high : 0, held.bytes, counted.low, counted.high, held.steady, held.exact,
-          held.samples, line_bytes);
   if (held.exact && counted.low > 0 && (!has_fit || *fits.value + line_bytes <= counted.low)) {
     size = measured(held.bytes, "B", "residency", held.samples);
     size.interval = counted;
