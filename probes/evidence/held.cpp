@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include <boost/math/distributions/binomial.hpp>
 #include <fmt/format.h>
 
 #include "evidence/estimates.hpp"
@@ -110,10 +111,14 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
   c.lines = static_cast<double>(plan.lines);
   c.samples = plan.lines * plan.looks;
   const double strangers = voted * looks * false_miss;
-  // Four looks of five at one stretch hide a line of it once in two thousand at so many strangers, and most don't tell.
-  constexpr double too_often = 0.15;
-  c.exact =
-      off <= strangers + 4 * std::sqrt(strangers) + 1 && static_cast<double>(plan.at_once) * false_miss < too_often;
+  // Strangers hide a line for good where they are in all looks at a stretch but a quarter.
+  constexpr double unlikely = 0.05;  // of one line of all: intervals are of 95 %
+  const boost::math::binomial_distribution<> hidden(looks,
+                                                    std::min(1.0, static_cast<double>(plan.at_once) * false_miss));
+  const double enough = looks - static_cast<double>(plan.looks / 4);
+  const double lines_hidden =
+      static_cast<double>(plan.programs()) * boost::math::cdf(boost::math::complement(hidden, enough - 1));
+  c.exact = off <= strangers + 4 * std::sqrt(strangers) + 1 && lines_hidden < unlikely;
   c.near = c.exact ? voted : sum / (1 - false_miss);
   c.error = c.exact ? 0 : surely * std::sqrt(squares) + 0.5;
   return c;
@@ -259,10 +264,10 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
     if (held.samples != 0 && counted.high * a_level_more < size.interval->low)
       return inconclusive("B", fits.method, "of more lines fewer are found than fit: something else makes them slow");
-    // From above the count is all there is, once more lines leave no more: then no set has room. Half as many again as
-    // fit reach every set, but of hashes with a single way.
+    // From above the count is all there is, once more lines leave no more: then no set has room. A quarter more than
+    // fit reach every set, wherever they begin, but of hashes with a single way.
     const double least_held = 2 * held.bytes - counted.high;
-    const bool none_more = 2 * held.walked_bytes >= 3 * *fits.value && least_held < *fits.value + line_bytes;
+    const bool none_more = held.walked_bytes >= a_level_more * *fits.value && least_held < *fits.value + line_bytes;
     size.interval->high = held.steady || none_more ? std::max(size.interval->high, counted.high) : 1e300;
     if (held.steady) size.interval->low = std::clamp(counted.low, size.interval->low, *size.value);
   }

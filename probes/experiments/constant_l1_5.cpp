@@ -190,7 +190,9 @@ Expected<PushedOut> push_out(Session& session, const CacheFacts& l1, std::uint64
 
 // Nothing is slower than what the L1 just lost: that is the L2, or a cache too large to push anything out of.
 Expected<void> state_one_level(Session& session, Findings& findings, const PushedOut& out, bool alike) {
-  constexpr std::uint64_t larger_than_any = 192 << 10;  // half as much again as there is (docs/domain.md)
+  constexpr std::uint64_t largest = 128 << 10;  // (docs/domain.md)
+  // Of what half as much again came after, even random replacement keeps less than a quarter (e^-1.5).
+  constexpr std::uint64_t larger_than_any = largest * 3 / 2;
   Memory& memory = findings.memory(path.id);
   const CacheFacts& l1 = *findings.cache("constant_l1");
   const std::uint64_t kibi = out.last.bytes(session.info().constant_bytes_per_module) >> 10;
@@ -295,7 +297,10 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   auto out = push_out(session, *l1, l2 != nullptr && l2->present ? l2->capacity_bytes : 0, *second);
   if (!out) return tl::unexpected<Error>(out.error());
   cache.levels = graded_levels(*second, out->graded, cache.overhead_cycles);
-  if (cache.levels.usable()) cache.levels = graded_levels(hits, out->graded, cache.overhead_cycles);
+  // All of the circle that isn't a stranger is a hit, be it near or far.
+  if (cache.levels.usable())
+    cache.levels =
+        graded_levels(between(*second, 0, cache.levels.threshold_cycles), out->graded, cache.overhead_cycles);
   count_strangers(l1->levels, undisturbed(hits).value_or(0), cache.levels);
   const auto alike_with = [&](const Histogram& near) {
     return are_alike(near, out->graded.back(), cache.overhead_cycles, session.clock_share());

@@ -40,7 +40,7 @@ bool leaves_quantity_open(const Error& error, const device::DeviceInfo& info) {
 void leave_open(const Experiment& experiment, const Error& error, Findings& findings) {
   for (const std::string_view id : experiment.memories) {
     Memory& memory = findings.memory(id);
-    if (!experiment.structure) evidence::set_open(memory, experiment.name, error.message);
+    if (experiment.part != Part::structure) evidence::set_open(memory, experiment.name, error.message);
   }
   auto& notes = findings.topology.provenance.notes;
   notes.push_back(fmt::format("{}: {}", experiment.name, error.message));

@@ -9,18 +9,18 @@
 
 namespace gputopo::experiments {
 
-/// What an experiment costs on a large GPU.
-enum class Cost {
-  cheap,  ///< under 50 ms: part of every discovery
-  deep,   ///< more: only where asked for
+/// What an experiment is a part of.
+enum class Part {
+  values,     ///< how large, how fast: every discovery, under 50 ms on a large GPU
+  structure,  ///< who shares what: every discovery that isn't asked for values alone
+  deep,       ///< what takes longer: only where asked for
 };
 
 struct Experiment {
   std::string_view name;                   ///< "l1.size": unique
   std::vector<std::string_view> memories;  ///< ids of what it tells about
   std::vector<std::string_view> needs;     ///< names of experiments whose findings it builds on
-  Cost cost = Cost::cheap;
-  bool structure = false;  ///< tells who shares what, not how large or fast something is
+  Part part = Part::values;
   Expected<void> (*run)(Session&, Findings&) = nullptr;
 };
 
@@ -28,7 +28,7 @@ struct Experiment {
 std::span<const Experiment> all_experiments();
 
 /// Those that tell about one of `memories` (all of them if empty) and those that these need, in the table's order.
-/// `with_structure` and `deep` add those kinds.
+/// `with_structure` and `deep` add those parts.
 std::vector<const Experiment*> plan(std::span<const std::string> memories, bool with_structure, bool deep);
 
 }  // namespace gputopo::experiments
