@@ -195,7 +195,9 @@ Expected<void> state_one_level(Session& session, Findings& findings, const Pushe
   constexpr std::uint64_t larger_than_any = largest * 3 / 2;
   Memory& memory = findings.memory(path.id);
   const CacheFacts& l1 = *findings.cache("constant_l1");
-  const std::uint64_t kibi = out.last.bytes(session.info().constant_bytes_per_module) >> 10;
+  // Code may pass another cache.
+  const std::uint64_t constants = out.last.bytes(session.info().constant_bytes_per_module) - out.last.code_bytes;
+  const std::uint64_t kibi = constants >> 10;
   if (alike && kibi << 10 >= larger_than_any) {
     set_absent(
         memory,
