@@ -3,7 +3,7 @@
 namespace gputopo::catalog {
 namespace {
 
-constexpr std::array<AttributeRow, 21> attribute_rows{{
+constexpr std::array<AttributeRow, 23> attribute_rows{{
     {"size", "size", "B", "Size", "SizeBytes", "Size", "Size [B]",
      "Largest footprint that fits: what one instance can hold at the configuration in force."},
     {"line_size", "line size", "B", "Line", "LineSizeBytes", "LineSize", "Line [B]",
@@ -44,6 +44,9 @@ constexpr std::array<AttributeRow, 21> attribute_rows{{
      "Lines of a set; where the sets differ the one in the middle, and from the least to the most."},
     {"consecutive_lines", "consecutive lines", "", "", "ConsecutiveLines", "", "",
      "Neighbouring lines that lie in one set."},
+    {"entries", "entries", "", "", "Entries", "", "", "Translations that a TLB holds; its size is what they reach."},
+    {"entry_size", "entry size", "B", "", "EntrySizeBytes", "", "",
+     "What one entry of a TLB covers: a page, or several that lie in a row."},
 }};
 
 }  // namespace

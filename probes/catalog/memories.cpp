@@ -6,7 +6,7 @@ namespace {
 // The metrics' names are NVIDIA's (CUPTI, Range Profiling); counters/metrics.cpp has those of other chips.
 constexpr std::string_view l1_misses = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_miss.sum";
 
-constexpr std::array<MemoryRow, 8> memory_rows{{
+constexpr std::array<MemoryRow, 11> memory_rows{{
     {"l1", "L1 data cache", Kind::cache, "global_cached", {"l2", "device_memory"}, "L1d", "L1", l1_misses},
     {"texture",
      "Texture cache",
@@ -57,6 +57,9 @@ constexpr std::array<MemoryRow, 8> memory_rows{{
      "Memory",
      "Device memory",
      "dram__sectors_read.sum"},
+    {"tlb_l1", "TLB, level 1", Kind::cache, "global_l2_only", {}, "TLB1", "TLB L1", ""},
+    {"tlb_l2", "TLB, level 2", Kind::cache, "global_l2_only", {}, "TLB2", "TLB L2", ""},
+    {"tlb_l3", "TLB, level 3", Kind::cache, "global_l2_only", {}, "TLB3", "TLB L3", ""},
 }};
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/line_times.hpp"
 #include "program/order.hpp"
 
 namespace gputopo::evidence {
@@ -56,6 +57,7 @@ struct Circles::Part {
 };
 
 std::uint64_t Circles::room_lines() const {
+  if (cache_->room_lines != 0) return cache_->room_lines;
   const std::uint64_t bytes =
       cache_->path.slot == slot_constant ? session_->info().constant_bytes_per_module : slot_bytes;
   return bytes / cache_->stride();
@@ -105,11 +107,16 @@ std::uint64_t Circles::loads_of(const Circle& circle, const Effort& effort) cons
   return loads;
 }
 
+program::Program Circles::program(std::string label) const {
+  program::Program p = make_program(std::move(label), session_->info(), cache_->path.slot);
+  p.isolation = isolation_;
+  if (cache_->line_times != nullptr) p.agents = {{cache_->line_times->sm(), 0}};
+  return p;
+}
+
 program::Program Circles::program_of(const Circle& circle, const Part& part) const {
   const std::uint64_t stride = cache_->stride();
-  program::Program p = make_program(fmt::format("{} {} lines from {}", cache_->path.id, circle.lines, circle.first),
-                                    session_->info(), cache_->path.slot);
-  p.isolation = isolation_;
+  program::Program p = program(fmt::format("{} {} lines from {}", cache_->path.id, circle.lines, circle.first));
   Walk walk = make_walk(cache_->path, circle.lines * stride, stride, part.warm_laps);
   walk.first_byte = circle.first * stride;
   if (!part.whole) {
@@ -137,6 +144,10 @@ program::Program Circles::program_of(const Circle& circle, const Part& part) con
   return p;
 }
 
+double Circles::own(std::uint64_t line, std::uint32_t latency_cycles) const {
+  return latency_cycles - (cache_->line_times == nullptr ? 0 : cache_->line_times->of(line));
+}
+
 void Circles::add(Losses& losses, const Part& part, const std::vector<std::uint32_t>& latencies) const {
   const std::uint64_t lines = losses.circle.lines;
   const std::uint64_t steps = part.whole ? steps_in_a_line() : 1;
@@ -151,8 +162,9 @@ void Circles::add(Losses& losses, const Part& part, const std::vector<std::uint3
   for (std::uint64_t k = 0; k < latencies.size(); ++k, position = program::advance(position, s.step, count)) {
     if (k < left_out) continue;
     ++losses.loads;
-    if (latencies[k] < cache_->front_threshold_cycles) continue;
-    const Look look{static_cast<std::uint32_t>(position / steps), latencies[k] >= cache_->levels.threshold_cycles};
+    const double cycles = own(losses.circle.first + position / steps, latencies[k]);
+    if (cycles < cache_->front_threshold_cycles) continue;
+    const Look look{static_cast<std::uint32_t>(position / steps), cycles >= cache_->levels.threshold_cycles};
     ++losses.looks[look.line];
     losses.misses[look.line] += look.missed ? 1 : 0;
     run.push_back(look);
@@ -179,6 +191,8 @@ Expected<std::vector<Losses>> Circles::walk_once(std::span<const Circle> circles
   std::vector<Losses> all;
   std::vector<std::pair<std::size_t, Part>> parts;
   for (const Circle& circle : circles) {
+    if (cache_->line_times != nullptr)
+      if (auto ok = cache_->line_times->learn(circle); !ok) return tl::unexpected<Error>(ok.error());
     for (const Part& part : parts_of(circle, effort)) parts.emplace_back(all.size(), part);
     Losses losses;
     losses.circle = circle;

@@ -57,6 +57,11 @@ class Circles {
   /// Loads that walk() makes for one circle.
   std::uint64_t loads_of(const Circle& circle, const Effort& effort) const;
 
+  /// What a load of a line took, less what that line's hits take where these differ.
+  double own(std::uint64_t line, std::uint32_t latency_cycles) const;
+  /// An empty program over the cache's buffer, by the SM that its lines were timed on where these differ.
+  program::Program program(std::string label) const;
+
   /// In the circles' order. Errors are the session's.
   Expected<std::vector<Losses>> walk(std::span<const Circle> circles, const Effort& effort);
 

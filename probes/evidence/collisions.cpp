@@ -12,7 +12,9 @@ namespace {
 
 using Lines = std::vector<std::uint64_t>;
 
-constexpr std::uint64_t most_loads = 24'000'000;   // of a search: a second of a simulator, some 50 ms of a GPU
+constexpr std::uint64_t most_loads = 24'000'000;  // of a search: a second of a simulator, some 50 ms of a GPU
+// The same past L1, one after another on one SM: a second or two of a GPU.
+constexpr std::uint64_t most_loads_of_pages = 4'000'000;
 constexpr std::uint64_t most_to_follow = 1 << 22;  // of one circle
 constexpr std::uint64_t few_sets = 72;             // so many are all looked at, of more a sample
 constexpr std::size_t sampled_sets = 16;
@@ -27,6 +29,7 @@ class Search {
  public:
   Search(Circles& circles, std::uint64_t capacity) : circles_(circles), capacity_(capacity) {
     false_miss_ = circles.cache().levels.false_miss;
+    most_loads_ = circles.cache().path.slot == slot_pages ? most_loads_of_pages : most_loads;
   }
 
   Expected<Collisions> run() {
@@ -124,7 +127,7 @@ class Search {
     auto all = walk(circles);
     if (!all) return tl::unexpected<Error>(all.error());
     for (const Losses& losses : *all) lost_by_length_[losses.circle.lines] = lost_lines(losses, false_miss_);
-    if (found_.samples > most_loads) found_.why_open = "it takes too long to look at its sets one by one";
+    if (found_.samples > most_loads_) found_.why_open = "it takes too long to look at its sets one by one";
     return {};
   }
 
@@ -205,7 +208,7 @@ class Search {
             bit * 2 > found_.fits)
           far.push_back({bit * times - first.lines / 2, first.lines});
     for (const Circle& circle : far) {
-      if (found_.samples > most_loads) break;
+      if (found_.samples > most_loads_) break;
       auto losses = walk({circle});
       if (!losses) return tl::unexpected<Error>(losses.error());
       found_.windows.push_back({circle, lost_lines(losses->front(), false_miss_)});
@@ -215,6 +218,7 @@ class Search {
 
   Circles& circles_;
   std::uint64_t capacity_;
+  std::uint64_t most_loads_;
   double false_miss_;
   Effort effort_;
   Collisions found_;

@@ -11,6 +11,7 @@
 
 #include "change_point/robust.hpp"
 #include "evidence/histogram.hpp"
+#include "evidence/line_times.hpp"
 #include "evidence/set_policies.hpp"
 #include "program/order.hpp"
 
@@ -70,25 +71,26 @@ Predictions predictions_of(const program::Walk& walk, std::uint64_t steps, const
 }
 
 struct Trial {
-  program::Walk walk;
+  program::Walk walk;  ///< rounds forwards as its lead, then by another step
+  std::uint64_t counted = 0;  ///< recorded loads whose misses are counted
   Predictions predicted{};
   double found = 0;
 };
 
 // Strangers among a walk's loads. Where they are few some walks of several have none, and the least count is exact.
-double strangers_of(const CacheFacts& cache, const program::Walk& walk) {
+double strangers_of(const CacheFacts& cache, const Trial& trial) {
   constexpr double few = 0.5;
-  const double expected = cache.levels.false_miss * static_cast<double>(walk.loads_per_lap - walk.lead_loads);
+  const double expected = cache.levels.false_miss * static_cast<double>(trial.counted);
   return expected < few ? 0 : expected;
 }
 
 // How far off a walk's count may be: strangers' four standard deviations in a median of nine, and what their share is
 // uncertain by.
 double error_of(const CacheFacts& cache, const Trial& trial) {
-  const auto loads = static_cast<double>(trial.walk.loads_per_lap - trial.walk.lead_loads);
+  const auto loads = static_cast<double>(trial.counted);
   const double share = cache.levels.false_miss;
   const double known_from = std::max(1.0, cache.contamination().loads);
-  if (strangers_of(cache, trial.walk) == 0) return 0.45;
+  if (strangers_of(cache, trial) == 0) return 0.45;
   return 0.45 + 1.7 * std::sqrt(share * loads) + 3 * std::sqrt(share / known_from) * loads;
 }
 
@@ -101,7 +103,12 @@ std::vector<Trial> telling_walks(const Circles& circles, const Collisions& seen,
     const std::uint64_t step = i == 0 ? lines - 1 : (lines * (i + 3) / (2 * steps_tried)) | 1;
     if (step == 1 || step >= lines || std::gcd(step, lines) != 1) continue;
     for (const std::uint64_t sweeps : {1U, 2U, 4U, 8U}) {
-      Trial trial{forth_and_by(circles.cache(), lines, steps, step, sweeps), {}, 0};
+      Trial trial{forth_and_by(circles.cache(), lines, steps, step, sweeps), sweeps * lines, {}, 0};
+      if (circles.cache().line_times != nullptr) {
+        if (sweeps * lines > circles.session().info().largest_recording) continue;
+        trial.walk.tail_first = 0;
+        trial.counted = sweeps * seen.sets.front().size();
+      }
       trial.predicted = predictions_of(trial.walk, steps, seen.sets.front(), ways);
       all.push_back(trial);
     }
@@ -121,30 +128,65 @@ std::vector<Trial> telling_walks(const Circles& circles, const Collisions& seen,
   return best;
 }
 
+// Where every line has a time of its own all loads are needed, in order, and paths without leads have them as a phase.
+program::Program program_of(const Circles& circles, const Trial& trial) {
+  const CacheFacts& cache = circles.cache();
+  program::Program p = circles.program(fmt::format("{} forth and by", cache.path.id));
+  p.phases = {trial.walk};
+  if (cache.line_times == nullptr) return p;
+  const std::uint64_t lines = trial.walk.lead_loads / rounds_before;
+  const program::Walk forth = make_walk(cache.path, lines * cache.stride(), cache.stride(), rounds_before);
+  program::Walk by = recorded(forth, program::Record::latencies, 1);
+  by.order = program::Order::skipping;
+  by.order_seed = trial.walk.tail_step;
+  by.loads_per_lap = trial.walk.loads_per_lap - trial.walk.lead_loads;
+  p.phases = {forth, by};
+  return p;
+}
+
+struct Seen {
+  double lost = 0, answered = 0;  ///< not there; answered by a cache in front
+};
+
+// Where every load is known by its line, those of the set alone count, and few of them are strangers'.
+Seen seen_of(const Circles& circles, const Trial& trial, const Lines& set, const program::PhaseTrace& trace) {
+  const CacheFacts& cache = circles.cache();
+  Seen seen;
+  if (cache.line_times == nullptr) {
+    const std::uint64_t loads = trial.walk.loads_per_lap - trial.walk.lead_loads;
+    seen.lost = static_cast<double>(count_from(trace.histogram, cache.levels.threshold_cycles));
+    seen.answered = static_cast<double>(loads - count_from(trace.histogram, cache.front_threshold_cycles));
+    return seen;
+  }
+  std::uint64_t line = 0;
+  for (const std::uint32_t latency : trace.latencies) {
+    if (is_in(set, line)) {
+      const double cycles = circles.own(line, latency);
+      seen.lost += cycles >= cache.levels.threshold_cycles ? 1 : 0;
+      seen.answered += cycles < cache.front_threshold_cycles ? 1 : 0;
+    }
+    line = program::advance(line, trial.walk.tail_step, trial.walk.lead_loads / rounds_before);
+  }
+  return seen;
+}
+
 // Runs them, and leaves out those of which a cache in front answered a part.
-Expected<void> run(Circles& circles, std::vector<Trial>& trials) {
+Expected<void> run(Circles& circles, const Lines& set, std::vector<Trial>& trials) {
   constexpr std::size_t times = 9;
   const CacheFacts& cache = circles.cache();
   program::Batch batch;
-  for (const Trial& trial : trials) {
-    program::Program p =
-        make_program(fmt::format("{} forth and by", cache.path.id), circles.session().info(), cache.path.slot);
-    p.isolation = circles.isolation();
-    p.phases = {trial.walk};
-    batch.insert(batch.end(), times, p);
-  }
+  for (const Trial& trial : trials) batch.insert(batch.end(), times, program_of(circles, trial));
   auto traces = circles.session().run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<Trial> reached;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    const std::uint64_t loads = trials[i].walk.loads_per_lap - trials[i].walk.lead_loads;
     std::vector<double> lost, answered;
     for (std::size_t k = 0; k < times; ++k) {
-      const Histogram& timed = (*traces)[i * times + k].phases.back().histogram;
-      lost.push_back(static_cast<double>(count_from(timed, cache.levels.threshold_cycles)));
-      answered.push_back(static_cast<double>(loads - count_from(timed, cache.front_threshold_cycles)));
+      const Seen seen = seen_of(circles, trials[i], set, (*traces)[i * times + k].phases.back());
+      lost.push_back(seen.lost);
+      answered.push_back(seen.answered);
     }
-    const double strangers = strangers_of(cache, trials[i].walk);
+    const double strangers = strangers_of(cache, trials[i]);
     std::sort(lost.begin(), lost.end());
     trials[i].found = strangers == 0 ? lost[1] : std::max(0.0, change_point::median(lost) - strangers);
     if (change_point::median(answered) == 0) reached.push_back(trials[i]);
@@ -168,7 +210,7 @@ Expected<Replacement> by_other_steps(Circles& circles, const Collisions& seen, s
   std::vector<Trial> trials = telling_walks(circles, seen, ways);
   result.excluded = "every line of an overfull set is lost in each round, so nothing is drawn at random";
   if (trials.empty()) return result;
-  if (auto ok = run(circles, trials); !ok) return tl::unexpected<Error>(ok.error());
+  if (auto ok = run(circles, seen.sets.front(), trials); !ok) return tl::unexpected<Error>(ok.error());
   if (trials.empty()) {
     result.excluded += "; in what order they go can't be told, because the cache in front answers other orders";
     return result;

@@ -4,13 +4,21 @@
 
 namespace gputopo::evidence {
 
+std::uint64_t pages_bytes(const device::DeviceInfo& info) {
+  constexpr std::uint64_t unit = std::uint64_t{1} << 20;
+  return (info.largest_buffer_bytes - info.largest_buffer_bytes / 16) / unit * unit;
+}
+
 program::Program make_program(std::string label, const device::DeviceInfo& info, Slot slot) {
   program::Program p;
   p.label = std::move(label);
   p.buffers = {{program::Space::global, slot_bytes, 0}};
   if (slot >= slot_texture) p.buffers.push_back({program::Space::global, slot_bytes, 0});
   if (slot >= slot_flush) p.buffers.push_back({program::Space::global, slot_bytes, 0});
-  if (slot >= slot_constant) p.buffers.push_back({program::Space::constant, info.constant_bytes_per_module, 0});
+  if (slot == slot_constant) p.buffers.push_back({program::Space::constant, info.constant_bytes_per_module, 0});
+  // Before the pages lies nothing: not every GPU has constants.
+  if (slot == slot_pages) p.buffers.push_back({program::Space::global, 4, 0});
+  if (slot >= slot_pages) p.buffers.push_back({program::Space::global, pages_bytes(info), 0});
   return p;
 }
 

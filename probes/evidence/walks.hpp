@@ -12,7 +12,8 @@ namespace gputopo::evidence {
 
 /// Buffers by purpose. Texture walks have memory of their own: on unified L1 caches a line that a texture fetch brought
 /// in stays, misses for every global load of the same address and isn't replaced by it, even in later kernels.
-enum Slot : std::uint32_t { slot_global = 0, slot_texture = 1, slot_flush = 2, slot_constant = 3 };
+/// `slot_pages` is nearly all of the GPU's memory: what TLBs reach is gigabytes.
+enum Slot : std::uint32_t { slot_global = 0, slot_texture = 1, slot_flush = 2, slot_constant = 3, slot_pages = 4 };
 
 /// A memory as programs see it: a kind of load and the buffer it walks.
 struct CachePath {
@@ -31,6 +32,9 @@ inline constexpr CachePath l2_path{"l2", program::Path::global_l2_only, slot_flu
 /// Size of the global and texture slots; walks that start at 0 stay in the lower half, fresh regions lie above.
 inline constexpr std::uint64_t slot_bytes = std::uint64_t{32} << 20;
 inline constexpr std::uint64_t sweep_limit_bytes = slot_bytes / 2;
+
+/// Size of the slot of pages: what the device gives, less a sixteenth for the other slots.
+std::uint64_t pages_bytes(const device::DeviceInfo& info);
 
 /// An empty program whose buffers are the slots up to `slot`.
 program::Program make_program(std::string label, const device::DeviceInfo& info, Slot slot);

@@ -1,6 +1,7 @@
 // The experiments: one file each. Each adds what it found to the Findings; the table that lists them is registry.cpp.
 #pragma once
 
+#include "evidence/collisions.hpp"
 #include "evidence/findings.hpp"
 #include "evidence/session.hpp"
 #include "topology/error.hpp"
@@ -19,6 +20,9 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
 Expected<void> measure_scope(Session& session, Findings& findings, const CachePath& path);
 Expected<void> measure_instances(Session& session, Findings& findings, const CachePath& path);
 Expected<void> measure_organisation(Session& session, Findings& findings, const CachePath& path);
+/// The same from collisions; `memory` has the size, `line_bytes` is what a line covers.
+Expected<void> tell_organisation(evidence::Circles& circles, const evidence::Collisions& seen, Memory& memory,
+                                 std::uint64_t line_bytes);
 
 /// The size of a cache that `cache` knows the capacity of, for `--method thesis`.
 Expected<Estimate> size_by_thesis(Session& session, const evidence::CacheFacts& cache);
@@ -43,6 +47,7 @@ Expected<void> measure_chip_map(Session& session, Findings& findings);
 
 Expected<void> measure_shared(Session& session, Findings& findings);
 Expected<void> measure_device_memory(Session& session, Findings& findings);
+Expected<void> measure_translation(Session& session, Findings& findings);
 Expected<void> measure_bandwidth(Session& session, Findings& findings);
 
 }  // namespace gputopo::experiments

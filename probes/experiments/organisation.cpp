@@ -142,23 +142,26 @@ Expected<void> measure_organisation(Session& session, Findings& findings, const 
   }
   // Caches behind another belong to several SMs.
   Circles circles(session, *cache, cache->front_line_bytes != 0 ? Scope::gpu : Scope::sm);
-  const std::uint64_t capacity = cache->capacity_bytes / cache->line_bytes;
-  auto seen = find_collisions(circles, capacity);
+  auto seen = find_collisions(circles, cache->capacity_bytes / cache->line_bytes);
   if (!seen) return tl::unexpected<Error>(seen.error());
-  if (!seen->why_open.empty() || seen->sets.empty()) {
-    leave_open(memory, seen->why_open.empty() ? "no set was seen to overflow" : seen->why_open);
+  return tell_organisation(circles, *seen, memory, cache->line_bytes);
+}
+
+Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memory& memory, std::uint64_t line_bytes) {
+  if (!seen.why_open.empty() || seen.sets.empty()) {
+    leave_open(memory, seen.why_open.empty() ? "no set was seen to overflow" : seen.why_open);
     return {};
   }
-  auto replacement = find_replacement(circles, *seen, seen->sets.front().size() - 1);
+  auto replacement = find_replacement(circles, seen, seen.sets.front().size() - 1);
   if (!replacement) return tl::unexpected<Error>(replacement.error());
   // Of one or two ways policies are alike that aren't in larger sets.
   const bool in_order =
-      (replacement->policy == "lru" || replacement->policy == "fifo") && seen->sets.front().size() > 3;
-  const Shape shape = shape_of(*seen, lines_of(*memory.find("size"), cache->line_bytes), !in_order);
-  state_shape(memory, shape, *seen);
+      (replacement->policy == "lru" || replacement->policy == "fifo") && seen.sets.front().size() > 3;
+  const Shape shape = shape_of(seen, lines_of(*memory.find("size"), line_bytes), !in_order);
+  state_shape(memory, shape, seen);
   if (shape.sets == 0) replacement->policy.clear();
-  if (shape.ways == 0 && seen->sets.front().size() - 1 <= 2) replacement->policy.clear();
-  if (shape.sets != 0) state_index(memory, index_function(*seen, shape.sets, shape.ways, cache->line_bytes));
+  if (shape.ways == 0 && seen.sets.front().size() - 1 <= 2) replacement->policy.clear();
+  if (shape.sets != 0) state_index(memory, index_function(seen, shape.sets, shape.ways, line_bytes));
   state_replacement(memory, *replacement);
   return {};
 }

@@ -44,6 +44,7 @@ class CudaDevice final : public Device {
     if (!launcher) return tl::unexpected<Error>(launcher.error());
     launcher_ = std::move(*launcher);
     info_.kernels = launcher_->assembled() ? "ptx" : "machine_code";
+    leave_room();
     return {};
   }
 
@@ -67,6 +68,13 @@ class CudaDevice final : public Device {
   }
 
  private:
+  // Other processes keep what they have, and a sixteenth of the rest for what they may want meanwhile.
+  void leave_room() {
+    std::size_t free = 0, total = 0;
+    if (driver_.cuMemGetInfo(&free, &total) == CUDA_SUCCESS)
+      info_.largest_buffer_bytes = std::min<std::uint64_t>(info_.largest_buffer_bytes, free - free / 16);
+  }
+
   Expected<void> run_until_placed(const program::Batch& batch, PlannedLaunch& launch,
                                   std::vector<program::ProgramTrace>& traces) {
     auto pause = first_pause;

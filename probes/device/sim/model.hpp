@@ -219,6 +219,9 @@ Topology truth(const Model& model);
 /// index, replacement.
 void add_organisation(const Model& model, Topology& truth);
 
+/// Adds the TLBs that loads past the L1 ask, as `discover --deep` says them: "tlb_l1" to "tlb_l3", the nearest first.
+void add_translation(const Model& model, Topology& truth);
+
 /// What no memory's attribute says of a model, a line each: what lies behind the L2, how far TLBs reach, distances, who
 /// disturbs.
 std::vector<std::string> remarks(const Model& model);

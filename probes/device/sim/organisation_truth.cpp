@@ -4,28 +4,13 @@
 
 #include "device/sim/cache_ids.hpp"
 #include "device/sim/model.hpp"
+#include "device/sim/organisation_words.hpp"
 #include "device/sim/set_index.hpp"
 
 namespace gputopo::sim {
 namespace {
 
 using program::Path;
-
-Estimate true_number(double value) {
-  Estimate e;
-  e.value = value;
-  e.status = Status::truth;
-  e.method = "model";
-  return e;
-}
-
-Statement true_text(std::string value) {
-  Statement s;
-  s.value = std::move(value);
-  s.status = Status::truth;
-  s.method = "model";
-  return s;
-}
 
 std::string index_name(const Organisation& o, const SetIndex& index) {
   if (index.sets() == 1) return "none";
@@ -56,6 +41,37 @@ std::string replacement_name(Replacement replacement, std::uint32_t ways) {
 
 }  // namespace
 
+Estimate true_number(double value, std::string_view unit) {
+  Estimate e;
+  e.value = value;
+  e.unit = unit;
+  e.status = Status::truth;
+  e.method = "model";
+  return e;
+}
+
+Statement true_text(std::string value) {
+  Statement s;
+  s.value = std::move(value);
+  s.status = Status::truth;
+  s.method = "model";
+  return s;
+}
+
+void state_organisation(Memory& memory, const Organisation& organisation, std::uint64_t lines) {
+  const SetIndex index(organisation, lines);
+  std::vector<std::uint32_t> ways;
+  for (std::uint32_t set = 0; set < index.sets(); ++set) ways.push_back(index.ways(set));
+  std::sort(ways.begin(), ways.end());
+  memory.attributes["sets"] = true_number(index.sets());
+  Estimate& middle = memory.attributes["ways"] = true_number(ways[ways.size() / 2]);
+  middle.interval = Interval{static_cast<double>(ways.front()), static_cast<double>(ways.back())};
+  middle.interval_kind = "range";
+  if (index.sets() > 1) memory.attributes["consecutive_lines"] = true_number(organisation.consecutive_lines);
+  memory.structure["index"] = true_text(index_name(organisation, index));
+  memory.structure["replacement"] = true_text(replacement_name(organisation.replacement, ways.back()));
+}
+
 void add_organisation(const Model& model, Topology& truth) {
   for (const CacheId& id : cache_ids) {
     if (id.path == Path::global_l2_only) continue;  // too many lines to tell
@@ -63,17 +79,7 @@ void add_organisation(const Model& model, Topology& truth) {
     const Estimate* size = memory == nullptr ? nullptr : memory->find("size");
     if (size == nullptr || !size->value) continue;
     const CacheModel& c = model.caches[*(*model.path(id.path))[id.level].cache];
-    const SetIndex index(c.organisation, static_cast<std::uint64_t>(*size->value) / c.line_bytes);
-    std::vector<std::uint32_t> ways;
-    for (std::uint32_t set = 0; set < index.sets(); ++set) ways.push_back(index.ways(set));
-    std::sort(ways.begin(), ways.end());
-    memory->attributes["sets"] = true_number(index.sets());
-    Estimate& middle = memory->attributes["ways"] = true_number(ways[ways.size() / 2]);
-    middle.interval = Interval{static_cast<double>(ways.front()), static_cast<double>(ways.back())};
-    middle.interval_kind = "range";
-    if (index.sets() > 1) memory->attributes["consecutive_lines"] = true_number(c.organisation.consecutive_lines);
-    memory->structure["index"] = true_text(index_name(c.organisation, index));
-    memory->structure["replacement"] = true_text(replacement_name(c.organisation.replacement, ways.back()));
+    state_organisation(*memory, c.organisation, static_cast<std::uint64_t>(*size->value) / c.line_bytes);
   }
 }
 

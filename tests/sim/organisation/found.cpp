@@ -72,6 +72,11 @@ Topology discovered_plainly(const sim::Model& model) {
   return discovered(model, {}, false);
 }
 
+void add_organisation_found(const Memory& truth, const Memory& found, std::vector<Found>& all) {
+  add_numbers(truth, found, all);
+  add_texts(truth, found, all);
+}
+
 std::vector<Found> organisation_found(const sim::Model& model, const Topology& topology) {
   Topology truth = sim::truth(model);
   sim::add_organisation(model, truth);
@@ -79,8 +84,7 @@ std::vector<Found> organisation_found(const sim::Model& model, const Topology& t
   for (const Memory& memory : truth.memories) {
     const Memory* found = topology.find(memory.id);
     if (found == nullptr || memory.find("sets") == nullptr) continue;
-    add_numbers(memory, *found, all);
-    add_texts(memory, *found, all);
+    add_organisation_found(memory, *found, all);
   }
   return all;
 }

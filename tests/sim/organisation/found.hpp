@@ -26,6 +26,9 @@ Topology discovered_plainly(const sim::Model& model);
 /// Sets, ways, consecutive lines, index and replacement of every cache of `topology` that the model's truth has.
 std::vector<Found> organisation_found(const sim::Model& model, const Topology& topology);
 
+/// The same of one memory.
+void add_organisation_found(const Memory& truth, const Memory& found, std::vector<Found>& all);
+
 /// A line for people.
 std::string text_of(const Found& found);
 

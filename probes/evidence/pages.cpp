@@ -1,0 +1,83 @@
+#include "evidence/pages.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace gputopo::evidence {
+
+PageProbe::PageProbe(const device::DeviceInfo& info, std::vector<std::uint32_t> sms) {
+  program_ = make_program("pages", info, slot_pages);
+  program_.isolation = Scope::gpu;
+  program_.agents.clear();
+  for (const std::uint32_t sm : sms) program_.agents.push_back({sm, 0});
+}
+
+PageProbe& PageProbe::touch(std::uint32_t agent, std::uint64_t at) {
+  return walk(agent, {at, 4, 1, 1});
+}
+
+PageProbe& PageProbe::walk(std::uint32_t agent, const Others& others) {
+  if (others.count == 0) return *this;
+  program::Walk walk = make_walk(pages_path, others.count * others.stride_bytes, others.stride_bytes, 1);
+  walk.first_byte = others.first_byte;
+  walk.agent = agent;
+  walk.lanes = others.lanes;
+  program_.phases.emplace_back(walk);
+  return *this;
+}
+
+program::Program PageProbe::look(std::uint64_t at, std::uint64_t before) {
+  const std::uint64_t apart = at < before ? before - at : at - before;
+  program::Walk walk = recorded(make_walk(pages_path, 2 * apart, apart, 1), program::Record::latencies, 1);
+  walk.first_byte = std::min(at, before);
+  if (at < before) walk.order = program::Order::reverse;
+  program_.phases.emplace_back(walk);
+  program_.label = fmt::format("pages, a look at {}", at);
+  return program_;
+}
+
+Pages::Pages(Session& session, std::uint64_t line_bytes, std::uint64_t lines)
+    : session_(&session), bytes_(pages_bytes(session.info())), line_bytes_(line_bytes) {
+  constexpr std::uint64_t enough = 8192;  // more take one lane longer than 2 ms, which processes in turn have the GPU for
+  const std::uint64_t room = (bytes_ - margin()) / (16 * line_bytes_);
+  most_ = std::min({enough, lines, room});
+}
+
+Others Pages::spread(std::uint64_t count, std::uint64_t variant) const {
+  constexpr double irregular = 0.9187;  // no simple fraction, so that the places' page numbers fall into every set
+  if (count == 0) return {};
+  constexpr double most_apart = 0x1p33;  // a walk's steps are counted in 32-bit words
+  const double apart =
+      std::min(most_apart, irregular * static_cast<double>(bytes_ - margin()) / static_cast<double>(count + 1));
+  const std::uint64_t stride = (static_cast<std::uint64_t>(apart) / line_bytes_ | 1) * line_bytes_;
+  constexpr double golden = 0.6180339887498949;  // its multiples lie as evenly as can be, modulo 1
+  const double part = static_cast<double>(variant) * golden - std::floor(static_cast<double>(variant) * golden);
+  const auto shift = static_cast<std::uint64_t>(part * static_cast<double>(stride)) / line_bytes_ * line_bytes_;
+  return {margin() + shift, stride, count};
+}
+
+Expected<std::vector<std::vector<double>>> Pages::run(const std::vector<PageProgram>& programs,
+                                                      std::size_t looks) {
+  constexpr std::size_t most_at_once = 512;
+  std::vector<std::vector<double>> all(programs.size());
+  for (std::size_t done = 0; done < programs.size() * looks; done += most_at_once) {
+    const std::size_t end = std::min(programs.size() * looks, done + most_at_once);
+    program::Batch batch;
+    for (std::size_t i = done; i < end; ++i) batch.push_back(programs[i / looks](samples_ + i));
+    auto traces = session_->run(batch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    for (std::size_t i = done; i < end; ++i)
+      all[i / looks].push_back((*traces)[i - done].phases.back().latencies.back());
+  }
+  for (auto& values : all) std::sort(values.begin(), values.end());
+  samples_ += programs.size() * looks;
+  return all;
+}
+
+double low_quartile(const std::vector<double>& ascending) {
+  return ascending.at(ascending.size() / 4);
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,68 @@
+// One line asked again and again how long it takes after others were touched, far apart: neither its slice of the L2
+// nor its distance has a part in that, and few lines leave the L2 as it is (docs/measuring.md, 'Translation').
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "evidence/session.hpp"
+
+namespace gputopo::evidence {
+
+inline constexpr CachePath pages_path{"tlb", program::Path::global_l2_only, slot_pages};
+
+/// Touches one line in each of `count` places, which push translations out of TLBs. Count 0: nothing. By one lane: with
+/// more of them in a launch the threads of whole blocks stay, and loads take longer in all of its programs.
+struct Others {
+  std::uint64_t first_byte = 0, stride_bytes = 0, count = 0;
+  std::uint32_t lanes = 1;
+};
+
+/// A probe: phases of agents in turn, the last of which times one line.
+class PageProbe {
+ public:
+  /// Agents by SM; the first of them looks.
+  PageProbe(const device::DeviceInfo& info, std::vector<std::uint32_t> sms);
+  PageProbe& touch(std::uint32_t agent, std::uint64_t at);
+  PageProbe& walk(std::uint32_t agent, const Others& others);
+  /// Ends the program: agent 0 loads the line at `before`, which warms the code, and then the one at `at`.
+  program::Program look(std::uint64_t at, std::uint64_t before);
+
+ private:
+  program::Program program_;
+};
+
+using PageProgram = std::function<program::Program(std::uint64_t variant)>;
+
+/// The memory that is touched, and others in it that push translations out.
+class Pages {
+ public:
+  /// `line_bytes` of the L2 and as many `lines` as certainly stay in it.
+  Pages(Session& session, std::uint64_t line_bytes, std::uint64_t lines);
+
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t line_bytes() const { return line_bytes_; }
+  /// Where others begin. Lines that are timed lie below, in the lower half of that.
+  std::uint64_t margin() const { return bytes_ / 16; }
+  /// The most places that may be touched.
+  std::uint64_t most() const { return most_; }
+  /// `count` places spread over all memory behind the margin, by a stride that goes to all sets of an L2 and of a TLB.
+  /// Each `variant` has others: those that a TLB still knows from the time before push nothing out.
+  Others spread(std::uint64_t count, std::uint64_t variant) const;
+  /// Runs each program `looks` times, in another variant each time: what its last load took, ascending.
+  Expected<std::vector<std::vector<double>>> run(const std::vector<PageProgram>& programs, std::size_t looks);
+  Session& session() { return *session_; }
+  std::uint64_t samples() const { return samples_; }
+
+ private:
+  Session* session_;
+  std::uint64_t bytes_, line_bytes_, most_;
+  std::uint64_t samples_ = 0;  ///< each with a variant of its own
+};
+
+/// The lower quartile of ascending values: strangers and waiting only add.
+double low_quartile(const std::vector<double>& ascending);
+
+}  // namespace gputopo::evidence

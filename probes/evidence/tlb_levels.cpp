@@ -1,0 +1,283 @@
+#include "evidence/tlb_levels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "change_point/robust.hpp"
+#include "evidence/sameness.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+constexpr std::size_t looks = 9;
+constexpr std::uint64_t line_at = 0;
+
+// A line of the same page as `at`, but neither the same line nor one that comes with it.
+std::uint64_t neighbour_of(std::uint64_t at) {
+  constexpr std::uint64_t away = 2048;  // pages are 4 KiB at least
+  return at ^ away;
+}
+
+// What is told apart: four standard deviations, and more than a clock's grain.
+double least_step(double noise_cycles) {
+  return std::max(4 * noise_cycles, 3.0);
+}
+
+std::vector<std::uint64_t> growing(std::uint64_t most) {
+  constexpr double ratio = 1.0905077326652577;  // eight to the octave
+  std::vector<std::uint64_t> all;
+  for (double n = 2; n <= static_cast<double>(most); n *= ratio) {
+    const auto whole = static_cast<std::uint64_t>(std::lround(n));
+    if (all.empty() || whole > all.back()) all.push_back(whole);
+  }
+  return all;
+}
+
+// Runs of neighbours within a step of the run's median, as long as they go; each begins where the one before ends.
+std::vector<std::pair<std::size_t, std::size_t>> runs_of(const std::vector<double>& cycles, double step) {
+  std::vector<std::pair<std::size_t, std::size_t>> runs;
+  for (std::size_t i = 0; i < cycles.size();) {
+    std::size_t end = i + 1;
+    for (; end < cycles.size(); ++end) {
+      const double middle = change_point::median({cycles.begin() + static_cast<std::ptrdiff_t>(i),
+                                                  cycles.begin() + static_cast<std::ptrdiff_t>(end)});
+      if (std::fabs(cycles[end] - middle) > step) break;
+    }
+    runs.emplace_back(i, end);
+    i = end;
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::vector<Plateau> plateaus_of(const std::vector<std::uint64_t>& places, const std::vector<double>& cycles,
+                                 double noise_cycles) {
+  constexpr std::size_t enough = 3;
+  const double step = least_step(noise_cycles);
+  std::vector<Plateau> all;
+  for (const auto& [begin, end] : runs_of(cycles, step)) {
+    if (end - begin < enough && begin != 0) continue;
+    const double level = change_point::median({cycles.begin() + static_cast<std::ptrdiff_t>(begin),
+                                               cycles.begin() + static_cast<std::ptrdiff_t>(end)});
+    if (!all.empty() && std::fabs(level - all.back().cycles) <= step) {
+      all.back().to = places[end - 1];
+    } else if (all.empty() || level > all.back().cycles) {
+      all.push_back({level, places[begin], places[end - 1], 0});
+    }
+  }
+  return all;
+}
+
+namespace {
+
+// Asks the line how long it takes after so many places were touched; with `touches` its neighbour right before.
+PageProgram probe_of(Pages& pages, std::uint32_t sm, std::uint64_t count, bool touches) {
+  return [&pages, sm, count, touches](std::uint64_t variant) {
+    PageProbe p(pages.session().info(), {sm});
+    p.touch(0, neighbour_of(line_at)).touch(0, line_at).walk(0, pages.spread(count, variant));
+    if (touches) p.touch(0, neighbour_of(line_at));
+    return p.look(line_at, pages.margin());
+  };
+}
+
+}  // namespace
+
+// Of numbers of places within the plateau, the least after which nearly every look finds the line's translation just
+// there; else the one after which most do.
+Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels, std::size_t level) {
+  constexpr std::size_t times = 24;
+  constexpr std::size_t nearly_all = 23;
+  Plateau& p = levels.plateaus[level];
+  const auto middle = [&](std::size_t i) { return (levels.plateaus[i].cycles + levels.plateaus[i + 1].cycles) / 2; };
+  const double low = levels.hot_cycles + middle(level - 1);
+  const double high = level + 1 < levels.plateaus.size() ? levels.hot_cycles + middle(level)
+                                                         : std::numeric_limits<double>::max();
+  std::vector<std::uint64_t> tried;
+  for (double n = static_cast<double>(p.from); n <= static_cast<double>(p.to); n *= 1.25)
+    tried.push_back(static_cast<std::uint64_t>(n));
+  std::vector<PageProgram> programs;
+  for (const std::uint64_t n : tried) programs.push_back(probe_of(pages, sm, n, false));
+  auto seen = pages.run(programs, times);
+  if (!seen) return tl::unexpected<Error>(seen.error());
+  std::size_t most = 0, before = 0;
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    const auto there = static_cast<std::size_t>(std::count_if(
+        (*seen)[i].begin(), (*seen)[i].end(), [&](double cycles) { return cycles >= low && cycles < high; }));
+    if (there > most || p.typical == 0) p.typical = tried[i];
+    most = std::max(most, there);
+    // One more step: the look itself takes an entry, too.
+    if (std::min(there, before) >= nearly_all) {
+      p.typical = tried[i];
+      break;
+    }
+    before = there;
+  }
+  return {};
+}
+
+Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
+  constexpr std::size_t groups = 8;
+  TlbLevels found;
+  const std::vector<std::uint64_t> places = growing(pages.most());
+  std::vector<PageProgram> lost, back;
+  for (const std::uint64_t count : places) {
+    lost.push_back(probe_of(pages, sm, count, false));
+    back.push_back(probe_of(pages, sm, count, true));
+  }
+  auto hot = pages.run(std::vector<PageProgram>(groups, probe_of(pages, sm, 0, false)), looks);
+  if (!hot) return tl::unexpected<Error>(hot.error());
+  std::vector<double> quartiles;
+  for (const auto& values : *hot) quartiles.push_back(low_quartile(values));
+  found.hot_cycles = change_point::median(quartiles);
+  double square = 0;
+  for (const double q : quartiles) square += (q - found.hot_cycles) * (q - found.hot_cycles);
+  found.noise_cycles = std::max(0.5, std::sqrt(square / (groups - 1)));
+  auto without = pages.run(lost, looks);
+  if (!without) return tl::unexpected<Error>(without.error());
+  auto with = pages.run(back, looks);
+  if (!with) return tl::unexpected<Error>(with.error());
+  std::vector<double> cycles;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (low_quartile((*with)[i]) - found.hot_cycles > least_step(found.noise_cycles)) break;
+    cycles.push_back(low_quartile((*without)[i]) - found.hot_cycles);
+    found.most = places[i];
+  }
+  if (!cycles.empty()) found.plateaus = plateaus_of(places, cycles, found.noise_cycles);
+  for (std::size_t i = 1; i < found.plateaus.size(); ++i)
+    if (auto ok = choose_typical(pages, sm, found, i); !ok) return tl::unexpected<Error>(ok.error());
+  return found;
+}
+
+namespace {
+
+enum class Served { yes, no, unclear };
+
+// Whether a line is served by an entry that another line brought back.
+class Refill {
+ public:
+  Refill(Pages& pages, std::uint32_t sm, const TlbLevels& levels, std::size_t level)
+      : pages_(pages),
+        sm_(sm),
+        drop_{levels.plateaus[level].typical, levels.plateaus[level].to},
+        drop_nearer_(level > 1 ? levels.plateaus[level - 1].typical : 0) {
+    least_ = least_step(levels.noise_cycles);
+  }
+
+  // Held against the same with the line itself brought back, and with nothing.
+  Expected<Served> serves(std::uint64_t line, std::uint64_t other) {
+    // A second time with more others: not all sets are full with those that filled the first line's.
+    for (const std::uint64_t drop : drop_) {
+      auto seen = pages_.run({program(drop, other, line), program(drop, other, other), program(drop, other, {})},
+                             2 * looks);
+      if (!seen) return tl::unexpected<Error>(seen.error());
+      const double yes = change_point::median((*seen)[1]), no = change_point::median((*seen)[2]);
+      if (no - yes < least_) continue;
+      const Sameness s = sameness(fast((*seen)[0], yes, no), fast((*seen)[1], yes, no), fast((*seen)[2], yes, no));
+      if (s.decided) return s.is_same() ? Served::yes : Served::no;
+    }
+    return Served::unclear;
+  }
+
+ private:
+  static Tally fast(const std::vector<double>& cycles, double yes, double no) {
+    Tally t{static_cast<double>(cycles.size()), 0};
+    for (const double c : cycles) t.misses += c < (yes + no) / 2 ? 1 : 0;
+    return t;
+  }
+
+  PageProgram program(std::uint64_t drop, std::uint64_t timed, std::optional<std::uint64_t> brought_back) const {
+    return [this, drop, timed, brought_back](std::uint64_t variant) {
+      PageProbe probe(pages_.session().info(), {sm_});
+      probe.touch(0, timed).walk(0, pages_.spread(drop, variant));
+      // Another line than the one that is timed: what serves that is the entry.
+      if (brought_back) probe.touch(0, neighbour_of(*brought_back));
+      return probe.walk(0, pages_.spread(drop_nearer_, variant + 1)).look(timed, pages_.margin());
+    };
+  }
+
+  Pages& pages_;
+  std::uint32_t sm_;
+  std::array<std::uint64_t, 2> drop_;
+  std::uint64_t drop_nearer_;
+  double least_ = 0;
+};
+
+// The first address above `from` that its entry doesn't cover; 0 where that doesn't show. Looked for at powers of two,
+// and then, unless it lies at one, down to a page.
+class BorderSearch {
+ public:
+  BorderSearch(Refill& refill, std::uint64_t from) : refill_(refill), from_(from) {}
+
+  // Whether the border is `away` from here, where another one was.
+  Expected<bool> is_at(std::uint64_t away) {
+    auto ok = ask(away);
+    if (ok && outside_ == away) ok = ask(away - page);
+    if (!ok) return tl::unexpected<Error>(ok.error());
+    return inside_ + page == away && outside_ == away;
+  }
+
+  Expected<std::uint64_t> find(std::uint64_t limit) {
+    std::vector<std::uint64_t> powers;
+    for (std::uint64_t away = page; from_ + away < limit; away *= 2) powers.push_back(away);
+    for (std::size_t low = 0, high = powers.size(); low < high && !is_unclear_;) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (auto ok = ask(powers[middle]); !ok) return tl::unexpected<Error>(ok.error());
+      if (outside_ == powers[middle])
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    if (outside_ == 0) return 0;
+    for (std::uint64_t middle = outside_ - page; outside_ - inside_ > page && !is_unclear_;
+         middle = inside_ + (outside_ - inside_) / 2 / page * page)
+      if (auto ok = ask(middle); !ok) return tl::unexpected<Error>(ok.error());
+    return is_unclear_ ? 0 : from_ + outside_;
+  }
+
+ private:
+  static constexpr std::uint64_t page = 4096;
+
+  Expected<void> ask(std::uint64_t away) {
+    auto served = refill_.serves(from_, from_ + away);
+    if (!served) return tl::unexpected<Error>(served.error());
+    is_unclear_ = is_unclear_ || *served == Served::unclear;
+    if (*served == Served::yes) inside_ = away;
+    if (*served == Served::no) outside_ = away;
+    return {};
+  }
+
+  Refill& refill_;
+  std::uint64_t from_;
+  std::uint64_t inside_ = 0, outside_ = 0;  // outside 0: none found yet
+  bool is_unclear_ = false;
+};
+
+}  // namespace
+
+Expected<EntrySize> find_entry_size(Pages& pages, std::uint32_t sm, const TlbLevels& levels, std::size_t level) {
+  EntrySize found;
+  Refill refill(pages, sm, levels, level);
+  const std::uint64_t limit = pages.margin() / 2;
+  auto first = BorderSearch(refill, line_at).find(limit);
+  if (!first) return tl::unexpected<Error>(first.error());
+  auto second = *first == 0 ? first : BorderSearch(refill, *first).find(limit);
+  if (!second) return tl::unexpected<Error>(second.error());
+  if (*second == 0) {
+    found.why_open = "how far an entry that was brought back serves other lines doesn't show clearly";
+    return found;
+  }
+  const std::uint64_t bytes = *second - *first;
+  auto again = BorderSearch(refill, *second).is_at(bytes);
+  if (!again) return tl::unexpected<Error>(again.error());
+  found.first_border = *first;
+  if (*again)
+    found.bytes = bytes;
+  else
+    found.why_open = "entries don't cover equal stretches";
+  return found;
+}
+
+}  // namespace gputopo::evidence

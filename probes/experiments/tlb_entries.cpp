@@ -1,0 +1,151 @@
+#include "experiments/tlb_entries.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "evidence/estimates.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+
+constexpr std::string_view method = "page_circles";
+
+struct Layout {
+  std::uint64_t stride_bytes = 0, most_lines = 0;
+};
+
+// Lines an entry apart, and a line of the L2 further each time, so that they don't crowd a few of its sets, as long as
+// each still lies in an entry of its own. Without that step they may take all that lies between them of the L2.
+Layout layout_of(const TlbLevel& level, const Pages& pages) {
+  const std::uint64_t entry = level.entry.bytes;
+  const std::uint64_t stepping = std::min(level.entry.first_border, entry) / pages.line_bytes() - 1;
+  const std::uint64_t plain = level.l2_bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : level.l2_bytes / 2 / entry;
+  const bool steps = stepping >= plain || stepping > 4 * level.lost_from;
+  Layout layout;
+  layout.stride_bytes = entry + (steps ? pages.line_bytes() : 0);
+  layout.most_lines = std::min({steps ? stepping : plain, pages.bytes() / layout.stride_bytes - 1, pages.most()});
+  return layout;
+}
+
+CacheFacts facts_of(const TlbLevel& level, std::string_view id, const Layout& layout, LineTimes& times) {
+  CacheFacts facts;
+  facts.path = pages_path;
+  facts.path.id = id;
+  facts.present = true;
+  facts.line_bytes = layout.stride_bytes;
+  facts.room_lines = layout.most_lines;
+  facts.line_times = &times;
+  facts.warm_laps = 2;
+  facts.levels.threshold_cycles = (level.in_front_cycles + level.lost_cycles) / 2;
+  facts.levels.doubt = 0;
+  facts.front_threshold_cycles =
+      level.number > 1 ? level.in_front_cycles / 2 : std::numeric_limits<double>::lowest();
+  return facts;
+}
+
+}  // namespace
+
+TlbEntries::TlbEntries(Pages& pages, std::string_view id, const TlbLevel& level, std::uint32_t sm)
+    : pages_(pages),
+      level_(level),
+      most_lines_(layout_of(level, pages).most_lines),
+      times_(pages.session(), pages_path, layout_of(level, pages).stride_bytes, sm),
+      facts_(facts_of(level, id, layout_of(level, pages), times_)),
+      circles_(pages.session(), facts_, Scope::gpu) {}
+
+// Loads that must have hit and took as long as a miss, of all lines that were timed by themselves so far.
+void TlbEntries::learn_strangers() {
+  facts_.levels.false_miss = times_.share_above(facts_.levels.threshold_cycles);
+  facts_.levels.hit = {{0, times_.looks()}};
+}
+
+Expected<Counts> TlbEntries::count(const std::vector<RowRequest>& rows, std::size_t replicates) {
+  constexpr std::uint64_t enough_looks = 512;
+  Counts counts;
+  for (const RowRequest& row : rows) {
+    const Circle circle{0, row.footprint_bytes / level_.entry.bytes};
+    Effort effort;
+    effort.rounds = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(enough_looks / circle.lines, 2, 8));
+    effort.rounds *= row.patience;
+    for (std::size_t i = 0; i < replicates; ++i) {
+      auto losses = circles_.walk(std::vector<Circle>{circle}, effort);
+      if (!losses) return tl::unexpected<Error>(losses.error());
+      const Losses& seen = losses->front();
+      if (seen.total_looks() == 0) continue;
+      counts.push_back({static_cast<double>(row.footprint_bytes), seen.total_looks(), seen.total_misses(), launch_++,
+                        seen.loads - seen.total_looks()});
+    }
+  }
+  return counts;
+}
+
+Expected<Estimate> TlbEntries::fitting() {
+  SearchSpec spec;
+  spec.count = [&](const auto& rows, std::size_t replicates) { return count(rows, replicates); };
+  spec.unit_bytes = level_.entry.bytes;
+  // Fewer lines than the level before holds say nothing of this one.
+  spec.first_bytes = (level_.in_front + level_.in_front / 4 + 2) * level_.entry.bytes;
+  spec.limit_bytes = std::min(most_lines_, 3 * level_.lost_from + 16) * level_.entry.bytes;
+  spec.rows = 24;
+  spec.replicates = 2;
+  spec.most_patience = 4;
+  if (spec.first_bytes + 2 * spec.unit_bytes > spec.limit_bytes)
+    return inconclusive("B", method, "so few lines, each in an entry of its own, can be touched that it holds them all");
+  if (auto ok = times_.learn({0, std::min<std::uint64_t>(most_lines_, 64)}); !ok)
+    return tl::unexpected<Error>(ok.error());
+  learn_strangers();
+  spec.sweep.line_bytes = static_cast<double>(level_.entry.bytes);
+  spec.sweep.contamination = facts_.contamination();
+  auto found = search_capacity(spec);
+  if (!found) return tl::unexpected<Error>(found.error());
+  learn_strangers();
+  return estimate_of(*found, method);
+}
+
+Expected<Collisions> TlbEntries::collisions(std::uint64_t entries) {
+  facts_.capacity_bytes = entries * facts_.line_bytes;
+  return find_collisions(circles_, entries);
+}
+
+Expected<std::optional<std::uint64_t>> TlbEntries::held(const Collisions& seen) {
+  using Held = std::optional<std::uint64_t>;
+  if (!seen.why_open.empty() || seen.sets.empty()) return Held();
+  // Sets seen by chance may be parts of sets, or several.
+  if (seen.complete) return seen.always || seen.held_lines == seen.fits ? Held(seen.held_lines) : Held();
+  const std::uint64_t ways = seen.sets.front().size() - 1;
+  const bool alike = std::all_of(seen.sets.begin(), seen.sets.end(), [&](const auto& s) { return s.size() == ways + 1; });
+  if (!alike || !seen.always || seen.fits % ways != 0) return Held();
+  // Where a line more to each set leaves none that keeps what it has, there are no more sets than what fits fills.
+  const Circle all{0, seen.fits + seen.fits / ways};
+  if (all.lines > circles_.room_lines()) return Held();
+  auto losses = circles_.walk(std::vector<Circle>{all}, Effort{4, false});
+  if (!losses) return tl::unexpected<Error>(losses.error());
+  const bool none_kept = lost_lines(losses->front(), facts_.levels.false_miss).size() == all.lines;
+  return none_kept ? Held(seen.fits) : Held();
+}
+
+Expected<std::optional<double>> TlbEntries::lost_cycles(std::uint64_t entries) {
+  constexpr std::size_t times = 8, enough = 16;
+  // A quarter more than fits: what lies behind holds twice as much at least, or it would hardly be seen.
+  const std::uint64_t lines = std::min({entries + entries / 4 + 1, circles_.room_lines(),
+                                        std::uint64_t{pages_.session().info().largest_recording}});
+  if (auto ok = times_.learn({0, lines}); !ok) return tl::unexpected<Error>(ok.error());
+  program::Program p = circles_.program("pages just lost");
+  const program::Walk round = make_walk(facts_.path, lines * facts_.line_bytes, facts_.line_bytes, facts_.warm_laps);
+  p.phases = {round, recorded(round, program::Record::latencies, 1)};
+  auto traces = pages_.session().run(program::Batch(times, p));
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::vector<double> lost;
+  for (const auto& trace : *traces)
+    for (std::uint64_t line = 0; line < lines; ++line)
+      if (const double cycles = circles_.own(line, trace.phases.back().latencies[line]);
+          cycles >= facts_.levels.threshold_cycles)
+        lost.push_back(cycles);
+  if (lost.size() < enough) return std::optional<double>();
+  std::sort(lost.begin(), lost.end());
+  return low_quartile(lost);  // as a line's own time is one
+}
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,55 @@
+// One level of TLBs by circles of lines, one to an entry: how many it holds, and what losing one costs.
+#pragma once
+
+#include <optional>
+
+#include "evidence/collisions.hpp"
+#include "evidence/line_times.hpp"
+#include "evidence/search.hpp"
+#include "evidence/tlb_levels.hpp"
+
+namespace gputopo::experiments {
+
+struct TlbLevel {
+  std::size_t number = 0;           ///< 1: the nearest
+  evidence::EntrySize entry;        ///< what one covers
+  double in_front_cycles = 0;       ///< what misses of all levels before this one cost
+  double lost_cycles = 0;           ///< the same of this one, too
+  std::uint64_t in_front = 0;       ///< entries of the level before
+  std::uint64_t lost_from = 0;      ///< places after which a line's translation was gone from this level
+  std::uint64_t l2_bytes = 0;       ///< what the L2 holds; 0: there is none, or nobody knows
+};
+
+class TlbEntries {
+ public:
+  /// `level`'s entry size is known. Both must outlive it.
+  TlbEntries(evidence::Pages& pages, std::string_view id, const TlbLevel& level, std::uint32_t sm);
+  TlbEntries(const TlbEntries&) = delete;
+  TlbEntries& operator=(const TlbEntries&) = delete;
+
+  /// The reach: the largest circle of which no entry is lost, in bytes.
+  Expected<Estimate> fitting();
+  /// What collides, where `entries` fit. Needs fitting() first.
+  Expected<evidence::Collisions> collisions(std::uint64_t entries);
+  /// What the sets that were seen hold together; nothing where that needn't be all. What fits is less where an index
+  /// fills the sets unevenly.
+  Expected<std::optional<std::uint64_t>> held(const evidence::Collisions& seen);
+  /// Cycles that a line takes longer than with nothing lost, the lower quartile of those that the level has just lost.
+  Expected<std::optional<double>> lost_cycles(std::uint64_t entries);
+
+  evidence::Circles& circles() { return circles_; }
+
+ private:
+  void learn_strangers();
+  Expected<evidence::Counts> count(const std::vector<evidence::RowRequest>& rows, std::size_t replicates);
+
+  evidence::Pages& pages_;
+  const TlbLevel& level_;
+  std::uint64_t most_lines_ = 0;
+  evidence::LineTimes times_;
+  evidence::CacheFacts facts_;
+  evidence::Circles circles_;
+  std::uint32_t launch_ = 0;
+};
+
+}  // namespace gputopo::experiments

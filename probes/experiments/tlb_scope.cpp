@@ -1,0 +1,77 @@
+// Which SMs find in an SM's TLB what another one brought back there.
+#include "evidence/estimates.hpp"
+#include "experiments/sharers.hpp"
+#include "experiments/tlb_scope.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+
+constexpr std::string_view method = "warming_by_other_sms";
+
+class TlbScope {
+ public:
+  TlbScope(Pages& pages, const TlbLevels& levels, std::size_t level)
+      : pages_(pages),
+        drop_(levels.plateaus[level].typical),
+        drop_nearer_(level > 1 ? levels.plateaus[level - 1].typical : 0) {}
+
+  // Counts looks that found it.
+  Expected<std::vector<Tally>> against(std::uint32_t first, const SmSets& sets) {
+    constexpr std::size_t looks = 7;
+    std::vector<PageProgram> programs;
+    for (const auto& others : sets) programs.push_back(program(first, others, line));
+    programs.push_back(program(first, {}, line));
+    programs.push_back(program(first, sets.front(), elsewhere()));
+    auto seen = pages_.run(programs, looks);
+    if (!seen) return tl::unexpected<Error>(seen.error());
+    const double found = low_quartile((*seen)[sets.size()]), lost = low_quartile(seen->back());
+    std::vector<Tally> all;
+    for (const auto& cycles : *seen) {
+      Tally t{static_cast<double>(cycles.size()), 0};
+      for (const double c : cycles) t.misses += c < (found + lost) / 2 ? 1 : 0;
+      all.push_back(found < lost ? t : Tally{});
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::uint64_t line = 0, neighbour = 2048;
+
+  std::uint64_t elsewhere() const { return pages_.margin(); }
+
+  // The first SM loses a line's translation from the levels up to this one. Then the others (or else itself) lose what
+  // they have in nearer levels, so that they ask this one, and touch `touched`.
+  PageProgram program(std::uint32_t first, const std::vector<std::uint32_t>& others, std::uint64_t touched) const {
+    std::vector<std::uint32_t> sms{first};
+    sms.insert(sms.end(), others.begin(), others.end());
+    return [this, sms, touched](std::uint64_t variant) {
+      PageProbe probe(pages_.session().info(), sms);
+      Others drop = pages_.spread(drop_, variant);
+      drop.lanes = 32;  // here as in the controls
+      probe.touch(0, line).walk(0, drop);
+      for (std::uint32_t agent = sms.size() == 1 ? 0 : 1; agent < sms.size(); ++agent)
+        probe.walk(agent, pages_.spread(drop_nearer_, variant + agent)).touch(agent, touched + neighbour);
+      return probe.walk(0, pages_.spread(drop_nearer_, variant + sms.size())).look(line, elsewhere());
+    };
+  }
+
+  Pages& pages_;
+  std::uint64_t drop_, drop_nearer_;
+};
+
+}  // namespace
+
+Expected<void> measure_tlb_scope(Pages& pages, const TlbLevels& levels, std::size_t level, Memory& memory) {
+  constexpr std::size_t together = 8;
+  TlbScope test(pages, levels, level);
+  const std::uint64_t before = pages.samples();
+  auto sharers = find_sharers(pages.session().info().gpu.sm_count, together,
+                              [&](std::uint32_t first, const SmSets& sets) { return test.against(first, sets); });
+  if (!sharers) return tl::unexpected<Error>(sharers.error());
+  state_sharers(memory, *sharers, method, pages.samples() - before);
+  return {};
+}
+
+}  // namespace gputopo::experiments

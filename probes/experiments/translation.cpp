@@ -1,0 +1,157 @@
+// How addresses are translated: levels of TLBs, their entries and what one covers, what a miss costs, how they are
+// organised and which SMs share one (Mei and Chu 2017, 4.4; Wong et al. 2010, H; docs/measuring.md, 'Translation').
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+#include "experiments/experiments.hpp"
+#include "experiments/tlb_entries.hpp"
+#include "experiments/tlb_scope.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+
+constexpr std::string_view method = "pages_touched";
+constexpr std::array<std::string_view, 3> ids{"tlb_l1", "tlb_l2", "tlb_l3"};
+constexpr std::uint32_t looking_sm = 0;
+
+void leave_open(Memory& memory, std::string_view why) {
+  for (const char* name : {"size", "entry_size"}) memory.attributes[name] = inconclusive("B", method, why);
+  memory.attributes["entries"] = inconclusive("", method, why);
+}
+
+void state_entries(Memory& memory, const Estimate& reach, std::uint64_t entry_bytes) {
+  memory.attributes["size"] = reach;
+  Estimate entries = reach;
+  const auto scale = [&](double bytes) { return bytes / static_cast<double>(entry_bytes); };
+  entries.unit = "";
+  if (entries.value) entries.value = scale(*entries.value);
+  if (entries.interval) entries.interval = Interval{scale(entries.interval->low), scale(entries.interval->high)};
+  memory.attributes["entries"] = entries;
+}
+
+class Translation {
+ public:
+  Translation(Pages& pages, TlbLevels levels, std::uint64_t l2_bytes)
+      : pages_(pages), levels_(std::move(levels)), l2_bytes_(l2_bytes) {}
+
+  std::size_t seen() const {
+    return levels_.plateaus.empty() ? 0 : std::min(levels_.plateaus.size() - 1, ids.size());
+  }
+
+  Expected<void> measure(std::size_t number, Memory& memory) {
+    const Plateau& lost = levels_.plateaus[number];
+    TlbLevel level{number, {}, in_front_cycles_, lost.cycles, in_front_, lost.from, l2_bytes_};
+    auto entry = find_entry_size(pages_, looking_sm, levels_, number);
+    if (!entry) return tl::unexpected<Error>(entry.error());
+    level.entry = *entry;
+    std::optional<double> lost_cycles;
+    if (entry->bytes == 0) {
+      leave_open(memory, entry->why_open);
+    } else {
+      Estimate& covers = memory.attributes["entry_size"] =
+          measured(static_cast<double>(entry->bytes), "B", "refill", pages_.samples());
+      covers.note = "what one entry serves; pages may be smaller, where an entry serves several that lie in a row";
+      auto cycles = measure_entries(level, memory);
+      if (!cycles) return tl::unexpected<Error>(cycles.error());
+      lost_cycles = *cycles;
+    }
+    if (auto ok = state_penalty(level, lost_cycles, memory); !ok) return ok;
+    return measure_tlb_scope(pages_, levels_, number, memory);
+  }
+
+ private:
+  // Entries, reach and organisation. Gives what a line that this level just lost takes longer, where that was seen.
+  Expected<std::optional<double>> measure_entries(const TlbLevel& level, Memory& memory) {
+    using Cycles = std::optional<double>;
+    TlbEntries entries(pages_, ids[level.number - 1], level, looking_sm);
+    auto reach = entries.fitting();
+    if (!reach) return tl::unexpected<Error>(reach.error());
+    in_front_ = levels_.plateaus[level.number].from;
+    if (reach->status != Status::measured) {
+      state_entries(memory, *reach, level.entry.bytes);
+      return Cycles();
+    }
+    const auto fits = static_cast<std::uint64_t>(*reach->value) / level.entry.bytes;
+    in_front_ = fits;
+    auto cycles = entries.lost_cycles(fits);
+    if (!cycles) return cycles;
+    auto seen = entries.collisions(fits);
+    if (!seen) return tl::unexpected<Error>(seen.error());
+    auto held = entries.held(*seen);
+    if (!held) return tl::unexpected<Error>(held.error());
+    if (*held) {
+      reach->value = static_cast<double>(**held * level.entry.bytes);
+      reach->interval = Interval{*reach->value, *reach->value};
+    } else {
+      reach->status = Status::lower_bound;
+      if (reach->interval) reach->value = reach->interval->low;
+      reach->interval.reset();
+      reach->note = "so much fits; whether an index that fills the sets unevenly leaves room isn't known";
+      if (seen->why_open.empty()) seen->why_open = "the sets that were seen needn't be all that it holds";
+    }
+    state_entries(memory, *reach, level.entry.bytes);
+    if (auto ok = tell_organisation(entries.circles(), *seen, memory, level.entry.bytes); !ok)
+      return tl::unexpected<Error>(ok.error());
+    return cycles;
+  }
+
+  // Where lines that were just lost take less than the step in which the latency rose, that was a step of two levels:
+  // the second is as near behind this one as few numbers of places tell.
+  Expected<void> state_penalty(const TlbLevel& level, std::optional<double> lost_cycles, Memory& memory) {
+    const double cycles = lost_cycles.value_or(level.lost_cycles);
+    const double error = 1.96 * levels_.noise_cycles * std::sqrt(2.0);
+    const double penalty = cycles - level.in_front_cycles;
+    Estimate& e = memory.attributes["miss_penalty"] = measured(penalty, "cycles", method, pages_.samples());
+    e.interval = Interval{std::max(0.0, penalty - error), penalty + error};
+    e.note = fmt::format("as SM {} sees it", looking_sm);
+    if (!lost_cycles) e = inconclusive("cycles", method, "whether one level or several are lost at once isn't known");
+    if (lost_cycles && level.lost_cycles - *lost_cycles > std::max(4 * levels_.noise_cycles, 3.0)) {
+      const Plateau& last = levels_.plateaus[level.number];
+      const Plateau between{*lost_cycles, in_front_, last.from, 0};
+      levels_.plateaus.insert(levels_.plateaus.begin() + static_cast<std::ptrdiff_t>(level.number), between);
+      if (auto ok = choose_typical(pages_, looking_sm, levels_, level.number); !ok) return ok;
+    }
+    in_front_cycles_ = cycles;
+    return {};
+  }
+
+  Pages& pages_;
+  TlbLevels levels_;
+  std::uint64_t l2_bytes_;
+  double in_front_cycles_ = 0;
+  std::uint64_t in_front_ = 0;
+};
+
+}  // namespace
+
+Expected<void> measure_translation(Session& session, Findings& findings) {
+  const CacheFacts* l2 = findings.cache("l2");
+  const std::uint64_t line = l2 != nullptr && l2->line_bytes != 0 ? l2->line_bytes : 256;
+  const std::uint64_t l2_bytes = l2 != nullptr && l2->capacity_bytes != 0 ? l2->capacity_bytes : session.info().l2_bytes;
+  // A quarter of the L2's lines, of which each set gets a few now and then: they stay.
+  Pages pages(session, line, l2_bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : l2_bytes / line / 4);
+  auto levels = find_tlb_levels(pages, looking_sm);
+  if (!levels) return tl::unexpected<Error>(levels.error());
+  const std::uint64_t most = levels->most;
+  Translation translation(pages, std::move(*levels), l2_bytes);
+  std::size_t number = 1;
+  for (; number <= translation.seen(); ++number) {
+    session.report(0.9, fmt::format("TLB level {}", number));
+    if (auto ok = translation.measure(number, findings.memory(ids[number - 1])); !ok) return ok;
+  }
+  if (number <= ids.size())
+    leave_open(findings.memory(ids[number - 1]),
+               fmt::format("a line takes no longer after up to {} other places over {} MiB were touched: whether there "
+                           "is a further level doesn't show",
+                           most, pages.bytes() >> 20));
+  return {};
+}
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,115 @@
+// TLBs of models whose truth is known: those of the source documents and of the H200, each policy and index, three
+// levels, and what isn't one.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/sim/translation/found_translation.hpp"
+
+namespace gputopo::test {
+namespace {
+
+using Json = nlohmann::json;
+
+void expect_exact(const sim::Model& model, std::size_t least) {
+  const auto all = translation_found(model, discovered_translation(model));
+  EXPECT_GE(all.size(), least);
+  for (const Found& found : all) EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
+}
+
+class DocumentedTranslation : public testing::TestWithParam<const char*> {};
+
+// Wong et al. 2010 for GT200, Mei and Chu 2017 for the others: docs/source-documents.md.
+TEST_P(DocumentedTranslation, ComesBackExactly) {
+  const auto model = sim::builtin_model(GetParam());
+  ASSERT_TRUE(model);
+  expect_exact(*model, 2 * 9);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, DocumentedTranslation, testing::Values("gt200", "fermi", "kepler", "maxwell"),
+                         [](const auto& one) { return std::string(one.param); });
+
+Json model_with(Json tlbs) {
+  Json names = Json::array();
+  for (const auto& [name, tlb] : tlbs.items()) names.push_back(name);
+  return {{"schema", "gputopo-model/1"},
+          {"gpu", {{"name", "Pages"}, {"sm_count", 4}, {"memory", "16 GiB"}, {"clock_khz", 1500000}}},
+          {"groups", {{"tpc", 2}}},
+          {"caches", {{"l2", {{"size", "4 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}}}},
+          {"tlbs", std::move(tlbs)},
+          {"paths",
+           {{"global_cached",
+             {{{"level", "l2"}, {"latency", 200}, {"tlbs", names}}, {{"level", "device_memory"}, {"latency", 500}}}}}},
+          {"noise", {{"jitter", "uniform"}, {"cycles", 2}, {"outlier_probability", 1e-3}, {"outlier_cycles", 300}}}};
+}
+
+sim::Model parsed(const Json& text) {
+  const auto model = sim::parse_model(text.dump(), "pages");
+  EXPECT_TRUE(model) << model.error().message;
+  return *model;
+}
+
+TEST(Translation, OfThreeLevelsWithEntriesOfTheirOwnSizeComesBackExactly) {
+  expect_exact(parsed(model_with({{"1", {{"page", "64 KiB"}, {"entries", 24}, {"miss_penalty", 12}}},
+                                  {"2",
+                                   {{"page", "2 MiB"},
+                                    {"entries", 128},
+                                    {"ways", 8},
+                                    {"scope", "tpc"},
+                                    {"miss_penalty", 60}}},
+                                  {"3",
+                                   {{"page", "4 MiB"},
+                                    {"entries", 1024},
+                                    {"ways", 8},
+                                    {"scope", "gpu"},
+                                    {"miss_penalty", 150}}}})),
+               3 * 9);
+}
+
+struct Policy {
+  const char *name, *replacement, *index;
+};
+
+class EveryTlb : public testing::TestWithParam<Policy> {};
+
+TEST_P(EveryTlb, ComesBackExactly) {
+  expect_exact(parsed(model_with({{"1",
+                                   {{"page", "2 MiB"},
+                                    {"entries", 64},
+                                    {"ways", 8},
+                                    {"miss_penalty", 20},
+                                    {"index", GetParam().index},
+                                    {"replacement", GetParam().replacement}}}})),
+               9);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryTlb,
+                         testing::Values(Policy{"fifo", "fifo", "modulo"}, Policy{"tree", "tree_plru", "modulo"},
+                                         Policy{"random", "random", "modulo"}, Policy{"xor", "lru", "xor"},
+                                         Policy{"hash", "lru", "hash"},
+                                         Policy{"not_most_recent", "not_most_recent", "modulo"}),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+// What is slower after many places were touched isn't translation where the L2 lost the line: its neighbour's touch
+// doesn't bring it back.
+TEST(Translation, IsNotSeenInAnL2ThatLosesItsLines) {
+  Json text = model_with(Json::object());
+  text["caches"]["l2"]["size"] = "128 KiB";
+  for (const Found& found : translation_found(parsed(text), discovered_translation(parsed(text))))
+    ADD_FAILURE() << text_of(found);
+}
+
+TEST(Translation, OfEntriesThatReachPastAllMemoryIsLeftOpen) {
+  const auto model =
+      parsed(model_with({{"1", {{"page", "32 MiB"}, {"entries", 4096}, {"ways", 8}, {"miss_penalty", 90}}}}));
+  for (const Found& found : translation_found(model, discovered_translation(model)))
+    EXPECT_EQ(found.answer, Answer::open) << text_of(found);
+}
+
+TEST(Translation, IsNoPartOfAPlainDiscoveryButOfOneThatNamesIt) {
+  const auto model = sim::builtin_model("gt200");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(discovered_plainly(*model).find("tlb_l1"), nullptr);
+}
+
+}  // namespace
+}  // namespace gputopo::test
