@@ -389,6 +389,7 @@ end
 local names = {
     l1 = "L1", texture = "Texture", read_only = "Read-only", constant_l1 = "Const L1", constant_l1_5 = "Const L1.5",
     l2 = "L2", l3 = "L3", shared = "Shared memory", device_memory = "Device memory",
+    tlb_l1 = "TLB L1", tlb_l2 = "TLB L2", tlb_l3 = "TLB L3",
 }
 
 local function name_of(memory) return names[memory.id] or (memory.label ~= "" and memory.label or memory.id:sub(1, 32)) end

@@ -16,7 +16,8 @@ constexpr std::uint64_t most_loads = 24'000'000;  // of a search: a second of a 
 // The same past L1, one after another on one SM: a second or two of a GPU.
 constexpr std::uint64_t most_loads_of_pages = 4'000'000;
 constexpr std::uint64_t most_to_follow = 1 << 22;  // of one circle
-constexpr std::uint64_t few_sets = 72;             // so many are all looked at, of more a sample
+constexpr std::uint64_t most_pages_to_follow = 1 << 20;
+constexpr std::uint64_t few_sets = 72;  // so many are all looked at, of more a sample
 constexpr std::size_t sampled_sets = 16;
 
 Lines difference(const Lines& a, const Lines& b) {
@@ -29,7 +30,9 @@ class Search {
  public:
   Search(Circles& circles, std::uint64_t capacity) : circles_(circles), capacity_(capacity) {
     false_miss_ = circles.cache().levels.false_miss;
-    most_loads_ = circles.cache().path.slot == slot_pages ? most_loads_of_pages : most_loads;
+    const bool are_pages = circles.cache().path.slot == slot_pages;
+    most_loads_ = are_pages ? most_loads_of_pages : most_loads;
+    most_to_follow_ = are_pages ? most_pages_to_follow : most_to_follow;
   }
 
   Expected<Collisions> run() {
@@ -69,7 +72,7 @@ class Search {
     for (std::uint64_t more = capacity_ + 1, fits = capacity_; more <= limit; fits = more, more += more / 8 + 1)
       for (const std::uint32_t rounds : {8U, 64U, 512U}) {
         effort_.rounds = rounds;
-        if (circles_.loads_of({0, more}, effort_) > most_to_follow) break;
+        if (circles_.loads_of({0, more}, effort_) > most_to_follow_) break;
         auto late = overflows(more);
         if (!late) return tl::unexpected<Error>(late.error());
         if (*late) return narrow_first_overflow(fits, more);
@@ -97,7 +100,7 @@ class Search {
     const Circle circle{0, found_.fits + 1};
     Lines before;
     effort_.rounds = std::max(8U, effort_.rounds);
-    for (; circles_.loads_of(circle, effort_) <= most_to_follow; effort_.rounds *= 2) {
+    for (; circles_.loads_of(circle, effort_) <= most_to_follow_; effort_.rounds *= 2) {
       auto losses = walk({circle});
       if (!losses) return tl::unexpected<Error>(losses.error());
       Losses& l = losses->front();
@@ -218,7 +221,7 @@ class Search {
 
   Circles& circles_;
   std::uint64_t capacity_;
-  std::uint64_t most_loads_;
+  std::uint64_t most_loads_, most_to_follow_;
   double false_miss_;
   Effort effort_;
   Collisions found_;

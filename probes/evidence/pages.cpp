@@ -40,7 +40,8 @@ program::Program PageProbe::look(std::uint64_t at, std::uint64_t before) {
 
 Pages::Pages(Session& session, std::uint64_t line_bytes, std::uint64_t lines)
     : session_(&session), bytes_(pages_bytes(session.info())), line_bytes_(line_bytes) {
-  constexpr std::uint64_t enough = 8192;  // more take one lane longer than 2 ms, which processes in turn have the GPU for
+  constexpr std::uint64_t enough =
+      8192;  // more take one lane longer than 2 ms, which processes in turn have the GPU for
   const std::uint64_t room = (bytes_ - margin()) / (16 * line_bytes_);
   most_ = std::min({enough, lines, room});
 }
@@ -58,8 +59,7 @@ Others Pages::spread(std::uint64_t count, std::uint64_t variant) const {
   return {margin() + shift, stride, count};
 }
 
-Expected<std::vector<std::vector<double>>> Pages::run(const std::vector<PageProgram>& programs,
-                                                      std::size_t looks) {
+Expected<std::vector<std::vector<double>>> Pages::run(const std::vector<PageProgram>& programs, std::size_t looks) {
   constexpr std::size_t most_at_once = 512;
   std::vector<std::vector<double>> all(programs.size());
   for (std::size_t done = 0; done < programs.size() * looks; done += most_at_once) {

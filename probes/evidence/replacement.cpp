@@ -71,7 +71,7 @@ Predictions predictions_of(const program::Walk& walk, std::uint64_t steps, const
 }
 
 struct Trial {
-  program::Walk walk;  ///< rounds forwards as its lead, then by another step
+  program::Walk walk;         ///< rounds forwards as its lead, then by another step
   std::uint64_t counted = 0;  ///< recorded loads whose misses are counted
   Predictions predicted{};
   double found = 0;

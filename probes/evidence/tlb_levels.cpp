@@ -41,8 +41,8 @@ std::vector<std::pair<std::size_t, std::size_t>> runs_of(const std::vector<doubl
   for (std::size_t i = 0; i < cycles.size();) {
     std::size_t end = i + 1;
     for (; end < cycles.size(); ++end) {
-      const double middle = change_point::median({cycles.begin() + static_cast<std::ptrdiff_t>(i),
-                                                  cycles.begin() + static_cast<std::ptrdiff_t>(end)});
+      const double middle = change_point::median(
+          {cycles.begin() + static_cast<std::ptrdiff_t>(i), cycles.begin() + static_cast<std::ptrdiff_t>(end)});
       if (std::fabs(cycles[end] - middle) > step) break;
     }
     runs.emplace_back(i, end);
@@ -60,8 +60,8 @@ std::vector<Plateau> plateaus_of(const std::vector<std::uint64_t>& places, const
   std::vector<Plateau> all;
   for (const auto& [begin, end] : runs_of(cycles, step)) {
     if (end - begin < enough && begin != 0) continue;
-    const double level = change_point::median({cycles.begin() + static_cast<std::ptrdiff_t>(begin),
-                                               cycles.begin() + static_cast<std::ptrdiff_t>(end)});
+    const double level = change_point::median(
+        {cycles.begin() + static_cast<std::ptrdiff_t>(begin), cycles.begin() + static_cast<std::ptrdiff_t>(end)});
     if (!all.empty() && std::fabs(level - all.back().cycles) <= step) {
       all.back().to = places[end - 1];
     } else if (all.empty() || level > all.back().cycles) {
@@ -93,8 +93,8 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
   Plateau& p = levels.plateaus[level];
   const auto middle = [&](std::size_t i) { return (levels.plateaus[i].cycles + levels.plateaus[i + 1].cycles) / 2; };
   const double low = levels.hot_cycles + middle(level - 1);
-  const double high = level + 1 < levels.plateaus.size() ? levels.hot_cycles + middle(level)
-                                                         : std::numeric_limits<double>::max();
+  const double high =
+      level + 1 < levels.plateaus.size() ? levels.hot_cycles + middle(level) : std::numeric_limits<double>::max();
   std::vector<std::uint64_t> tried;
   for (double n = static_cast<double>(p.from); n <= static_cast<double>(p.to); n *= 1.25)
     tried.push_back(static_cast<std::uint64_t>(n));
@@ -170,8 +170,8 @@ class Refill {
   Expected<Served> serves(std::uint64_t line, std::uint64_t other) {
     // A second time with more others: not all sets are full with those that filled the first line's.
     for (const std::uint64_t drop : drop_) {
-      auto seen = pages_.run({program(drop, other, line), program(drop, other, other), program(drop, other, {})},
-                             2 * looks);
+      auto seen =
+          pages_.run({program(drop, other, line), program(drop, other, other), program(drop, other, {})}, 2 * looks);
       if (!seen) return tl::unexpected<Error>(seen.error());
       const double yes = change_point::median((*seen)[1]), no = change_point::median((*seen)[2]);
       if (no - yes < least_) continue;

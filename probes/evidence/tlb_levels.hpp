@@ -11,8 +11,8 @@ namespace gputopo::evidence {
 
 /// Where the line's translation is found after so many other places were touched.
 struct Plateau {
-  double cycles = 0;                ///< more than with nothing touched between
-  std::uint64_t from = 0, to = 0;   ///< places touched, the least and the most that were tried
+  double cycles = 0;               ///< more than with nothing touched between
+  std::uint64_t from = 0, to = 0;  ///< places touched, the least and the most that were tried
   /// Places that leave the translation just there, nearly always; 0: not chosen yet.
   std::uint64_t typical = 0;
 };

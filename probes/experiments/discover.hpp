@@ -32,7 +32,7 @@ struct DiscoverOptions {
 };
 
 /// The ids that discover knows, in the order of its output: "l1", "texture", "read_only", "constant_l1",
-/// "constant_l1_5", "l2", "shared", "device_memory".
+/// "constant_l1_5", "l2", "shared", "device_memory", "tlb_l1", "tlb_l2", "tlb_l3".
 std::span<const std::string_view> memory_ids();
 
 /// Measures `device`. The Topology's provenance carries the device's kind, seed, method, duration and breakdown;

@@ -155,8 +155,7 @@ Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memor
   auto replacement = find_replacement(circles, seen, seen.sets.front().size() - 1);
   if (!replacement) return tl::unexpected<Error>(replacement.error());
   // Of one or two ways policies are alike that aren't in larger sets.
-  const bool in_order =
-      (replacement->policy == "lru" || replacement->policy == "fifo") && seen.sets.front().size() > 3;
+  const bool in_order = (replacement->policy == "lru" || replacement->policy == "fifo") && seen.sets.front().size() > 3;
   const Shape shape = shape_of(seen, lines_of(*memory.find("size"), line_bytes), !in_order);
   state_shape(memory, shape, seen);
   if (shape.sets == 0) replacement->policy.clear();

@@ -117,8 +117,8 @@ std::vector<const Experiment*> plan(std::span<const std::string> memories, bool 
   };
   const bool names_deep = std::any_of(memories.begin(), memories.end(), only_deep);
   const auto asked_for = [&](const Experiment& e) {
-    const bool affordable = e.part != Part::deep || deep ||
-                            (names_deep && std::all_of(e.memories.begin(), e.memories.end(), only_deep));
+    const bool affordable =
+        e.part != Part::deep || deep || (names_deep && std::all_of(e.memories.begin(), e.memories.end(), only_deep));
     if ((e.part == Part::structure && !with_structure) || !affordable) return false;
     return memories.empty() || std::any_of(memories.begin(), memories.end(), [&](const std::string& id) {
              return std::find(e.memories.begin(), e.memories.end(), id) != e.memories.end();

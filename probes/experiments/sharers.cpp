@@ -22,8 +22,7 @@ SmSets in_parts(const std::vector<std::uint32_t>& sms, std::size_t together) {
 }
 
 // The SMs that share with `first`, itself included.
-Expected<std::vector<std::uint32_t>> sharers_of(std::uint32_t first, SmSets open, const LostTo& lost_to,
-                                                Sharers& all) {
+Expected<std::vector<std::uint32_t>> sharers_of(std::uint32_t first, SmSets open, const LostTo& lost_to, Sharers& all) {
   std::vector<std::uint32_t> found{first};
   while (!open.empty()) {
     auto seen = lost_to(first, open);

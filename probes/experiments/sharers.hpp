@@ -11,12 +11,11 @@ namespace gputopo::experiments {
 
 /// What `first` lost to each set of others, and after these the two controls: to itself, and to the first set where
 /// that takes turns but pushes nothing out.
-using LostTo =
-    std::function<Expected<std::vector<evidence::Tally>>(std::uint32_t first, const evidence::SmSets& sets)>;
+using LostTo = std::function<Expected<std::vector<evidence::Tally>>(std::uint32_t first, const evidence::SmSets& sets)>;
 
 struct Sharers {
-  evidence::SmSets groups;  ///< of all SMs, ascending
-  double sure = 1;          ///< probability of the least sure answer
+  evidence::SmSets groups;   ///< of all SMs, ascending
+  double sure = 1;           ///< probability of the least sure answer
   bool has_problem = false;  ///< some others pushed out a part, but not as one on the same cache would
 };
 

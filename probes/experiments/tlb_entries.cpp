@@ -21,7 +21,8 @@ struct Layout {
 Layout layout_of(const TlbLevel& level, const Pages& pages) {
   const std::uint64_t entry = level.entry.bytes;
   const std::uint64_t stepping = std::min(level.entry.first_border, entry) / pages.line_bytes() - 1;
-  const std::uint64_t plain = level.l2_bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : level.l2_bytes / 2 / entry;
+  const std::uint64_t plain =
+      level.l2_bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : level.l2_bytes / 2 / entry;
   const bool steps = stepping >= plain || stepping > 4 * level.lost_from;
   Layout layout;
   layout.stride_bytes = entry + (steps ? pages.line_bytes() : 0);
@@ -40,8 +41,7 @@ CacheFacts facts_of(const TlbLevel& level, std::string_view id, const Layout& la
   facts.warm_laps = 2;
   facts.levels.threshold_cycles = (level.in_front_cycles + level.lost_cycles) / 2;
   facts.levels.doubt = 0;
-  facts.front_threshold_cycles =
-      level.number > 1 ? level.in_front_cycles / 2 : std::numeric_limits<double>::lowest();
+  facts.front_threshold_cycles = level.number > 1 ? level.in_front_cycles / 2 : std::numeric_limits<double>::lowest();
   return facts;
 }
 
@@ -55,9 +55,10 @@ TlbEntries::TlbEntries(Pages& pages, std::string_view id, const TlbLevel& level,
       facts_(facts_of(level, id, layout_of(level, pages), times_)),
       circles_(pages.session(), facts_, Scope::gpu) {}
 
-// Loads that must have hit and took as long as a miss, of all lines that were timed by themselves so far.
+// Loads of lines that were timed by themselves so far, and so must have hit, and were late by as much as tells a miss
+// here from one of the level before.
 void TlbEntries::learn_strangers() {
-  facts_.levels.false_miss = times_.share_above(facts_.levels.threshold_cycles);
+  facts_.levels.false_miss = times_.share_above(facts_.levels.threshold_cycles - level_.in_front_cycles);
   facts_.levels.hit = {{0, times_.looks()}};
 }
 
@@ -73,8 +74,9 @@ Expected<Counts> TlbEntries::count(const std::vector<RowRequest>& rows, std::siz
       auto losses = circles_.walk(std::vector<Circle>{circle}, effort);
       if (!losses) return tl::unexpected<Error>(losses.error());
       const Losses& seen = losses->front();
-      if (seen.total_looks() == 0) continue;
-      counts.push_back({static_cast<double>(row.footprint_bytes), seen.total_looks(), seen.total_misses(), launch_++,
+      // What the level before answers all by itself isn't lost from this one.
+      const std::uint64_t looks = seen.total_looks() == 0 ? seen.loads : seen.total_looks();
+      counts.push_back({static_cast<double>(row.footprint_bytes), looks, seen.total_misses(), launch_++,
                         seen.loads - seen.total_looks()});
     }
   }
@@ -92,7 +94,8 @@ Expected<Estimate> TlbEntries::fitting() {
   spec.replicates = 2;
   spec.most_patience = 4;
   if (spec.first_bytes + 2 * spec.unit_bytes > spec.limit_bytes)
-    return inconclusive("B", method, "so few lines, each in an entry of its own, can be touched that it holds them all");
+    return inconclusive("B", method,
+                        "so few lines, each in an entry of its own, can be touched that it holds them all");
   if (auto ok = times_.learn({0, std::min<std::uint64_t>(most_lines_, 64)}); !ok)
     return tl::unexpected<Error>(ok.error());
   learn_strangers();
@@ -109,28 +112,69 @@ Expected<Collisions> TlbEntries::collisions(std::uint64_t entries) {
   return find_collisions(circles_, entries);
 }
 
-Expected<std::optional<std::uint64_t>> TlbEntries::held(const Collisions& seen) {
-  using Held = std::optional<std::uint64_t>;
-  if (!seen.why_open.empty() || seen.sets.empty()) return Held();
+Expected<std::optional<HeldEntries>> TlbEntries::held(std::uint64_t entries, const Collisions& seen) {
+  using Held = std::optional<HeldEntries>;
   // Sets seen by chance may be parts of sets, or several.
-  if (seen.complete) return seen.always || seen.held_lines == seen.fits ? Held(seen.held_lines) : Held();
-  const std::uint64_t ways = seen.sets.front().size() - 1;
-  const bool alike = std::all_of(seen.sets.begin(), seen.sets.end(), [&](const auto& s) { return s.size() == ways + 1; });
-  if (!alike || !seen.always || seen.fits % ways != 0) return Held();
-  // Where a line more to each set leaves none that keeps what it has, there are no more sets than what fits fills.
-  const Circle all{0, seen.fits + seen.fits / ways};
-  if (all.lines > circles_.room_lines()) return Held();
-  auto losses = circles_.walk(std::vector<Circle>{all}, Effort{4, false});
-  if (!losses) return tl::unexpected<Error>(losses.error());
-  const bool none_kept = lost_lines(losses->front(), facts_.levels.false_miss).size() == all.lines;
-  return none_kept ? Held(seen.fits) : Held();
+  if (seen.why_open.empty() && seen.complete && !seen.sets.empty())
+    return seen.always || seen.held_lines == seen.fits ? Held({seen.held_lines, 0, 0}) : Held();
+  return held_by_steps(entries);
+}
+
+namespace {
+
+// Lines of the circle that were missing in most looks.
+std::vector<std::uint64_t> mostly_lost(const Losses& losses) {
+  std::vector<std::uint64_t> lost;
+  for (std::uint64_t line = 0; line < losses.circle.lines; ++line)
+    if (2 * losses.misses[line] > losses.looks[line]) lost.push_back(line);
+  return lost;
+}
+
+}  // namespace
+
+// Circles grow by a line at a time until all lines are lost. Where that is LRU or first in first out, a line either
+// finds room, or is one of a set that was overfull before, or overflows a set: then that set's ways and itself are lost
+// that weren't yet. So many sets were there, of so many ways.
+Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t entries) {
+  using Held = std::optional<HeldEntries>;
+  constexpr std::uint64_t most_steps = 1024, at_once = 32;
+  constexpr Effort effort{3, false};
+  std::vector<bool> was_lost;
+  std::vector<std::uint64_t> fresh;  // lines lost for the first time, by step
+  const std::uint64_t first = entries - entries / 64;
+  facts_.warm_laps = 1;  // after one a set that goes by age is as it stays
+  for (std::uint64_t lines = first; lines < first + most_steps;) {
+    std::vector<Circle> circles;
+    for (; circles.size() < at_once && lines <= circles_.room_lines(); ++lines) circles.push_back({0, lines});
+    if (circles.empty()) return Held();
+    auto all = circles_.walk(circles, effort);
+    if (!all) return tl::unexpected<Error>(all.error());
+    for (const Losses& losses : *all) {
+      was_lost.resize(losses.circle.lines, false);
+      std::uint64_t count = 0;
+      const auto lost = mostly_lost(losses);
+      for (const std::uint64_t line : lost) count += was_lost[line] ? 0 : 1;
+      for (const std::uint64_t line : lost) was_lost[line] = true;
+      if (count > 1) fresh.push_back(count);
+      if (lost.size() < losses.circle.lines) continue;
+      // The least of all is one set; of several at once there is a multiple.
+      const std::uint64_t set = *std::min_element(fresh.begin(), fresh.end());
+      std::uint64_t sets = 0;
+      for (const std::uint64_t f : fresh) {
+        if (f % set != 0) return Held();
+        sets += f / set;
+      }
+      return Held({sets * (set - 1), sets, set - 1});
+    }
+  }
+  return Held();
 }
 
 Expected<std::optional<double>> TlbEntries::lost_cycles(std::uint64_t entries) {
   constexpr std::size_t times = 8, enough = 16;
   // A quarter more than fits: what lies behind holds twice as much at least, or it would hardly be seen.
-  const std::uint64_t lines = std::min({entries + entries / 4 + 1, circles_.room_lines(),
-                                        std::uint64_t{pages_.session().info().largest_recording}});
+  const std::uint64_t lines = std::min(
+      {entries + entries / 4 + 1, circles_.room_lines(), std::uint64_t{pages_.session().info().largest_recording}});
   if (auto ok = times_.learn({0, lines}); !ok) return tl::unexpected<Error>(ok.error());
   program::Program p = circles_.program("pages just lost");
   const program::Walk round = make_walk(facts_.path, lines * facts_.line_bytes, facts_.line_bytes, facts_.warm_laps);

@@ -11,13 +11,18 @@
 namespace gputopo::experiments {
 
 struct TlbLevel {
-  std::size_t number = 0;           ///< 1: the nearest
-  evidence::EntrySize entry;        ///< what one covers
-  double in_front_cycles = 0;       ///< what misses of all levels before this one cost
-  double lost_cycles = 0;           ///< the same of this one, too
-  std::uint64_t in_front = 0;       ///< entries of the level before
-  std::uint64_t lost_from = 0;      ///< places after which a line's translation was gone from this level
-  std::uint64_t l2_bytes = 0;       ///< what the L2 holds; 0: there is none, or nobody knows
+  std::size_t number = 0;       ///< 1: the nearest
+  evidence::EntrySize entry;    ///< what one covers
+  double in_front_cycles = 0;   ///< what misses of all levels before this one cost
+  double lost_cycles = 0;       ///< the same of this one, too
+  std::uint64_t in_front = 0;   ///< entries of the level before
+  std::uint64_t lost_from = 0;  ///< places after which a line's translation was gone from this level
+  std::uint64_t l2_bytes = 0;   ///< what the L2 holds; 0: there is none, or nobody knows
+};
+
+struct HeldEntries {
+  std::uint64_t entries = 0;
+  std::uint64_t sets = 0, ways = 0;  ///< 0 where nobody counted them
 };
 
 class TlbEntries {
@@ -31,15 +36,16 @@ class TlbEntries {
   Expected<Estimate> fitting();
   /// What collides, where `entries` fit. Needs fitting() first.
   Expected<evidence::Collisions> collisions(std::uint64_t entries);
-  /// What the sets that were seen hold together; nothing where that needn't be all. What fits is less where an index
-  /// fills the sets unevenly.
-  Expected<std::optional<std::uint64_t>> held(const evidence::Collisions& seen);
+  /// What the sets hold together; nothing where those that were seen needn't be all. What fits is less where an index
+  /// fills the sets unevenly, or where somebody else takes an entry.
+  Expected<std::optional<HeldEntries>> held(std::uint64_t entries, const evidence::Collisions& seen);
   /// Cycles that a line takes longer than with nothing lost, the lower quartile of those that the level has just lost.
   Expected<std::optional<double>> lost_cycles(std::uint64_t entries);
 
   evidence::Circles& circles() { return circles_; }
 
  private:
+  Expected<std::optional<HeldEntries>> held_by_steps(std::uint64_t entries);
   void learn_strangers();
   Expected<evidence::Counts> count(const std::vector<evidence::RowRequest>& rows, std::size_t replicates);
 

@@ -1,7 +1,8 @@
 // Which SMs find in an SM's TLB what another one brought back there.
+#include "experiments/tlb_scope.hpp"
+
 #include "evidence/estimates.hpp"
 #include "experiments/sharers.hpp"
-#include "experiments/tlb_scope.hpp"
 
 namespace gputopo::experiments {
 namespace {
@@ -19,7 +20,7 @@ class TlbScope {
 
   // Counts looks that found it.
   Expected<std::vector<Tally>> against(std::uint32_t first, const SmSets& sets) {
-    constexpr std::size_t looks = 7;
+    constexpr std::size_t looks = 11;
     std::vector<PageProgram> programs;
     for (const auto& others : sets) programs.push_back(program(first, others, line));
     programs.push_back(program(first, {}, line));
@@ -51,8 +52,11 @@ class TlbScope {
       Others drop = pages_.spread(drop_, variant);
       drop.lanes = 32;  // here as in the controls
       probe.touch(0, line).walk(0, drop);
-      for (std::uint32_t agent = sms.size() == 1 ? 0 : 1; agent < sms.size(); ++agent)
-        probe.walk(agent, pages_.spread(drop_nearer_, variant + agent)).touch(agent, touched + neighbour);
+      // First all of them lose it: what one does so in may push out what another brought back.
+      const std::uint32_t first_other = sms.size() == 1 ? 0 : 1;
+      for (std::uint32_t agent = first_other; agent < sms.size(); ++agent)
+        probe.walk(agent, pages_.spread(drop_nearer_, variant + agent));
+      for (std::uint32_t agent = first_other; agent < sms.size(); ++agent) probe.touch(agent, touched + neighbour);
       return probe.walk(0, pages_.spread(drop_nearer_, variant + sms.size())).look(line, elsewhere());
     };
   }

@@ -36,14 +36,20 @@ void state_entries(Memory& memory, const Estimate& reach, std::uint64_t entry_by
   memory.attributes["entries"] = entries;
 }
 
+// Sets that were counted, though which entries share one wasn't seen.
+void state_sets(Memory& memory, const HeldEntries& held) {
+  Estimate& sets = memory.attributes["sets"] =
+      measured(static_cast<double>(held.sets), "", "page_circles", held.entries);
+  sets.note = "so many were seen to overflow while circles grew by one line at a time, until none kept what it had";
+  memory.attributes["ways"] = measured(static_cast<double>(held.ways), "", "page_circles", held.entries);
+}
+
 class Translation {
  public:
   Translation(Pages& pages, TlbLevels levels, std::uint64_t l2_bytes)
       : pages_(pages), levels_(std::move(levels)), l2_bytes_(l2_bytes) {}
 
-  std::size_t seen() const {
-    return levels_.plateaus.empty() ? 0 : std::min(levels_.plateaus.size() - 1, ids.size());
-  }
+  std::size_t seen() const { return levels_.plateaus.empty() ? 0 : std::min(levels_.plateaus.size() - 1, ids.size()); }
 
   Expected<void> measure(std::size_t number, Memory& memory) {
     const Plateau& lost = levels_.plateaus[number];
@@ -84,10 +90,10 @@ class Translation {
     if (!cycles) return cycles;
     auto seen = entries.collisions(fits);
     if (!seen) return tl::unexpected<Error>(seen.error());
-    auto held = entries.held(*seen);
+    auto held = entries.held(fits, *seen);
     if (!held) return tl::unexpected<Error>(held.error());
     if (*held) {
-      reach->value = static_cast<double>(**held * level.entry.bytes);
+      reach->value = static_cast<double>((**held).entries * level.entry.bytes);
       reach->interval = Interval{*reach->value, *reach->value};
     } else {
       reach->status = Status::lower_bound;
@@ -99,6 +105,7 @@ class Translation {
     state_entries(memory, *reach, level.entry.bytes);
     if (auto ok = tell_organisation(entries.circles(), *seen, memory, level.entry.bytes); !ok)
       return tl::unexpected<Error>(ok.error());
+    if (*held && (**held).sets != 0 && memory.find("sets")->status == Status::inconclusive) state_sets(memory, **held);
     return cycles;
   }
 
@@ -134,7 +141,8 @@ class Translation {
 Expected<void> measure_translation(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   const std::uint64_t line = l2 != nullptr && l2->line_bytes != 0 ? l2->line_bytes : 256;
-  const std::uint64_t l2_bytes = l2 != nullptr && l2->capacity_bytes != 0 ? l2->capacity_bytes : session.info().l2_bytes;
+  const std::uint64_t l2_bytes =
+      l2 != nullptr && l2->capacity_bytes != 0 ? l2->capacity_bytes : session.info().l2_bytes;
   // A quarter of the L2's lines, of which each set gets a few now and then: they stay.
   Pages pages(session, line, l2_bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : l2_bytes / line / 4);
   auto levels = find_tlb_levels(pages, looking_sm);

@@ -21,8 +21,8 @@ using program::Walk;
 // Places of the words that chases are laid into, and elements of textures, are counted in 32 bits; addresses aren't.
 bool fits_32_bits(const Walk& walk) {
   constexpr std::uint64_t limit = std::numeric_limits<std::uint32_t>::max();
-  const bool counts_words = walk.path == program::Path::texture || walk.record == Record::lap_time ||
-                            walk.record == Record::lap_times;
+  const bool counts_words =
+      walk.path == program::Path::texture || walk.record == Record::lap_time || walk.record == Record::lap_times;
   return program::positions(walk) < limit && program::lap_loads(walk) * walk.laps < limit &&
          walk.stride_bytes / 4 < limit && (!counts_words || (walk.first_byte + walk.footprint_bytes) / 4 < limit);
 }

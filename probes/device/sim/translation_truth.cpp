@@ -29,7 +29,8 @@ Memory tlb_memory(const Model& model, const TlbModel& tlb, std::string_view id) 
   memory.attributes["entry_size"] = true_number(static_cast<double>(tlb.page_bytes), "B");
   memory.attributes["miss_penalty"] = true_number(tlb.miss_cycles, "cycles");
   state_organisation(memory, tlb.organisation, tlb.entries);
-  memory.scope = tlb.shared_by.empty() && (tlb.scope == Scope::sm || tlb.scope == Scope::gpu) ? tlb.scope : Scope::group;
+  memory.scope =
+      tlb.shared_by.empty() && (tlb.scope == Scope::sm || tlb.scope == Scope::gpu) ? tlb.scope : Scope::group;
   memory.structure["scope"] = true_text(std::string(to_string(*memory.scope)));
   if (memory.scope == Scope::group) memory.sm_groups = sharing_sets(model, tlb);
   return memory;

@@ -32,8 +32,7 @@ int run_random(int argc, char** argv, const std::function<nlohmann::json(std::ui
     for (const Found& found : found_of(*model)) {
       ++tally[found.quantity][found.answer];
       if (found.answer != Answer::exact)
-        std::cout << (found.answer == Answer::wrong ? "WRONG " : "open ") << seed << " " << text_of(found)
-                  << "\n";
+        std::cout << (found.answer == Answer::wrong ? "WRONG " : "open ") << seed << " " << text_of(found) << "\n";
     }
   }
   for (auto& [quantity, answers] : tally)

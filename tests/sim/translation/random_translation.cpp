@@ -43,8 +43,7 @@ Json random_translation(std::uint64_t seed) {
       {"name", fmt::format("translation-{}", seed)},
       {"gpu", {{"name", "Random"}, {"sm_count", 8}, {"memory", "64 GiB"}, {"clock_khz", 1500000}}},
       {"groups", {{"tpc", 2}, {"gpc", 4}}},
-      {"caches",
-       {{"l2", {{"size", "4 MiB"}, {"line", draw.one_of({64, 128})}, {"ways", 16}, {"scope", "gpu"}}}}}};
+      {"caches", {{"l2", {{"size", "4 MiB"}, {"line", draw.one_of({64, 128})}, {"ways", 16}, {"scope", "gpu"}}}}}};
   constexpr std::array<const char*, 4> scopes{"sm", "tpc", "gpc", "gpu"};
   std::uint32_t scope = 0;
   const std::uint32_t levels = draw.whole(1, 3);

@@ -49,20 +49,12 @@ sim::Model parsed(const Json& text) {
 }
 
 TEST(Translation, OfThreeLevelsWithEntriesOfTheirOwnSizeComesBackExactly) {
-  expect_exact(parsed(model_with({{"1", {{"page", "64 KiB"}, {"entries", 24}, {"miss_penalty", 12}}},
-                                  {"2",
-                                   {{"page", "2 MiB"},
-                                    {"entries", 128},
-                                    {"ways", 8},
-                                    {"scope", "tpc"},
-                                    {"miss_penalty", 60}}},
-                                  {"3",
-                                   {{"page", "4 MiB"},
-                                    {"entries", 1024},
-                                    {"ways", 8},
-                                    {"scope", "gpu"},
-                                    {"miss_penalty", 150}}}})),
-               3 * 9);
+  expect_exact(
+      parsed(model_with(
+          {{"1", {{"page", "64 KiB"}, {"entries", 24}, {"miss_penalty", 12}}},
+           {"2", {{"page", "2 MiB"}, {"entries", 128}, {"ways", 8}, {"scope", "tpc"}, {"miss_penalty", 60}}},
+           {"3", {{"page", "4 MiB"}, {"entries", 1024}, {"ways", 8}, {"scope", "gpu"}, {"miss_penalty", 150}}}})),
+      3 * 9);
 }
 
 struct Policy {
