@@ -170,6 +170,19 @@ Seen seen_of(const Circles& circles, const Trial& trial, const Lines& set, const
   return seen;
 }
 
+// Each load's median over equal programs: what goes by use or age goes the same way each time, and what a load takes
+// varies by as much as a miss in a TLB costs.
+program::PhaseTrace middle_of(std::span<const program::ProgramTrace> traces) {
+  program::PhaseTrace middle;
+  std::vector<double> looks;
+  for (std::size_t load = 0; load < traces.front().phases.back().latencies.size(); ++load) {
+    looks.clear();
+    for (const auto& trace : traces) looks.push_back(trace.phases.back().latencies[load]);
+    middle.latencies.push_back(static_cast<std::uint32_t>(change_point::median(looks)));
+  }
+  return middle;
+}
+
 // Runs them, and leaves out those of which a cache in front answered a part.
 Expected<void> run(Circles& circles, const Lines& set, std::vector<Trial>& trials) {
   constexpr std::size_t times = 9;
@@ -180,6 +193,13 @@ Expected<void> run(Circles& circles, const Lines& set, std::vector<Trial>& trial
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<Trial> reached;
   for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (cache.line_times != nullptr) {
+      const auto own = std::span(*traces).subspan(i * times, times);
+      const Seen seen = seen_of(circles, trials[i], set, middle_of(own));
+      trials[i].found = seen.lost;
+      if (seen.answered == 0) reached.push_back(trials[i]);
+      continue;
+    }
     std::vector<double> lost, answered;
     for (std::size_t k = 0; k < times; ++k) {
       const Seen seen = seen_of(circles, trials[i], set, (*traces)[i * times + k].phases.back());
