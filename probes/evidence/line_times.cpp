@@ -33,12 +33,18 @@ Expected<void> LineTimes::learn(const Circle& circle) {
     for (std::size_t i = done; i < end; ++i) {
       auto& all = (*traces)[i - done].phases.back().latencies;
       std::sort(all.begin() + 1, all.end());
-      const double own = cycles_[unknown[i]] = all[1 + looks / 4];
+      const double own = cycles_[unknown[i]] = all[1 + looks / 2];
       for (std::size_t k = 1; k < all.size(); ++k) ++excess_[all[k] - own];
       looks_ += looks;
     }
   }
   return {};
+}
+
+double LineTimes::share_below(double cycles) const {
+  std::uint64_t below = 0;
+  for (auto it = excess_.begin(); it != excess_.end() && it->first < cycles; ++it) below += it->second;
+  return (static_cast<double>(below) + 1) / (static_cast<double>(looks_) + 2);
 }
 
 double LineTimes::share_above(double cycles) const {

@@ -18,12 +18,14 @@ class LineTimes {
   /// Times the circle's lines that aren't known yet: each is loaded again and again with nothing between. Errors are
   /// the session's.
   Expected<void> learn(const Circle& circle);
-  /// Cycles as timed, the lower quartile of its looks. The line must have been learned.
+  /// Cycles as timed, the median of its looks. The line must have been learned.
   double of(std::uint64_t line) const { return cycles_.at(line); }
   std::uint32_t sm() const { return sm_; }
   std::uint64_t looks() const { return looks_; }
   /// Of all looks so far, the share that took longer than their line's own time by `cycles` or more.
   double share_above(double cycles) const;
+  /// The same of those that took less than that.
+  double share_below(double cycles) const;
 
  private:
   Session* session_;

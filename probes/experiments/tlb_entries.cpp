@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
+#include "change_point/robust.hpp"
 #include "evidence/estimates.hpp"
 
 namespace gputopo::experiments {
@@ -59,6 +61,7 @@ TlbEntries::TlbEntries(Pages& pages, std::string_view id, const TlbLevel& level,
 // here from one of the level before.
 void TlbEntries::learn_strangers() {
   facts_.levels.false_miss = times_.share_above(facts_.levels.threshold_cycles - level_.in_front_cycles);
+  facts_.levels.false_hit = times_.share_below(facts_.levels.threshold_cycles - level_.lost_cycles);
   facts_.levels.hit = {{0, times_.looks()}};
 }
 
@@ -132,6 +135,28 @@ std::vector<std::uint64_t> mostly_lost(const Losses& losses) {
 
 }  // namespace
 
+namespace {
+
+// From how many lines were lost for the first time at each step: nearly always those of one set, or of several. Now and
+// then one fewer, where somebody else has an entry in the set, or one more, that was part of a set lost before.
+std::optional<HeldEntries> sets_of(const std::vector<std::uint64_t>& fresh) {
+  constexpr double nearly_always = 0.95;
+  std::map<std::uint64_t, std::size_t> counts;
+  for (const std::uint64_t f : fresh) ++counts[f];
+  if (counts.empty()) return std::nullopt;
+  const std::uint64_t set =
+      std::max_element(counts.begin(), counts.end(), [](auto& a, auto& b) { return a.second < b.second; })->first;
+  std::uint64_t sets = 0, whole = 0;
+  for (const std::uint64_t f : fresh) {
+    sets += (f + set / 2) / set;
+    whole += f % set == 0 ? 1 : 0;
+  }
+  if (static_cast<double>(whole) < nearly_always * static_cast<double>(fresh.size())) return std::nullopt;
+  return HeldEntries{sets * (set - 1), sets, set - 1};
+}
+
+}  // namespace
+
 // Circles grow by a line at a time until all lines are lost. Where that is LRU or first in first out, a line either
 // finds room, or is one of a set that was overfull before, or overflows a set: then that set's ways and itself are lost
 // that weren't yet. So many sets were there, of so many ways.
@@ -146,7 +171,8 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
   for (std::uint64_t lines = first; lines < first + most_steps;) {
     std::vector<Circle> circles;
     for (; circles.size() < at_once && lines <= circles_.room_lines(); ++lines) circles.push_back({0, lines});
-    if (circles.empty()) return Held();
+    const bool goes_by_chance = fresh.empty() && lines > entries + 4 * at_once;
+    if (circles.empty() || goes_by_chance) return Held();
     auto all = circles_.walk(circles, effort);
     if (!all) return tl::unexpected<Error>(all.error());
     for (const Losses& losses : *all) {
@@ -157,14 +183,7 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
       for (const std::uint64_t line : lost) was_lost[line] = true;
       if (count > 1) fresh.push_back(count);
       if (lost.size() < losses.circle.lines) continue;
-      // The least of all is one set; of several at once there is a multiple.
-      const std::uint64_t set = *std::min_element(fresh.begin(), fresh.end());
-      std::uint64_t sets = 0;
-      for (const std::uint64_t f : fresh) {
-        if (f % set != 0) return Held();
-        sets += f / set;
-      }
-      return Held({sets * (set - 1), sets, set - 1});
+      return sets_of(fresh);
     }
   }
   return Held();
@@ -188,8 +207,7 @@ Expected<std::optional<double>> TlbEntries::lost_cycles(std::uint64_t entries) {
           cycles >= facts_.levels.threshold_cycles)
         lost.push_back(cycles);
   if (lost.size() < enough) return std::optional<double>();
-  std::sort(lost.begin(), lost.end());
-  return low_quartile(lost);  // as a line's own time is one
+  return change_point::median(lost);  // as a line's own time is one
 }
 
 }  // namespace gputopo::experiments

@@ -39,7 +39,7 @@ class TlbEntries {
   /// What the sets hold together; nothing where those that were seen needn't be all. What fits is less where an index
   /// fills the sets unevenly, or where somebody else takes an entry.
   Expected<std::optional<HeldEntries>> held(std::uint64_t entries, const evidence::Collisions& seen);
-  /// Cycles that a line takes longer than with nothing lost, the lower quartile of those that the level has just lost.
+  /// Cycles that a line takes longer than with nothing lost, the median of those that the level has just lost.
   Expected<std::optional<double>> lost_cycles(std::uint64_t entries);
 
   evidence::Circles& circles() { return circles_; }
