@@ -36,5 +36,18 @@ TEST(Registry, PlansWhatWasAskedForAndWhatThatNeeds) {
   for (const Experiment* e : plan(only, false, false)) EXPECT_NE(e->name, "l2.scope");
 }
 
+TEST(Registry, NamingAMemoryThatNothingCheapTellsAboutAsksForWhatIsDeep) {
+  const auto names = [](std::vector<std::string> only, bool deep) {
+    std::set<std::string_view> all;
+    for (const Experiment* e : plan(only, true, deep)) all.insert(e->name);
+    return all;
+  };
+  EXPECT_TRUE(names({"tlb_l2"}, false).contains("translation"));
+  EXPECT_FALSE(names({"tlb_l2"}, false).contains("l1.organisation"));
+  EXPECT_FALSE(names({"l1"}, false).contains("l1.organisation"));
+  EXPECT_FALSE(names({}, false).contains("translation"));
+  EXPECT_TRUE(names({}, true).contains("translation"));
+}
+
 }  // namespace
 }  // namespace gputopo::experiments
