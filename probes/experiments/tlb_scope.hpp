@@ -1,3 +1,4 @@
+// Which SMs have one TLB together.
 #pragma once
 
 #include "evidence/tlb_levels.hpp"
