@@ -75,6 +75,7 @@ struct Trial {
   std::uint64_t counted = 0;  ///< recorded loads whose misses are counted
   Predictions predicted{};
   double found = 0;
+  double scatter = 0;  ///< between the quartiles of equal walks: what decides by use or age loses as much each time
 };
 
 // Strangers among a walk's loads. Where they are few some walks of several have none, and the least count is exact.
@@ -193,21 +194,22 @@ Expected<void> run(Circles& circles, const Lines& set, std::vector<Trial>& trial
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<Trial> reached;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (cache.line_times != nullptr) {
-      const auto own = std::span(*traces).subspan(i * times, times);
-      const Seen seen = seen_of(circles, trials[i], set, middle_of(own));
-      trials[i].found = seen.lost;
-      if (seen.answered == 0) reached.push_back(trials[i]);
-      continue;
-    }
     std::vector<double> lost, answered;
     for (std::size_t k = 0; k < times; ++k) {
       const Seen seen = seen_of(circles, trials[i], set, (*traces)[i * times + k].phases.back());
       lost.push_back(seen.lost);
       answered.push_back(seen.answered);
     }
-    const double strangers = strangers_of(cache, trials[i]);
     std::sort(lost.begin(), lost.end());
+    if (cache.line_times != nullptr) {
+      const auto own = std::span(*traces).subspan(i * times, times);
+      const Seen seen = seen_of(circles, trials[i], set, middle_of(own));
+      trials[i].found = seen.lost;
+      trials[i].scatter = lost[times - 1 - times / 4] - lost[times / 4];
+      if (seen.answered == 0) reached.push_back(trials[i]);
+      continue;
+    }
+    const double strangers = strangers_of(cache, trials[i]);
     trials[i].found = strangers == 0 ? lost[1] : std::max(0.0, change_point::median(lost) - strangers);
     if (change_point::median(answered) == 0) reached.push_back(trials[i]);
   }
@@ -219,8 +221,9 @@ Expected<void> run(Circles& circles, const Lines& set, std::vector<Trial>& trial
 std::vector<std::size_t> fitting(const CacheFacts& cache, const std::vector<Trial>& trials) {
   std::vector<std::size_t> fits;
   for (std::size_t i = 0; i < known.size(); ++i)
-    if (std::all_of(trials.begin(), trials.end(),
-                    [&](const Trial& t) { return std::fabs(t.found - t.predicted[i]) <= error_of(cache, t); }))
+    if (std::all_of(trials.begin(), trials.end(), [&](const Trial& t) {
+          return std::fabs(t.found - t.predicted[i]) <= error_of(cache, t) + t.scatter;
+        }))
       fits.push_back(i);
   return fits;
 }
