@@ -112,8 +112,15 @@ Expected<LaunchAddresses> Launcher::prepare(const program::Batch& batch, const P
   if (auto ok = fit(driver_, control_, staging_, layout.bytes, layout.bytes, "control data"); !ok)
     return tl::unexpected<Error>(ok.error());
   const std::size_t bytes = record_bytes(results);
+  const CUdeviceptr before = records_.address();
   if (auto ok = fit(driver_, records_, records_host_, gap_bytes + bytes, bytes, "results"); !ok)
     return tl::unexpected<Error>(ok.error());
+  // Once, not before every launch as the results: clearing runs a kernel, whose own constants the counters count.
+  if (records_.address() != before)
+    if (auto ok = check(driver_.cuMemsetD32Async(records_.address(), 0, records_.bytes() / 4, stream_),
+                        "clearing results failed");
+        !ok)
+      return tl::unexpected<Error>(ok.error());
   auto buffers = buffers_->prepare(needs_of(batch, launch));
   if (!buffers) return tl::unexpected<Error>(buffers.error());
   LaunchAddresses addresses;

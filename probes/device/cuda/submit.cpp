@@ -116,9 +116,7 @@ Expected<void> Launcher::submit(const program::Batch& batch, const PlannedLaunch
                       "sending tasks to the GPU failed");
       !ok)
     return ok;
-  const std::size_t cleared = addresses.state - addresses.gaps + bytes;
-  if (auto ok = check(driver_.cuMemsetD32Async(addresses.gaps, 0, cleared / 4, stream_), "clearing results failed");
-      !ok)
+  if (auto ok = check(driver_.cuMemsetD32Async(addresses.state, 0, bytes / 4, stream_), "clearing results failed"); !ok)
     return ok;
   // Kernels on other streams must not start before their tasks are there.
   if (launch.modules > 1)
