@@ -116,8 +116,7 @@ Expected<void> may_be_kept(const Topology& run, bool force) {
   if (force || grade == Grade::undisturbed) return {};
   if (grade == Grade::replayed)
     return refuse(Error::Kind::bad_input, "it is a replay: add --force to keep it all the same");
-  return refuse(Error::Kind::unavailable,
-                "others used the GPU meanwhile: add --force to keep this all the same");
+  return refuse(Error::Kind::unavailable, "others used the GPU meanwhile: add --force to keep this all the same");
 }
 
 }  // namespace

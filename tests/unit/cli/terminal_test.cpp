@@ -64,8 +64,7 @@ TEST(Terminal, ADumbOneGetsAscii) {
 
 // Neither a long experiment nor a long batch of one keeps it still.
 TEST(Terminal, TheProgressBarMovesAllTheTime) {
-  const std::string text =
-      on_terminal(80, "xterm", {"discover", "--device", "sim:2080ti", "-o", "/dev/null"});
+  const std::string text = on_terminal(80, "xterm", {"discover", "--device", "sim:2080ti", "-o", "/dev/null"});
   std::vector<std::string> drawn;
   const std::regex line(R"(\[[#.]{30}\] +(\d+) %  (\d+\.\d) s  [a-z])");
   std::vector<int> shares;
