@@ -9,7 +9,6 @@
 #include "evidence/estimates.hpp"
 #include "evidence/flush.hpp"
 #include "evidence/latency.hpp"
-#include "evidence/modes.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -46,11 +45,20 @@ Expected<LooksByLine> looks_behind(Session& session, std::uint64_t flush_bytes, 
   return looks;
 }
 
+// Whether loads take as long as those that less came between. Means: where a cache that replaces at random is just
+// overflown most loads, and every quartile, are still its own.
+bool are_level(const Histogram& less, const Histogram& more) {
+  constexpr double same = 0.02;  // levels of memory are 5 % apart at least (docs/domain.md)
+  const auto half_width = [](const Estimate& e) { return (e.interval->high - e.interval->low) / 2; };
+  const Estimate before = mean_estimate(values(less), "cycles", ""), now = mean_estimate(values(more), "cycles", "");
+  return *now.value - *before.value <= same * *before.value + std::hypot(half_width(before), half_width(now));
+}
+
 }  // namespace
 
 Expected<void> measure_device_memory(Session& session, Findings& findings) {
   constexpr std::string_view method = "line_quartiles";
-  constexpr double same = 1.02;  // levels of memory are 5 % apart at least (docs/domain.md)
+  constexpr int most_doublings = 5;
   Memory& memory = findings.memory("device_memory");
   memory.kind = Kind::memory;
   memory.physical_cache = memory.id;
@@ -58,15 +66,16 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   auto load = measure_load_latency(session, l2_path);
   if (!load) return tl::unexpected<Error>(load.error());
   const std::uint64_t room = session.info().largest_buffer_bytes / 2;
-  std::uint64_t flush = std::min(room, std::max<std::uint64_t>(4 * session.info().l2_bytes, 32 << 20));
+  // The first doubling goes beyond the largest cache behind an L2 that there is (eight times as much, docs/domain.md).
+  std::uint64_t flush = std::min(room, std::max<std::uint64_t>(5 * session.info().l2_bytes, 32 << 20));
   auto timed = looks_behind(session, flush, 1);
   if (!timed) return tl::unexpected<Error>(timed.error());
   bool level = false;
-  for (int doubling = 0; doubling < 3 && 2 * flush <= room && !level; ++doubling) {
+  for (int doubling = 0; doubling < most_doublings && 2 * flush <= room && !level; ++doubling) {
     flush *= 2;
     auto more = looks_behind(session, flush, 1);
     if (!more) return tl::unexpected<Error>(more.error());
-    level = whole_mode(histogram_of(*more)).centre <= same * whole_mode(histogram_of(*timed)).centre;
+    level = are_level(histogram_of(*timed), histogram_of(*more));
     timed = more;
   }
   auto again = looks_behind(session, flush, looks_at_a_line);
