@@ -47,8 +47,9 @@ Walk lines_walk(std::uint64_t first_byte, std::uint32_t agent, std::uint32_t lap
   return walk;
 }
 
-// By SM, what each line's loads take undisturbed; all SMs look at the same lines.
-Expected<std::vector<std::vector<double>>> look_later(Session& session, const std::vector<std::uint32_t>& sms) {
+// By SM, what each line's loads take undisturbed, without the clock; all SMs look at the same lines.
+Expected<std::vector<std::vector<double>>> look_later(Session& session, const std::vector<std::uint32_t>& sms,
+                                                      double overhead_cycles) {
   const std::uint64_t at = session.fresh_region(slot_flush, lines * stride_bytes + beside_bytes);
   program::Batch batch;
   for (const std::uint32_t sm : sms) {
@@ -68,6 +69,7 @@ Expected<std::vector<std::vector<double>>> look_later(Session& session, const st
       for (std::size_t lap = 1; lap <= looks_at_a_line; ++lap)
         looks[line].push_back(trace.phases[lap].latencies.at(line));
     by_sm.push_back(undisturbed_by_line(std::move(looks)));
+    for (double& cycles : by_sm.back()) cycles -= overhead_cycles;
   }
   return by_sm;
 }
@@ -103,7 +105,7 @@ TwoKinds two_kinds(std::vector<double> latencies) {
 
 struct Homes {
   std::size_t sides = 1;
-  std::vector<double> near, far;  // what SMs see of lines on their own side and on others, as timed
+  std::vector<double> near, far;  // what SMs see of lines on their own side and on others
 };
 
 // SMs with one pattern of near and far lines form a set; with lines on k sides there are k of them, and every line is
@@ -163,15 +165,14 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present || session.info().gpu.sm_count < 2) return {};
   const auto sms = some_sms(session.info().gpu.sm_count);
-  auto later = look_later(session, sms);
+  auto later = look_later(session, sms, l2->overhead_cycles);
   if (!later) return tl::unexpected<Error>(later.error());
   const std::uint64_t samples = sms.size() * lines * looks_at_a_line;
-  const auto alone = [&](Estimate timed) { return without_clock(std::move(timed), l2->overhead_cycles); };
   if (const Homes homes = homes_of(*later); homes.sides > 1) {
     findings.lines_have_sides = true;
-    state_sides(findings.memory("l2"), homes.sides, alone(mean_estimate(homes.far, "cycles", "line_quartiles")),
+    state_sides(findings.memory("l2"), homes.sides, mean_estimate(homes.far, "cycles", "line_quartiles"),
                 "lines_by_sm", samples);
-    findings.memory("l2").attributes["latency"] = alone(mean_estimate(homes.near, "cycles", "line_quartiles"));
+    findings.memory("l2").attributes["latency"] = mean_estimate(homes.near, "cycles", "line_quartiles");
     l2->latency_cycles = *findings.memory("l2").attributes["latency"].value;
     return {};
   }
@@ -197,8 +198,9 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   for (const double cycles : found.far) hits = merged(hits, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
   l2->levels = levels_of(std::move(hits), l2->levels.next);
   // Which of both it is shows in how much an SM finds near, or in what is lost: l2_geometry.cpp, l2_behind.cpp.
-  findings.beyond_own_l2 = {found.sets.size(), alone(median_estimate(found.far, 1, "cycles", "first_loads")),
-                            found.samples};
+  findings.beyond_own_l2 = {
+      found.sets.size(), without_clock(median_estimate(found.far, 1, "cycles", "first_loads"), l2->overhead_cycles),
+      found.samples};
   statement = undecided("first_loads", "whether this is one L2 with sides or several with a cache behind isn't known");
   return {};
 }
