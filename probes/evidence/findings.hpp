@@ -82,6 +82,8 @@ struct Findings {
   };
   std::optional<L2Sets> l2_sets;
 
+  /// What a far line of the L2 takes longer than a near one, where lines have sides.
+  std::optional<double> far_less_near_cycles() const;
   /// Numbers the SMs' places by the side of the L2 that they lie on.
   void place_sms(const std::vector<std::vector<std::uint32_t>>& by_side);
   /// The sets are the L2's sides: says so, with what the other side's lines take, and numbers the SMs' places by them.

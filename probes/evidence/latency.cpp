@@ -223,13 +223,16 @@ Histogram histogram_of(const LooksByLine& looks) {
   return all;
 }
 
+std::size_t lower_quartile_rank(std::size_t looks) {
+  return static_cast<std::size_t>(static_cast<double>(looks) * undisturbed_share);
+}
+
 std::vector<double> undisturbed_by_line(LooksByLine looks) {
-  constexpr std::size_t fewest = 3;
   std::vector<double> by_line;
   for (std::vector<std::uint32_t>& of_line : looks) {
-    if (of_line.size() < fewest) continue;
+    if (of_line.size() < fewest_looks) continue;
     std::sort(of_line.begin(), of_line.end());
-    by_line.push_back(of_line[static_cast<std::size_t>(static_cast<double>(of_line.size()) * undisturbed_share)]);
+    by_line.push_back(of_line[lower_quartile_rank(of_line.size())]);
   }
   return by_line;
 }

@@ -38,6 +38,11 @@ Histogram histogram_of(const LooksByLine& looks);
 /// slower: where two loads in five wait, the third of nine looks in their order is one of those one time in forty.
 inline constexpr std::size_t looks_at_a_line = 9;
 
+/// Where the lower quartile of `looks` lies in their order, from 0.
+std::size_t lower_quartile_rank(std::size_t looks);
+/// Looks that have one.
+inline constexpr std::size_t fewest_looks = 3;
+
 /// The lower quartile of each line's looks; lines with fewer than three are left out.
 std::vector<double> undisturbed_by_line(LooksByLine looks);
 /// The lower quartile of all loads, cycles; nothing for an empty histogram.

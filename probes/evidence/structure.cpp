@@ -46,6 +46,14 @@ void leave_scope_open(Memory& memory, std::string_view method, std::string_view 
   memory.structure["scope"] = undecided(method, why);
 }
 
+std::optional<double> Findings::far_less_near_cycles() const {
+  const Memory* l2 = topology.find("l2");
+  if (!lines_have_sides || l2 == nullptr) return std::nullopt;
+  const Estimate *near = l2->find("latency"), *far = l2->find("far_latency");
+  if (near == nullptr || far == nullptr || !near->value || !far->value) return std::nullopt;
+  return *far->value - *near->value;
+}
+
 void Findings::place_sms(const SmSets& by_side) {
   auto& places = topology.sm_places;
   places.resize(topology.gpu.sm_count);

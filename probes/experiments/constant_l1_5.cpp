@@ -12,7 +12,9 @@
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
 #include "evidence/latency.hpp"
+#include "evidence/lost_lines.hpp"
 #include "evidence/modes.hpp"
+#include "evidence/near_and_far.hpp"
 #include "evidence/period.hpp"
 #include "experiments/experiments.hpp"
 
@@ -71,12 +73,11 @@ void add_eviction(program::Program& p, const device::DeviceInfo& info, std::uint
 
 // Constants that were pushed out, loaded from afar once (so that they come by the level behind), and pushed out again.
 // Loads past all SMs' caches may come before they are looked at.
-Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e,
-                                const Walk* past = nullptr) {
-  const device::DeviceInfo& info = session.info();
+program::Program cold_program(const device::DeviceInfo& info, std::uint64_t stride, std::uint64_t every_line,
+                              const Eviction& e, const Walk* past, std::uint32_t sm) {
   program::Program p = make_program("constant_l1_5 cold", info, slot_constant);
   p.isolation = Scope::gpu;
-  p.agents = {{0, 0}};  // as near to each line, and as far from it, as in the circle
+  p.agents = {{sm, 0}};
   for (std::uint32_t i = 1; i <= e.other_banks; ++i)
     p.buffers.push_back({program::Space::constant, info.constant_bytes_per_module, i});
   const Walk near = make_walk(path, e.near_bytes, stride, 1);
@@ -88,12 +89,39 @@ Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uin
     p.phases.emplace_back(*past);
   }
   p.phases.emplace_back(recorded(near, Record::latencies, 1));
-  auto traces = session.run(program::Batch(looks_at_a_line, p));
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  LooksByLine looks(traces->front().phases.back().latencies.size());
-  for (const program::ProgramTrace& trace : *traces)
+  return p;
+}
+
+LooksByLine looks_of(std::span<const program::ProgramTrace> traces) {
+  LooksByLine looks(traces.front().phases.back().latencies.size());
+  for (const program::ProgramTrace& trace : traces)
     for (std::size_t i = 0; i < looks.size(); ++i) looks[i].push_back(trace.phases.back().latencies.at(i));
   return looks;
+}
+
+// From one SM, as near to each line, and as far from it, as in the circle.
+Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e,
+                                const Walk* past = nullptr) {
+  auto traces =
+      session.run(program::Batch(looks_at_a_line, cold_program(session.info(), stride, every_line, e, past, 0)));
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  return looks_of(*traces);
+}
+
+// From SMs all over the chip: the bank lies in one place of the L2, which may be near or far.
+Expected<LostBySm> time_lost(Session& session, const CacheFacts& l1, const Eviction& e) {
+  constexpr std::size_t most_sms = 8;
+  const auto sms = spread_sms(session.info().gpu.sm_count, most_sms);
+  const std::size_t looks = std::max(fewest_looks, looks_at_a_line / sms.size());
+  program::Batch batch;
+  for (const std::uint32_t sm : sms)
+    batch.insert(batch.end(), looks, cold_program(session.info(), coarse_stride_bytes, l1.stride(), e, nullptr, sm));
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  LostBySm by_sm;
+  for (std::size_t i = 0; i < traces->size(); i += looks)
+    by_sm.push_back(looks_of(std::span(*traces).subspan(i, looks)));
+  return by_sm;
 }
 
 Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
@@ -161,7 +189,6 @@ std::string why_open(const Session& session, const Findings& findings, const Cac
 // Constants that were pushed out ever further.
 struct PushedOut {
   std::vector<Histogram> graded;
-  LooksByLine looks;  // by all evictions: a strong one may lose lines from the L2 as well
   Eviction last;
 };
 
@@ -181,7 +208,6 @@ Expected<PushedOut> push_out(Session& session, const CacheFacts& l1, std::uint64
     auto cold = time_cold(session, coarse_stride_bytes, l1.stride(), e);
     if (!cold) return tl::unexpected<Error>(cold.error());
     result.graded.push_back(between(histogram_of(*cold), l1.levels.threshold_cycles, 1e9));
-    result.looks.insert(result.looks.end(), cold->begin(), cold->end());
     if (levels_of(second, result.graded.back()).usable())
       break;  // what more would push out is pushed further than it need be
   }
@@ -223,7 +249,7 @@ Expected<bool> still_from_l2(Session& session, const CacheFacts& cache, const Ca
 }
 
 // What a hit takes, and what the L1's misses and this cache's take longer than hits.
-void state_latencies(Findings& findings, const CacheFacts& cache, LooksByLine looks, const Histogram& hits) {
+void state_latencies(Findings& findings, const CacheFacts& cache, const LostBySm& lost, const Histogram& hits) {
   const CacheFacts& l1 = *findings.cache("constant_l1");
   const double timed = undisturbed(hits).value_or(0), error = whole_mode(hits).error;
   Estimate& latency = findings.memory(path.id).attributes["latency"] =
@@ -231,18 +257,12 @@ void state_latencies(Findings& findings, const CacheFacts& cache, LooksByLine lo
   latency.interval = Interval{cache.latency_cycles - error, cache.latency_cycles + error};
   findings.memory("constant_l1").attributes["miss_penalty"] =
       penalty_of(Mode{timed, timed, timed, 1, timed, error}, undisturbed(l1.levels.hit).value_or(0), total(hits));
-  for (auto& of_line : looks)
-    std::erase_if(of_line, [&](std::uint32_t cycles) { return cycles < cache.levels.threshold_cycles; });
-  Histogram misses;
-  for (const double cycles : undisturbed_by_line(std::move(looks)))
-    misses = merged(misses, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] =
-      penalty_of(lowest_mode(misses), timed, total(misses) * looks_at_a_line);
-  // A few KiB of constants may all have their home on one side, near or far.
+      penalty_of_lost(lost, cache.levels, findings.far_less_near_cycles());
   const Structure& of_l2 = findings.memory("l2").structure;
   const auto sides = of_l2.find("l2_sides");
   const bool sides_are_open = sides != of_l2.end() && sides->second.status == Status::inconclusive;
-  if (sides_are_open || (findings.lines_have_sides && modes_of(misses).size() < 2))
+  if (sides_are_open)
     penalty = inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
 }
 
@@ -319,7 +339,9 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     cache.levels = close_to_hits(cache.levels, cache.overhead_cycles);
   stand_behind(*l1, cache);
   cache.pushed_out_by_bytes = l1->circle_bytes() + out->last.bytes(session.info().constant_bytes_per_module);
-  state_latencies(findings, cache, std::move(out->looks), hits);
+  auto lost = time_lost(session, *l1, out->last);
+  if (!lost) return tl::unexpected<Error>(lost.error());
+  state_latencies(findings, cache, *lost, hits);
   auto from_l2 = still_from_l2(session, cache, l2, out->last);
   if (!from_l2) return tl::unexpected<Error>(from_l2.error());
   if (!*from_l2) {

@@ -66,16 +66,16 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   auto load = measure_load_latency(session, l2_path);
   if (!load) return tl::unexpected<Error>(load.error());
   const std::uint64_t room = session.info().largest_buffer_bytes / 2;
-  // The first doubling goes beyond the largest cache behind an L2 that there is (eight times as much, docs/domain.md).
-  std::uint64_t flush = std::min(room, std::max<std::uint64_t>(5 * session.info().l2_bytes, 32 << 20));
+  // As much as the largest cache behind an L2 that there is (docs/domain.md), held against twice as much.
+  std::uint64_t flush = std::min(room, std::max<std::uint64_t>(8 * session.info().l2_bytes, 32 << 20));
   auto timed = looks_behind(session, flush, 1);
   if (!timed) return tl::unexpected<Error>(timed.error());
   bool level = false;
   for (int doubling = 0; doubling < most_doublings && 2 * flush <= room && !level; ++doubling) {
-    flush *= 2;
-    auto more = looks_behind(session, flush, 1);
+    auto more = looks_behind(session, 2 * flush, 1);
     if (!more) return tl::unexpected<Error>(more.error());
     level = are_level(histogram_of(*timed), histogram_of(*more));
+    if (!level) flush *= 2;
     timed = more;
   }
   auto again = looks_behind(session, flush, looks_at_a_line);

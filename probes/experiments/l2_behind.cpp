@@ -52,11 +52,14 @@ Expected<std::optional<Histogram>> time_lost(Session& session, const CacheFacts&
 // What the other set has counts as a hit here, be it on another side or in a cache behind, which would have these.
 enum class LostTo { memory, a_cache, unknown };
 
-LostTo lost_to(const CacheFacts& l2, const Histogram& lost) {
+// Loads that are slower than hits and still, on the whole, sooner than from memory came from a cache in part.
+LostTo lost_to(const CacheFacts& l2, const Histogram& lost, const Histogram& of_memory) {
   constexpr double nearly_all = 0.9;
-  const double from_memory =
+  const double slow =
       static_cast<double>(count_from(lost, l2.levels.threshold_cycles)) / static_cast<double>(total(lost));
-  return from_memory > nearly_all ? LostTo::memory : from_memory < 1 - nearly_all ? LostTo::a_cache : LostTo::unknown;
+  if (slow < 1 - nearly_all) return LostTo::a_cache;
+  const bool as_slow = half_a_level * mean(lost).value_or(0) > mean(of_memory).value_or(0);
+  return slow > nearly_all && as_slow ? LostTo::memory : LostTo::unknown;
 }
 
 // A level between hits and memory, among what was lost: a threshold halfway to memory may lie above it.
@@ -70,8 +73,15 @@ void find_next_level(CacheFacts& l2, const Histogram& all) {
     l2.next_level = nearest;
 }
 
+// Lines that the L2 lost come from a cache that is farther than what other SMs brought in: those are on other sides of
+// the L2, in front of that cache. How far that is can't be told: other sides may still have some of them.
+bool are_sides_before(const Findings& findings, const CacheFacts& l2, const Mode& lost) {
+  if (!findings.beyond_own_l2 || !findings.beyond_own_l2->latency.interval) return false;
+  return lost.centre - lost.error - l2.overhead_cycles > half_a_level * findings.beyond_own_l2->latency.interval->high;
+}
+
 // What an SM finds near is the whole L2, with a cache behind it, or one of its sides.
-Estimate size_by_parts(Findings& findings, CacheFacts& l2, LostTo lost) {
+Estimate size_by_parts(Findings& findings, CacheFacts& l2, LostTo lost, const Mode& lost_mode) {
   Memory& memory = findings.memory("l2");
   const auto& part = findings.beyond_near_l2;
   if (!findings.beyond_own_l2) lost = part || lost == LostTo::a_cache ? LostTo::a_cache : LostTo::memory;
@@ -83,7 +93,13 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LostTo lost) {
   }
   if (lost == LostTo::unknown)
     return inconclusive("B", "slower_hits", "what is slower than a hit is another side of it or a cache behind");
-  if (!part) return inconclusive("B", "slower_hits", "a cache behind it answers before memory does");
+  constexpr std::string_view a_cache_behind = "a cache behind it answers before memory does";
+  if (are_sides_before(findings, l2, lost_mode)) {
+    findings.state_sides_by_sets();
+    if (part) memory.attributes["partition_size"] = part->near;
+    return inconclusive("B", "slower_hits", a_cache_behind);
+  }
+  if (!part) return inconclusive("B", "slower_hits", a_cache_behind);
   Estimate near = part->near;
   if (near.has_value() && findings.l2_before_memory.has_value())
     near.note = fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on",
@@ -124,14 +140,14 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   if (!lost) return tl::unexpected<Error>(lost.error());
   LostTo to = LostTo::unknown;
   // Others who fill the L2 push lines out of a cache behind it as well.
-  if (*lost && !findings.others_fill_l2) to = lost_to(*l2, **lost);
+  if (*lost && !findings.others_fill_l2) to = lost_to(*l2, **lost, l2->levels.next);
   if (*lost && !findings.beyond_own_l2 && !findings.beyond_near_l2)
     find_next_level(*l2, **lost);
   else if (to == LostTo::memory)
     l2->is_before_memory = true;
   doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");
-  const Estimate size = size_by_parts(findings, *l2, to);
+  const Estimate size = size_by_parts(findings, *l2, to, *lost ? whole_mode(**lost) : Mode{});
   if (findings.lines_have_sides && size.status == Status::measured) {
     Estimate& part = memory.attributes["partition_size"] = size;
     const double sides = *memory.attributes["partitions"].value;

@@ -179,7 +179,8 @@ Expected<void> measure_l2_sets(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   const CacheFacts* memory = findings.cache("device_memory");
   if (l2 == nullptr || !l2->present || memory == nullptr) return {};
-  ColdStretches cold(memory->capacity_bytes);
+  // As much was walked to see that less is enough (device_memory.cpp).
+  ColdStretches cold(std::min(2 * memory->capacity_bytes, session.info().largest_buffer_bytes / 2));
   Findings::L2Sets result;
   std::vector<std::uint32_t> open(session.info().gpu.sm_count);
   std::iota(open.begin(), open.end(), 0U);

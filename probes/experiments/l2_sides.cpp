@@ -13,6 +13,7 @@
 #include "evidence/estimates.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
+#include "evidence/near_and_far.hpp"
 #include "evidence/sm_clusters.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
@@ -28,17 +29,6 @@ constexpr std::uint64_t stride_bytes = 1152;
 constexpr std::uint64_t lines = 192;
 constexpr std::uint64_t beside_bytes = 512;  // another line of the same page, between two that are looked at
 constexpr std::size_t most_sms = 16;
-
-std::vector<std::uint32_t> some_sms(std::uint32_t count) {
-  std::vector<std::uint32_t> sms;
-  const std::size_t n = std::min<std::size_t>(most_sms, count);
-  // On every side of the chip, whether sides take turns or halves of the numbers.
-  for (std::size_t i = 0; i < n; ++i)
-    sms.push_back(static_cast<std::uint32_t>((i * count / n + (count > most_sms ? i % 4 : 0)) % count));
-  std::sort(sms.begin(), sms.end());
-  sms.erase(std::unique(sms.begin(), sms.end()), sms.end());
-  return sms;
-}
 
 Walk lines_walk(std::uint64_t first_byte, std::uint32_t agent, std::uint32_t laps) {
   Walk walk = make_walk(l2_path, lines * stride_bytes, stride_bytes, laps);
@@ -72,35 +62,6 @@ Expected<std::vector<std::vector<double>>> look_later(Session& session, const st
     for (double& cycles : by_sm.back()) cycles -= overhead_cycles;
   }
   return by_sm;
-}
-
-// A split of latencies into a near and a far kind with a gap between: near ones below `threshold`.
-struct TwoKinds {
-  double threshold = 0, near = 0, far = 0;
-  double share_between = 1;  // of the lines, in the middle half between both means
-};
-
-TwoKinds two_kinds(std::vector<double> latencies) {
-  std::sort(latencies.begin(), latencies.end());
-  const double all = std::accumulate(latencies.begin(), latencies.end(), 0.0);
-  const auto n = static_cast<double>(latencies.size());
-  TwoKinds best;
-  double most = -1, below = 0;
-  for (std::size_t i = 1; i < latencies.size(); ++i) {  // Otsu's criterion (IEEE Trans. SMC 9, 1979)
-    below += latencies[i - 1];
-    const auto k = static_cast<double>(i);
-    const double near = below / k, far = (all - below) / (n - k);
-    const double between = k * (n - k) * (far - near) * (far - near);
-    if (between <= most) continue;
-    most = between;
-    best = {(latencies[i - 1] + latencies[i]) / 2, near, far, 1};
-  }
-  const double quarter = (best.far - best.near) / 4;
-  best.share_between =
-      static_cast<double>(std::count_if(latencies.begin(), latencies.end(),
-                                        [&](double x) { return x > best.near + quarter && x < best.far - quarter; })) /
-      n;
-  return best;
 }
 
 struct Homes {
@@ -164,14 +125,14 @@ bool see_opposite_patterns(const std::vector<std::vector<double>>& by_sm) {
 Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present || session.info().gpu.sm_count < 2) return {};
-  const auto sms = some_sms(session.info().gpu.sm_count);
+  const auto sms = spread_sms(session.info().gpu.sm_count, most_sms);
   auto later = look_later(session, sms, l2->overhead_cycles);
   if (!later) return tl::unexpected<Error>(later.error());
   const std::uint64_t samples = sms.size() * lines * looks_at_a_line;
   if (const Homes homes = homes_of(*later); homes.sides > 1) {
     findings.lines_have_sides = true;
-    state_sides(findings.memory("l2"), homes.sides, mean_estimate(homes.far, "cycles", "line_quartiles"),
-                "lines_by_sm", samples);
+    state_sides(findings.memory("l2"), homes.sides, mean_estimate(homes.far, "cycles", "line_quartiles"), "lines_by_sm",
+                samples);
     findings.memory("l2").attributes["latency"] = mean_estimate(homes.near, "cycles", "line_quartiles");
     l2->latency_cycles = *findings.memory("l2").attributes["latency"].value;
     return {};
@@ -198,9 +159,9 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   for (const double cycles : found.far) hits = merged(hits, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
   l2->levels = levels_of(std::move(hits), l2->levels.next);
   // Which of both it is shows in how much an SM finds near, or in what is lost: l2_geometry.cpp, l2_behind.cpp.
-  findings.beyond_own_l2 = {
-      found.sets.size(), without_clock(median_estimate(found.far, 1, "cycles", "first_loads"), l2->overhead_cycles),
-      found.samples};
+  findings.beyond_own_l2 = {found.sets.size(),
+                            without_clock(median_estimate(found.far, 1, "cycles", "first_loads"), l2->overhead_cycles),
+                            found.samples};
   statement = undecided("first_loads", "whether this is one L2 with sides or several with a cache behind isn't known");
   return {};
 }

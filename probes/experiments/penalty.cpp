@@ -1,13 +1,10 @@
 // Miss penalty: what a line's load takes when the cache just lost it, less what a hit takes, like with like: near with
-// near where the level behind has sides, all of it where it hasn't. Both are lower quartiles, of each line's loads and
-// of the hits, so that neither strangers nor others' traffic nor the clock around a load has a part in the difference.
-#include <algorithm>
-#include <cmath>
-
+// near where the level behind has sides, all of it where it hasn't (evidence/lost_lines.hpp).
 #include <fmt/format.h>
 
 #include "evidence/estimates.hpp"
 #include "evidence/latency.hpp"
+#include "evidence/lost_lines.hpp"
 #include "evidence/modes.hpp"
 #include "experiments/experiments.hpp"
 
@@ -42,8 +39,7 @@ program::Program lost_lines(const Session& session, const CacheFacts& cache, std
   return p;
 }
 
-// What each line's looks that missed took; lines that were hardly ever lost left out.
-Expected<Histogram> time_lost_lines(Session& session, const CacheFacts& cache) {
+Expected<LooksByLine> time_lost_lines(Session& session, const CacheFacts& cache) {
   const std::uint64_t first = session.fresh_region(cache.path.slot, lines * apart_bytes);
   auto traces = session.run(program::Batch(looks_at_a_line, lost_lines(session, cache, first)));
   if (!traces) return tl::unexpected<Error>(traces.error());
@@ -56,12 +52,16 @@ Expected<Histogram> time_lost_lines(Session& session, const CacheFacts& cache) {
         looks[line++].push_back(cycles);
       }
   }
-  const double from = cache.levels.threshold_cycles;
-  for (auto& of_line : looks) std::erase_if(of_line, [&](std::uint32_t cycles) { return cycles < from; });
+  return looks;
+}
+
+// Constants can't be brought anywhere but through their caches: what the L1 lost may lie behind it at several
+// distances.
+bool are_at_two_levels(const LooksByLine& looks, const Levels& levels) {
   Histogram lost;
   for (const double cycles : undisturbed_by_line(looks))
-    lost = merged(lost, Histogram{{static_cast<std::uint32_t>(std::lround(cycles)), 1}});
-  return lost;
+    if (cycles >= levels.threshold_cycles) lost = merged(lost, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+  return modes_of(lost).size() > 1;
 }
 
 }  // namespace
@@ -76,29 +76,16 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
     penalty.note = "another program fills the L2: what a cache lost may come from memory";
     return {};
   }
-  auto misses = time_lost_lines(session, *cache);
-  if (!misses) return tl::unexpected<Error>(misses.error());
-  if (total(*misses) < 8) {
-    penalty = inconclusive("cycles", "miss_latency", "too few loads that miss were seen");
+  auto looks = time_lost_lines(session, *cache);
+  if (!looks) return tl::unexpected<Error>(looks.error());
+  if (path.slot == slot_constant && !findings.lines_have_sides && are_at_two_levels(*looks, cache->levels)) {
+    penalty = inconclusive("cycles", "miss_latency", "what it lost comes from more than one level");
     return {};
   }
-  penalty = penalty_of(findings.lines_have_sides ? lowest_mode(*misses) : whole_mode(*misses),
-                       undisturbed(cache->levels.hit).value_or(0), total(*misses) * looks_at_a_line);
-  if (findings.may_have_sides) bound_above(penalty, near_and_far);
+  penalty = penalty_of_lost({std::move(*looks)}, cache->levels, findings.far_less_near_cycles());
+  if (findings.may_have_sides && penalty.has_value()) bound_above(penalty, near_and_far);
   return {};
 }
-
-namespace {
-
-// A cache behind shows as slower hits of footprints that the measured size holds.
-bool is_next_level_known(const CacheFacts& l2, const Memory& memory) {
-  if (l2.next_level || l2.is_before_memory) return true;
-  for (const char* name : {"measured_size", "size"})
-    if (const Estimate* size = memory.find(name)) return size->status == Status::measured;
-  return false;
-}
-
-}  // namespace
 
 // Memory behind an L2 with sides is as near or far as the line's home: the mean of all against the mean of all would
 // need far hits in the same mixture, so what a near hit has is held against memory as a whole.
@@ -113,7 +100,7 @@ Expected<void> measure_l2_penalty(Session& /*session*/, Findings& findings) {
     penalty = inconclusive("cycles", "difference", "needs both latencies");
     return {};
   }
-  if (!is_next_level_known(*l2, findings.memory("l2"))) {
+  if (!l2->next_level && !l2->is_before_memory) {
     penalty = inconclusive("cycles", "difference", "whether memory is right behind it isn't known");
     return {};
   }

@@ -34,6 +34,7 @@ Findings with_two_sets() {
   Findings findings = with_l2();
   findings.beyond_near_l2 = {size_of(mebi), evidence::Mode{450, 450, 450, 1, 450, 1}};
   findings.beyond_own_l2 = {2, evidence::measured(450, "cycles", "first_loads", 100), 100};
+  findings.beyond_own_l2->latency.interval = Interval{448, 452};
   findings.l2_sets.emplace();
   findings.l2_sets->sets = {{0, 1}, {2, 3}};
   findings.l2_sets->shares = true;
@@ -88,6 +89,17 @@ TEST(L2Behind, SetsBeforeACacheAreL2sOfTheirOwn) {
   EXPECT_EQ(l2.structure["l2_sides"].value, "1");
   EXPECT_EQ(*l2.find("size")->value, mebi);
   ASSERT_TRUE(f.cache("l2")->next_level.has_value());
+}
+
+// What the other set brought in takes 450, what was lost 500.
+TEST(L2Behind, SetsMayHaveSidesAndACacheBehindThem) {
+  Findings f = behind(with_two_sets(), [](const auto&, const auto&, std::size_t) { return 500U; });
+  Memory& l2 = f.memory("l2");
+  ASSERT_NE(l2.find("partitions"), nullptr);
+  EXPECT_EQ(*l2.find("partitions")->value, 2);
+  EXPECT_EQ(*l2.find("partition_size")->value, mebi);
+  EXPECT_EQ(l2.find("size")->status, Status::inconclusive);
+  EXPECT_FALSE(f.cache("l2")->next_level.has_value());
 }
 
 // Some is lost to memory and some isn't: neither sides nor a cache behind does that.

@@ -1,0 +1,86 @@
+// What lines cost that were lost: like estimators of looks and of hits, near lines alone where there are sides.
+#include "evidence/lost_lines.hpp"
+
+#include <gtest/gtest.h>
+
+#include "evidence/near_and_far.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+const Levels l1 = levels_of({{38, 300}, {39, 300}, {40, 300}, {41, 300}}, {{240, 1000}});
+
+// Looks of a line that takes from `cycles` to `cycles` + 3, like the hits.
+std::vector<std::uint32_t> looks_from(std::uint32_t cycles, std::size_t count = 9) {
+  std::vector<std::uint32_t> looks;
+  for (std::uint32_t i = 0; i < count; ++i) looks.push_back(cycles + (i * 7 + cycles) % 4);
+  return looks;
+}
+
+TEST(PenaltyOfLost, HoldsAsManyHitsAgainstTheLooks) {
+  for (const std::size_t looks : {3U, 5U, 9U}) {
+    const LostBySm lost{LooksByLine(40, looks_from(240, looks))};
+    const Estimate e = penalty_of_lost(lost, l1, std::nullopt);
+    ASSERT_EQ(e.status, Status::measured);
+    EXPECT_NEAR(*e.value, 202, 1) << looks;
+  }
+}
+
+// A cache behind may be close: looks below the threshold aren't left out of its misses.
+TEST(PenaltyOfLost, KeepsTheFastOnesOfASlowKind) {
+  Levels close = l1;
+  close.threshold_cycles = 51;
+  const LostBySm lost{LooksByLine(40, {49, 50, 51, 52, 50, 51, 49, 52, 50})};
+  EXPECT_NEAR(*penalty_of_lost(lost, close, std::nullopt).value, 11, 0.6);
+}
+
+TEST(PenaltyOfLost, CountsNearLinesAlone) {
+  LooksByLine lines(20, looks_from(240));
+  lines.insert(lines.end(), 60, looks_from(340));
+  const Estimate e = penalty_of_lost({lines}, l1, 100.0);
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_NEAR(*e.value, 202, 1);
+}
+
+TEST(PenaltyOfLost, IsOpenWhereAllLinesMayBeFar) {
+  LooksByLine lines(20, looks_from(340));
+  lines.insert(lines.end(), 20, looks_from(350));
+  const Estimate e = penalty_of_lost({lines}, l1, 100.0);
+  EXPECT_EQ(e.status, Status::inconclusive);
+  EXPECT_NE(e.note.find("near or far"), std::string::npos);
+}
+
+// SMs at different distances: the interval holds what an SM in another place would have seen.
+TEST(PenaltyOfLost, ItsIntervalIsThatOfPlaces) {
+  LostBySm by_sm;
+  for (const std::uint32_t cycles : {220U, 230U, 240U, 250U, 260U}) by_sm.emplace_back(14, looks_from(cycles));
+  const Estimate e = penalty_of_lost(by_sm, l1, std::nullopt);
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_NEAR(*e.value, 202, 1);
+  EXPECT_LT(e.interval->low, 190);
+  EXPECT_GT(e.interval->high, 212);
+}
+
+TEST(PenaltyOfLost, LinesThatAreAlwaysDelayedHaveNoPartInIt) {
+  LooksByLine lines(40, looks_from(240));
+  lines.insert(lines.end(), 3, looks_from(900));
+  EXPECT_NEAR(*penalty_of_lost({lines}, l1, std::nullopt).value, 202, 1);
+}
+
+TEST(NearAndFar, TwoKindsHaveNothingBetweenThem) {
+  const TwoKinds kinds = two_kinds({200, 204, 202, 300, 302, 298, 300});
+  EXPECT_EQ(kinds.near, 202);
+  EXPECT_EQ(kinds.far, 300);
+  EXPECT_EQ(kinds.share_between, 0);
+}
+
+TEST(NearAndFar, SpreadSmsAreOnEveryPartOfTheChip) {
+  EXPECT_EQ(spread_sms(3, 8), (std::vector<std::uint32_t>{0, 1, 2}));
+  const auto sms = spread_sms(132, 8);
+  ASSERT_EQ(sms.size(), 8U);
+  EXPECT_LT(sms.front(), 16U);
+  EXPECT_GE(sms.back(), 115U);
+}
+
+}  // namespace
+}  // namespace gputopo::evidence
