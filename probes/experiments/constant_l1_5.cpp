@@ -110,7 +110,7 @@ Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uin
 
 // From SMs all over the chip: the bank lies in one place of the L2, which may be near or far.
 Expected<LostBySm> time_lost(Session& session, const CacheFacts& l1, const Eviction& e) {
-  constexpr std::size_t most_sms = 8;
+  constexpr std::size_t most_sms = 6;
   const auto sms = spread_sms(session.info().gpu.sm_count, most_sms);
   const std::size_t looks = std::max(fewest_looks, looks_at_a_line / sms.size());
   program::Batch batch;

@@ -50,7 +50,7 @@ Expected<std::optional<Histogram>> time_lost(Session& session, const CacheFacts&
 }
 
 // What the other set has counts as a hit here, be it on another side or in a cache behind, which would have these.
-enum class LostTo { memory, a_cache, unknown };
+enum class LostTo { memory, a_cache, a_cache_behind_sides, unknown };
 
 // Loads that are slower than hits and still, on the whole, sooner than from memory came from a cache in part.
 LostTo lost_to(const CacheFacts& l2, const Histogram& lost, const Histogram& of_memory) {
@@ -73,11 +73,13 @@ void find_next_level(CacheFacts& l2, const Histogram& all) {
     l2.next_level = nearest;
 }
 
-// Lines that the L2 lost come from a cache that is farther than what other SMs brought in: those are on other sides of
-// the L2, in front of that cache. How far that is can't be told: other sides may still have some of them.
-bool are_sides_before(const Findings& findings, const CacheFacts& l2, const Mode& lost) {
-  if (!findings.beyond_own_l2 || !findings.beyond_own_l2->latency.interval) return false;
-  return lost.centre - lost.error - l2.overhead_cycles > half_a_level * findings.beyond_own_l2->latency.interval->high;
+// Where lines that the L2 lost to a cache come from, held against what other SMs brought in: from the same place, a cache
+// behind several L2s; or from farther away, a cache behind an L2 with sides. How far that is can't be told: other sides
+// may still have some of them.
+LostTo lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& lost) {
+  const double nearest = lost.centre - lost.error - l2.overhead_cycles;
+  if (!others.interval || nearest <= others.interval->high) return LostTo::a_cache;
+  return nearest > half_a_level * others.interval->high ? LostTo::a_cache_behind_sides : LostTo::unknown;
 }
 
 // What an SM finds near is the whole L2, with a cache behind it, or one of its sides.
@@ -85,6 +87,8 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LostTo lost, const Mo
   Memory& memory = findings.memory("l2");
   const auto& part = findings.beyond_near_l2;
   if (!findings.beyond_own_l2) lost = part || lost == LostTo::a_cache ? LostTo::a_cache : LostTo::memory;
+  else if (lost == LostTo::a_cache)
+    lost = lost_beside(findings.beyond_own_l2->latency, l2, lost_mode);
   const bool is_next_a_hit = l2.next_level && l2.next_level->centre < l2.levels.threshold_cycles;
   if (lost == LostTo::memory && !is_next_a_hit) {
     if (findings.beyond_own_l2) findings.state_sides_by_sets();
@@ -94,7 +98,7 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LostTo lost, const Mo
   if (lost == LostTo::unknown)
     return inconclusive("B", "slower_hits", "what is slower than a hit is another side of it or a cache behind");
   constexpr std::string_view a_cache_behind = "a cache behind it answers before memory does";
-  if (are_sides_before(findings, l2, lost_mode)) {
+  if (lost == LostTo::a_cache_behind_sides) {
     findings.state_sides_by_sets();
     if (part) memory.attributes["partition_size"] = part->near;
     return inconclusive("B", "slower_hits", a_cache_behind);

@@ -37,7 +37,7 @@ double quantile_of(std::vector<double> numbers, double q) {
 // The second of two loads of a line: a small L2, or one that others fill, may have lost it since the last look.
 Expected<Hits> time_hits(Session& session) {
   program::Program p = make_program("l2 hits", session.info(), slot_flush);
-  p.isolation = Scope::gpu;
+  p.agents = {{0, 0}};  // as far from them at every look
   p.phases = {make_walk(l2_path, lines * stride_bytes, stride_bytes, 2)};
   Walk pair = recorded(make_walk(l2_path, 2 * word_bytes, word_bytes, 1), Record::latencies, 1);
   for (std::uint64_t line = 0; line < lines; ++line, pair.first_byte += stride_bytes) p.phases.emplace_back(pair);

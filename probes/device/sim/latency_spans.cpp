@@ -8,9 +8,9 @@ namespace gputopo::sim {
 namespace {
 
 // All latencies that loads of one level have, noise and other processes aside: by the distance of the line, after the
-// steps of the clock, and where TLBs don't know the page.
-Interval latencies(const Model& m, const PathModel& path, std::size_t level) {
-  Interval span{path[level].latency_cycles, path[level].latency_cycles};
+// steps of the clock, and where TLBs don't know the page; of lines that are `further_cycles` farther than near ones.
+Interval latencies(const Model& m, const PathModel& path, std::size_t level, double further_cycles = 0) {
+  Interval span{path[level].latency_cycles + further_cycles, path[level].latency_cycles + further_cycles};
   for (std::size_t i = 0; i <= level; ++i)
     for (const std::size_t t : path[i].tlbs) span.high += m.tlbs[t].miss_cycles;
   if (path[level].cache && !is_beyond_sms(m, *path[level].cache)) return span;
@@ -51,9 +51,8 @@ void add_latency_spans(const Model& model, Topology& truth) {
   for (const auto& [id, path, level] : levels)
     if (const auto& p = model.path(path); p && level < p->size()) add_spans(*truth.find(id), model, *p, level);
   const PathModel& p = *model.path(Path::global_l2_only);
-  const Interval near = latencies(model, p, 0);
   const double further = p[0].far_latency_cycles - p[0].latency_cycles;
-  add_span(*truth.find("l2"), "far_latency", {near.low + further, near.high + further});
+  add_span(*truth.find("l2"), "far_latency", latencies(model, p, 0, further));
   add_spans(*truth.find("device_memory"), model, p, p.size() - 1);
 }
 
