@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace gputopo::evidence {
 namespace {
@@ -26,7 +27,26 @@ double log_predictive(const Tally& seen, const Tally& control, double spread) {
   return log_beta(a + seen.misses, b + seen.loads - seen.misses) - log_beta(a, b);
 }
 
+Tally together(const Replicates& runs) {
+  return std::accumulate(runs.begin(), runs.end(), Tally{}, [](Tally sum, const Tally& run) { return sum += run; });
+}
+
+// The squared standard error of the runs' mean share.
+double error_squared(const Replicates& runs) {
+  const auto n = static_cast<double>(runs.size());
+  if (runs.size() < 2) return 0;
+  double mean = 0, square = 0;
+  for (const Tally& run : runs) mean += run.share() / n;
+  for (const Tally& run : runs) square += (run.share() - mean) * (run.share() - mean);
+  return square / (n - 1) / n;
+}
+
 }  // namespace
+
+Sameness sameness(const Replicates& seen, const Replicates& if_same, const Replicates& if_apart) {
+  return sameness(together(seen), together(if_same), together(if_apart),
+                  std::sqrt(least_spread * least_spread + error_squared(seen) + error_squared(if_same)));
+}
 
 Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart, double spread) {
   Sameness s;

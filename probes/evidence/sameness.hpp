@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "evidence/counts.hpp"
 
@@ -29,10 +30,20 @@ struct Sameness {
   double sure() const { return probability > 0.5 ? probability : 1 - probability; }  ///< of the likelier answer
 };
 
+/// By which walks differ at least, of places and of replacement: a share of misses.
+inline constexpr double least_spread = 0.05;
+
 /// `seen` against `if_same` and `if_apart`, which were counted alike. Every walk of the three varies around its own
 /// probability by as much as the controls' (at least `spread`, a share of misses: places, replacement), so that many
 /// loads of one walk don't pretend to a certainty that a second walk wouldn't confirm.
-Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart, double spread = 0.05);
+Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart, double spread = least_spread);
+
+/// The same program run several times.
+using Replicates = std::vector<Tally>;
+
+/// All runs of each together, which vary by what the runs differ by where that is more: a cache may be in one of
+/// several states, and lose another share of lines in each.
+Sameness sameness(const Replicates& seen, const Replicates& if_same, const Replicates& if_apart);
 
 /// "same", "apart" or "undecided".
 std::string_view verdict_of(const Sameness& s);

@@ -39,15 +39,18 @@ Expected<Hits> time_hits(Session& session) {
   program::Program p = make_program("l2 hits", session.info(), slot_flush);
   p.agents = {{0, 0}};  // as far from them at every look
   p.phases = {make_walk(l2_path, lines * stride_bytes, stride_bytes, 2)};
-  Walk pair = recorded(make_walk(l2_path, 2 * word_bytes, word_bytes, 1), Record::latencies, 1);
-  for (std::uint64_t line = 0; line < lines; ++line, pair.first_byte += stride_bytes) p.phases.emplace_back(pair);
+  Walk look = make_walk(l2_path, word_bytes, word_bytes, 1);
+  for (std::uint64_t line = 0; line < lines; ++line, look.first_byte += stride_bytes) {
+    p.phases.emplace_back(look);
+    p.phases.emplace_back(recorded(look, Record::latencies, 1));
+  }
   auto traces = session.run(program::Batch(looks_at_a_line, p));
   if (!traces) return tl::unexpected<Error>(traces.error());
   Hits hits;
   LooksByLine looks(lines);
   for (const program::ProgramTrace& trace : *traces)
     for (std::uint64_t line = 0; line < lines; ++line) {
-      looks[line].push_back(trace.phases[line + 1].latencies.at(1));
+      looks[line].push_back(trace.phases[2 * line + 2].latencies.at(0));
       hits.timed = merged(hits.timed, Histogram{{looks[line].back(), 1}});
     }
   hits.by_line = undisturbed_by_line(std::move(looks));

@@ -24,7 +24,7 @@ struct Verdict {
 
 // What is left of `kept` after `evictor` walked.
 Expected<Verdict> evicted(Session& session, const CacheFacts& kept, const CacheFacts& evictor) {
-  constexpr std::size_t repetitions = 4;  // even: neighbouring programs meet an L1 in other states
+  constexpr std::size_t repetitions = 8;  // neighbouring programs meet an L1 in other states
   PairSpec spec;
   spec.kept = &kept;
   spec.by_all_lanes = true;
@@ -39,12 +39,15 @@ Expected<Verdict> evicted(Session& session, const CacheFacts& kept, const CacheF
   }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
-  std::array<Tally, 3> tallies;
-  for (std::size_t i = 0; i < traces->size(); ++i) tallies[i / repetitions] += tally_of((*traces)[i], kept.levels);
+  std::array<Replicates, 3> runs;
+  Tally seen;
+  for (std::size_t i = 0; i < traces->size(); ++i) {
+    runs[i / repetitions].push_back(tally_of((*traces)[i], kept.levels));
+    if (i < repetitions) seen += runs[0].back();
+  }
   Verdict v;
-  v.same = sameness(tallies[0], tallies[1], tallies[2]);
-  v.test = {"eviction", std::string(verdict_of(v.same)), tallies[0].share(),
-            static_cast<std::uint64_t>(tallies[0].loads)};
+  v.same = sameness(runs[0], runs[1], runs[2]);
+  v.test = {"eviction", std::string(verdict_of(v.same)), seen.share(), static_cast<std::uint64_t>(seen.loads)};
   return v;
 }
 

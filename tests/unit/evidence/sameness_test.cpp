@@ -27,5 +27,19 @@ TEST(Sameness, MissingMoreThanTheControlIsTheSame) {
   EXPECT_TRUE(sameness({1000, 600}, {1000, 265}, {1000, 1}).is_same());
 }
 
+// A cache in one of two states loses a quarter of the lines or a half, in the control as well.
+TEST(SamenessOfReplicates, GoesByWhatRunsDifferBy) {
+  const Replicates mixed{{1000, 250}, {1000, 500}, {1000, 490}, {1000, 500}};
+  const Replicates none(4, {1000, 1});
+  EXPECT_FALSE(sameness({4000, 1040}, {4000, 1740}, {4000, 4}).is_same());
+  EXPECT_TRUE(sameness(Replicates{{1000, 250}, {1000, 255}, {1000, 290}, {1000, 500}}, mixed, none).is_same());
+  EXPECT_TRUE(sameness(none, mixed, none).is_apart());
+}
+
+TEST(SamenessOfReplicates, OfRunsThatAgreeIsThatOfAllLoads) {
+  const Replicates all(4, {250, 66}), none(4, {250, 0});
+  EXPECT_EQ(sameness(all, all, none).probability, sameness({1000, 264}, {1000, 264}, {1000, 0}).probability);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
