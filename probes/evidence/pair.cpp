@@ -7,6 +7,11 @@
 namespace gputopo::evidence {
 namespace {
 
+// What is kept is loaded once: an H200's L1 keeps four of five lines that were loaded again from any number of others'.
+// Two capacities, twice: hardly a line survives that, whatever it replaces.
+constexpr std::uint64_t capacities = 2;
+constexpr std::uint32_t evicting_laps = 2;
+
 // Where the other walks: behind everything that fills walk, so that no line is both kept and brought in.
 program::Walk walk_of_other(const device::DeviceInfo& info, const CacheFacts& kept, const CacheFacts& evictor,
                             std::uint64_t bytes) {
@@ -28,18 +33,16 @@ program::Program pair_program(const device::DeviceInfo& info, const PairSpec& sp
   p.isolation = spec.isolation;
   p.agents = {spec.first};
   p.agents.insert(p.agents.end(), spec.others.begin(), spec.others.end());
-  const program::Walk fill =
-      make_walk(kept.path, kept.capacity_bytes * 2 / 3, kept.stride(), std::max(2U, kept.warm_laps / 2));
+  const program::Walk fill = make_walk(kept.path, kept.capacity_bytes * 2 / 3, kept.stride(), 1);
   const auto quick = [&](const program::Walk& walk, Slot slot) {
     return spec.by_all_lanes && slot != slot_constant ? by_all_lanes(walk, info) : walk;
   };
   p.phases = {quick(fill, kept.path.slot)};
-  // As many laps as the fill has: some caches keep what was used again, and a single lap of others passes it by.
-  const std::uint64_t evicting = spec.evictor == nullptr ? evictor.stride() : evictor.capacity_bytes;
+  const std::uint64_t evicting = spec.evictor == nullptr ? evictor.stride() : capacities * evictor.capacity_bytes;
   for (std::uint32_t agent = 0; agent < std::max<std::size_t>(1, spec.others.size()); ++agent) {
     program::Walk other = walk_of_other(info, kept, evictor, evicting);
     other.agent = spec.others.empty() ? 0 : agent + 1;
-    other.laps = fill.laps;
+    other.laps = evicting_laps;
     p.phases.emplace_back(quick(other, evictor.path.slot));
   }
   p.phases.emplace_back(recorded(fill, program::Record::histogram, 1));

@@ -16,7 +16,6 @@ using namespace evidence;
 constexpr std::string_view method = "eviction_by_other_warps";
 constexpr std::uint32_t most_warps = 32;
 constexpr std::uint32_t most_instances = 8;
-constexpr std::size_t repetitions = 3;  // in whatever states the cache is
 
 program::Program warps_program(const device::DeviceInfo& info, const CacheFacts& cache, std::uint32_t first,
                                std::uint32_t second, bool evicts) {
@@ -52,31 +51,24 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
     const auto first = static_cast<std::uint32_t>(open - instance_of.begin());
     *open = count;
     // A warp against itself is one instance by construction; against nobody nothing is lost.
-    program::Batch batch;
-    const auto add = [&](std::uint32_t warp, bool evicts) {
-      batch.insert(batch.end(), repetitions, warps_program(session.info(), *cache, first, warp, evicts));
-    };
-    add(first, true);
-    add(first, false);
+    program::Batch batch{warps_program(session.info(), *cache, first, first, true),
+                         warps_program(session.info(), *cache, first, first, false)};
     std::vector<std::uint32_t> tried;
     for (std::uint32_t warp = first + 1; warp < warps; ++warp) {
       if (instance_of[warp] != most_instances) continue;
       tried.push_back(warp);
-      add(warp, true);
+      batch.push_back(warps_program(session.info(), *cache, first, warp, true));
     }
     auto traces = session.run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
-    std::vector<Replicates> seen(tried.size() + 2);
-    std::vector<Tally> all(seen.size());
-    for (std::size_t i = 0; i < traces->size(); ++i) {
-      const Tally tally = tally_of((*traces)[i], cache->levels);
-      seen[i / repetitions].push_back(tally);
-      all[i / repetitions] += tally;
-      samples += static_cast<std::uint64_t>(tally.loads);
+    std::vector<Tally> seen;
+    for (const auto& trace : *traces) {
+      seen.push_back(tally_of(trace, cache->levels));
+      samples += static_cast<std::uint64_t>(seen.back().loads);
     }
     for (std::size_t i = 0; i < tried.size(); ++i) {
       const Sameness s = sameness(seen[i + 2], seen[0], seen[1]);
-      if (first == 0) memory.disturbance[tried[i]] = all[i + 2].share();
+      if (first == 0) memory.disturbance[tried[i]] = seen[i + 2].share();
       if (!s.decided)
         return leave_open(fmt::format("warps {} and {} can't be told to share an instance or not", first, tried[i]));
       sure = std::min(sure, s.sure());

@@ -24,7 +24,7 @@ struct Verdict {
 
 // What is left of `kept` after `evictor` walked.
 Expected<Verdict> evicted(Session& session, const CacheFacts& kept, const CacheFacts& evictor) {
-  constexpr std::size_t repetitions = 8;  // neighbouring programs meet an L1 in other states
+  constexpr std::size_t repetitions = 4;  // neighbouring programs may meet a cache in other states
   PairSpec spec;
   spec.kept = &kept;
   spec.by_all_lanes = true;
