@@ -8,9 +8,8 @@ namespace gputopo::evidence {
 namespace {
 
 // What is kept is loaded once: an H200's L1 keeps four of five lines that were loaded again from any number of others'.
-// Two capacities, twice: hardly a line survives that, whatever it replaces.
+// Hardly a line survives two capacities, whatever is replaced.
 constexpr std::uint64_t capacities = 2;
-constexpr std::uint32_t evicting_laps = 2;
 
 // Where the other walks: behind everything that fills walk, so that no line is both kept and brought in.
 program::Walk walk_of_other(const device::DeviceInfo& info, const CacheFacts& kept, const CacheFacts& evictor,
@@ -42,7 +41,6 @@ program::Program pair_program(const device::DeviceInfo& info, const PairSpec& sp
   for (std::uint32_t agent = 0; agent < std::max<std::size_t>(1, spec.others.size()); ++agent) {
     program::Walk other = walk_of_other(info, kept, evictor, evicting);
     other.agent = spec.others.empty() ? 0 : agent + 1;
-    other.laps = evicting_laps;
     p.phases.emplace_back(quick(other, evictor.path.slot));
   }
   p.phases.emplace_back(recorded(fill, program::Record::histogram, 1));
