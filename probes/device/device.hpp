@@ -8,6 +8,7 @@
 
 #include "program/program.hpp"
 #include "program/stream.hpp"
+#include "program/workload.hpp"
 #include "topology/error.hpp"
 #include "topology/topology.hpp"
 
@@ -70,6 +71,12 @@ class Device {
   /// run it (a configuration that its kernels don't have, a model without throughput), `device` where the GPU failed.
   virtual Expected<program::StreamTrace> run_stream(const program::Stream& stream) {
     return fail(Error::Kind::unavailable, "stream '" + stream.label + "': this device runs no stream programs");
+  }
+
+  /// Runs a workload, which has the GPU for itself. Errors: as run_stream's; `unavailable` also where there is no such
+  /// kernel, or this GPU can't run it.
+  virtual Expected<program::WorkloadTrace> run_workload(const program::Workload& workload) {
+    return fail(Error::Kind::unavailable, "workload '" + workload.label + "': this device runs no workloads");
   }
 };
 

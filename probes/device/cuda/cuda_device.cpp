@@ -11,6 +11,7 @@
 #include "device/cuda/query.hpp"
 #include "device/cuda/schedule.hpp"
 #include "device/cuda/stream_launcher.hpp"
+#include "device/cuda/work_launcher.hpp"
 
 namespace gputopo::device {
 namespace cuda {
@@ -30,6 +31,7 @@ class CudaDevice final : public Device {
   ~CudaDevice() override {
     launcher_.reset();
     streams_.reset();
+    workloads_.reset();
     if (retained_) driver_.cuDevicePrimaryCtxRelease(device_);
   }
 
@@ -65,6 +67,13 @@ class CudaDevice final : public Device {
     if (lock_ == nullptr) lock_ = GpuLock::acquire(info_.gpu.uuid, lock_options_);
     if (streams_ == nullptr) streams_ = std::make_unique<StreamLauncher>(driver_, info_);
     return streams_->run(stream);
+  }
+
+  Expected<program::WorkloadTrace> run_workload(const program::Workload& workload) override {
+    if (auto ok = program::validate(workload); !ok) return tl::unexpected<Error>(ok.error());
+    if (lock_ == nullptr) lock_ = GpuLock::acquire(info_.gpu.uuid, lock_options_);
+    if (workloads_ == nullptr) workloads_ = std::make_unique<WorkLauncher>(driver_, info_);
+    return workloads_->run(workload);
   }
 
  private:
@@ -108,6 +117,7 @@ class CudaDevice final : public Device {
   bool retained_ = false;
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<StreamLauncher> streams_;  ///< from the first stream on
+  std::unique_ptr<WorkLauncher> workloads_;  ///< from the first workload on
 };
 
 Expected<void> check_compute_mode(const Driver& driver, const DeviceInfo& info, CUdevice device) {

@@ -18,6 +18,8 @@
   X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", CUresult(CUcontext*, CUdevice)) \
   X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", CUresult(CUdevice)) \
   X(cuCtxSetCurrent, "cuCtxSetCurrent", CUresult(CUcontext)) \
+  X(cuCtxSetLimit, "cuCtxSetLimit", CUresult(CUlimit, std::size_t)) \
+  X(cuCtxGetLimit, "cuCtxGetLimit", CUresult(std::size_t*, CUlimit)) \
   X(cuModuleLoadData, "cuModuleLoadData", CUresult(CUmodule*, const void*)) \
   X(cuModuleUnload, "cuModuleUnload", CUresult(CUmodule)) \
   X(cuModuleGetFunction, "cuModuleGetFunction", CUresult(CUfunction*, CUmodule, const char*)) \

@@ -12,18 +12,21 @@ GPUTOPO_EMBED(chase_ptx, GPUTOPO_PTX_FOLDER "/chase.ptx");
 GPUTOPO_EMBED(chase_execute_ptx, GPUTOPO_PTX_FOLDER "/chase_execute.ptx");
 GPUTOPO_EMBED(chase_banks_ptx, GPUTOPO_PTX_FOLDER "/chase_banks.ptx");
 GPUTOPO_EMBED(stream_ptx, GPUTOPO_PTX_FOLDER "/stream.ptx");
+GPUTOPO_EMBED(work_ptx, GPUTOPO_PTX_FOLDER "/work.ptx");
 
 #ifdef GPUTOPO_FATBIN_FOLDER
 GPUTOPO_EMBED(chase_fatbin, GPUTOPO_FATBIN_FOLDER "/chase.fatbin");
 GPUTOPO_EMBED(chase_execute_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_execute.fatbin");
 GPUTOPO_EMBED(chase_banks_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_banks.fatbin");
 GPUTOPO_EMBED(stream_fatbin, GPUTOPO_FATBIN_FOLDER "/stream.fatbin");
+GPUTOPO_EMBED(work_fatbin, GPUTOPO_FATBIN_FOLDER "/work.fatbin");
 #else
 namespace {
 constexpr const char* gputopo_chase_fatbin = nullptr;
 constexpr const char* gputopo_chase_execute_fatbin = nullptr;
 constexpr const char* gputopo_chase_banks_fatbin = nullptr;
 constexpr const char* gputopo_stream_fatbin = nullptr;
+constexpr const char* gputopo_work_fatbin = nullptr;
 }  // namespace
 #endif
 
@@ -43,6 +46,10 @@ Image image_of(Kernel kernel) {
 
 Image stream_image() {
   return {gputopo_stream_fatbin, gputopo_stream_ptx, "stream_"};
+}
+
+Image work_image() {
+  return {gputopo_work_fatbin, gputopo_work_ptx, "work_"};
 }
 
 }  // namespace gputopo::device::cuda

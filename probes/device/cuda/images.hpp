@@ -13,7 +13,8 @@ struct Image {
 
 Image image_of(Kernel kernel);
 
-/// The streams' kernels, in one image: `function` is only the beginning of their names.
+/// The streams' kernels, and the workloads', each in one image: `function` is only the beginning of their names.
 Image stream_image();
+Image work_image();
 
 }  // namespace gputopo::device::cuda

@@ -122,14 +122,14 @@ Expected<void> check_stream(const Stream& s, const DeviceInfo& info) {
   return {};
 }
 
-program::StreamTrace stream_trace(const Stream& s, const kernels::StreamBlock* blocks) {
+BlockTimes block_times(const kernels::StreamBlock* blocks, std::uint32_t count) {
   struct Span {
     std::uint64_t begin;
     std::uint64_t end;
   };
   std::map<std::uint32_t, Span> of_sm;
   Span all{blocks[0].begin_ns, blocks[0].end_ns};
-  for (std::uint32_t i = 0; i < s.blocks; ++i) {
+  for (std::uint32_t i = 0; i < count; ++i) {
     const kernels::StreamBlock& b = blocks[i];
     const auto [at, is_new] = of_sm.insert({b.sm, {b.begin_clock, b.end_clock}});
     if (!is_new) at->second = {std::min(at->second.begin, b.begin_clock), std::max(at->second.end, b.end_clock)};
@@ -137,13 +137,13 @@ program::StreamTrace stream_trace(const Stream& s, const kernels::StreamBlock* b
   }
   double cycles = 0;
   for (const auto& [sm, span] : of_sm) cycles += static_cast<double>(span.end - span.begin);
-  program::StreamTrace trace;
-  trace.bytes = program::counted_bytes(s);
-  trace.accesses = program::counted_accesses(s);
-  trace.cycles = static_cast<std::uint64_t>(cycles / static_cast<double>(of_sm.size()) + 0.5);
-  trace.ns = all.end - all.begin;
-  trace.sms = static_cast<std::uint32_t>(of_sm.size());
-  return trace;
+  return {static_cast<std::uint64_t>(cycles / static_cast<double>(of_sm.size()) + 0.5), all.end - all.begin,
+          static_cast<std::uint32_t>(of_sm.size())};
+}
+
+program::StreamTrace stream_trace(const Stream& s, const kernels::StreamBlock* blocks) {
+  const BlockTimes times = block_times(blocks, s.blocks);
+  return {program::counted_bytes(s), program::counted_accesses(s), times.cycles, times.ns, times.sms};
 }
 
 }  // namespace gputopo::device::cuda

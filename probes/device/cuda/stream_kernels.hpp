@@ -24,6 +24,14 @@ std::uint64_t dynamic_shared_bytes(const program::Stream& stream);
 /// Whether this GPU has room for what the stream asks: threads, memory, shared memory, texture. `unavailable` else.
 Expected<void> check_stream(const program::Stream& stream, const DeviceInfo& info);
 
+/// When blocks ran: SM cycles from an SM's first start to its last end, mean over SMs, and what the GPU's timer says.
+struct BlockTimes {
+  std::uint64_t cycles = 0;
+  std::uint64_t ns = 0;
+  std::uint32_t sms = 0;
+};
+BlockTimes block_times(const kernels::StreamBlock* blocks, std::uint32_t count);
+
 /// What the blocks saw, as a trace. `blocks` has one entry a block.
 program::StreamTrace stream_trace(const program::Stream& stream, const kernels::StreamBlock* blocks);
 

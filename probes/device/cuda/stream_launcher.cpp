@@ -4,7 +4,6 @@
 #include <array>
 #include <cstring>
 
-#include "device/cuda/images.hpp"
 #include "device/cuda/stream_kernels.hpp"
 
 namespace gputopo::device::cuda {
@@ -27,7 +26,6 @@ bool copies_memory(const Stream& s) {
 
 StreamLauncher::~StreamLauncher() {
   if (texture_ != 0) driver_.cuTexObjectDestroy(texture_);
-  if (module_ != nullptr) driver_.cuModuleUnload(module_);
   if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
 }
 
@@ -37,23 +35,10 @@ Expected<void> StreamLauncher::check(CUresult code, const char* what) const {
 }
 
 Expected<void> StreamLauncher::start() {
-  if (module_ != nullptr) return {};
+  if (module_.is_loaded()) return {};
   if (auto ok = check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "creating a stream failed"); !ok)
     return ok;
-  const Image image = stream_image();
-  if (image.machine_code != nullptr) {
-    const CUresult code = driver_.cuModuleLoadData(&module_, image.machine_code);
-    if (code != CUDA_ERROR_NO_BINARY_FOR_GPU) return check(code, "this GPU and driver can't load the streams' kernels");
-  }
-  return check(driver_.cuModuleLoadData(&module_, image.ptx), "this GPU's driver can't assemble the streams' kernels");
-}
-
-Expected<CUfunction> StreamLauncher::function(const std::string& name) {
-  CUfunction& f = functions_[name];
-  if (f == nullptr)
-    if (auto ok = check(driver_.cuModuleGetFunction(&f, module_, name.c_str()), "the kernel image is incomplete"); !ok)
-      return tl::unexpected<Error>(ok.error());
-  return f;
+  return module_.load(stream_image(), "the streams' kernels");
 }
 
 Expected<void> StreamLauncher::grow(Allocation& memory, std::uint64_t bytes) {
@@ -111,7 +96,7 @@ Expected<StreamArguments> StreamLauncher::prepare(const Stream& s) {
 }
 
 Expected<void> StreamLauncher::stamp(std::uint64_t place) {
-  auto kernel = function("stream_stamp");
+  auto kernel = module_.function("stream_stamp");
   if (!kernel) return tl::unexpected<Error>(kernel.error());
   CUdeviceptr at = times_.address() + place;
   std::array<void*, 1> parameters{&at};
@@ -186,7 +171,7 @@ Expected<program::StreamTrace> StreamLauncher::run(const Stream& s) {
   if (!name) return tl::unexpected<Error>(name.error());
   if (auto ok = check_stream(s, info_); !ok) return tl::unexpected<Error>(ok.error());
   if (auto ok = start(); !ok) return tl::unexpected<Error>(ok.error());
-  auto kernel = function(*name);
+  auto kernel = module_.function(*name);
   if (!kernel) return tl::unexpected<Error>(kernel.error());
   auto arguments = prepare(s);
   if (!arguments) return tl::unexpected<Error>(arguments.error());

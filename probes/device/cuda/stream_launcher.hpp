@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 
 #include "device/cuda/driver.hpp"
 #include "device/cuda/memory.hpp"
+#include "device/cuda/module.hpp"
 #include "device/device.hpp"
 #include "kernels/stream_abi.hpp"
 #include "program/stream.hpp"
@@ -16,7 +15,7 @@ namespace gputopo::device::cuda {
 /// Owns a module, a stream and buffers of the current context. `driver` and `info` must outlive it.
 class StreamLauncher {
  public:
-  StreamLauncher(const Driver& driver, const DeviceInfo& info) : driver_(driver), info_(info) {}
+  StreamLauncher(const Driver& driver, const DeviceInfo& info) : driver_(driver), info_(info), module_(driver) {}
   StreamLauncher(const StreamLauncher&) = delete;
   StreamLauncher& operator=(const StreamLauncher&) = delete;
   ~StreamLauncher();
@@ -27,7 +26,6 @@ class StreamLauncher {
  private:
   Expected<void> check(CUresult code, const char* what) const;
   Expected<void> start();
-  Expected<CUfunction> function(const std::string& name);
   Expected<void> grow(Allocation& memory, std::uint64_t bytes);
   Expected<void> texture_over(std::uint64_t bytes, std::uint32_t access_bytes);
   Expected<kernels::StreamArguments> prepare(const program::Stream& stream);
@@ -40,9 +38,8 @@ class StreamLauncher {
 
   const Driver& driver_;
   const DeviceInfo& info_;
-  CUmodule module_ = nullptr;
+  Module module_;
   CUstream stream_ = nullptr;
-  std::map<std::string, CUfunction> functions_;
   Allocation from_;
   Allocation to_;
   Allocation times_;  ///< 256 bytes of sink and stamps, then one StreamBlock a block

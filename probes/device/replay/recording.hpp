@@ -10,6 +10,7 @@
 #include "device/device.hpp"
 #include "program/program.hpp"
 #include "program/stream.hpp"
+#include "program/workload.hpp"
 #include "topology/error.hpp"
 
 namespace gputopo::replay {
@@ -34,10 +35,20 @@ struct StreamRun {
   friend bool operator==(const StreamRun&, const StreamRun&) = default;
 };
 
+/// One run of one workload.
+struct WorkloadRun {
+  std::uint64_t hash = 0;  ///< program::hash of the workload
+  std::string label;
+  program::WorkloadTrace trace;
+  std::string refusal;  ///< as of a stream
+  friend bool operator==(const WorkloadRun&, const WorkloadRun&) = default;
+};
+
 struct Recording {
   device::DeviceInfo info;  ///< of the device that was recorded, with its own kind
   std::vector<Run> runs;    ///< in the order they were asked for
   std::vector<StreamRun> streams = {};
+  std::vector<WorkloadRun> workloads = {};
 };
 
 /// The file's text: JSON, one line a run, with a checksum at the end (docs/formats.md).

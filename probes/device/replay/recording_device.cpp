@@ -23,4 +23,13 @@ Expected<program::StreamTrace> RecordingDevice::run_stream(const program::Stream
   return trace;
 }
 
+Expected<program::WorkloadTrace> RecordingDevice::run_workload(const program::Workload& workload) {
+  auto trace = inner_.run_workload(workload);
+  if (trace)
+    recording_.workloads.push_back({program::hash(workload), workload.label, *trace, {}});
+  else if (trace.error().kind == Error::Kind::unavailable)
+    recording_.workloads.push_back({program::hash(workload), workload.label, {}, trace.error().message});
+  return trace;
+}
+
 }  // namespace gputopo::replay

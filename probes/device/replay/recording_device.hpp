@@ -15,6 +15,7 @@ class RecordingDevice : public device::Device {
   const device::DeviceInfo& info() const override { return inner_.info(); }
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override;
   Expected<program::StreamTrace> run_stream(const program::Stream& stream) override;
+  Expected<program::WorkloadTrace> run_workload(const program::Workload& workload) override;
 
   const Recording& recording() const { return recording_; }  ///< what was recorded so far
 

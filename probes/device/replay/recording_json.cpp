@@ -134,11 +134,12 @@ void add_run(const Value& j, std::size_t index, Checksum& sum) {
   for (const Value& field : j.array()) sum.add(dump(field.string()));
 }
 
-void add_stream(const Value& j, std::size_t index, Checksum& sum) {
+// A list of `count` texts, or one more.
+void add_texts(const Value& j, std::string_view what, std::size_t index, std::size_t count, Checksum& sum) {
   const auto is_string = [](const Value& field) { return field.is_string(); };
-  if (!j.is_array() || j.array().size() < 3 || j.array().size() > 4 ||
+  if (!j.is_array() || j.array().size() < count || j.array().size() > count + 1 ||
       !std::all_of(j.array().begin(), j.array().end(), is_string))
-    throw Bad{fmt::format("stream {} is no list of three or four texts", index)};
+    throw Bad{fmt::format("{} {} is no list of {} or {} texts", what, index, count, count + 1)};
   for (const Value& field : j.array()) sum.add(dump(field.string()));
 }
 
@@ -152,6 +153,31 @@ StreamRun read_stream(const Value::Array& fields, std::size_t index) {
   if (fields.size() == 4 && run.refusal.empty())
     throw Bad{fmt::format("stream {} was refused without a reason", index)};
   return run;
+}
+
+// A fifth text says why the device couldn't run it.
+WorkloadRun read_workload(const Value::Array& fields, std::size_t index, std::size_t& budget) {
+  WorkloadRun run{from_hex(fields[0].string()), fields[1].string(), {}, {}};
+  const auto trace = decode_workload(fields[2].string());
+  if (!trace) throw Bad{fmt::format("the trace of workload {} can't be decoded", index)};
+  run.trace = *trace;
+  auto words = decode_list<std::uint32_t>(fields[3].string(), std::min(budget, program::most_workload_words));
+  if (!words) throw Bad{fmt::format("the words of workload {} can't be decoded", index)};
+  budget -= words->size();
+  run.trace.output = std::move(*words);
+  if (fields.size() == 5) run.refusal = fields[4].string();
+  if (fields.size() == 5 && run.refusal.empty())
+    throw Bad{fmt::format("workload {} was refused without a reason", index)};
+  return run;
+}
+
+// The list of that name, or nothing where there is none.
+const Value::Array& list_of(const Value& j, const char* name) {
+  static const Value::Array none;
+  const Value* found = j.find(name);
+  if (found == nullptr) return none;
+  if (!found->is_array()) throw Bad{fmt::format("its '{}' are no list", name)};
+  return found->array();
 }
 
 Run read_run(const Value::Array& fields, std::size_t index, std::size_t& budget) {
@@ -181,8 +207,8 @@ Recording read(const Value& j) {
   if (!info.is_object() || !member(j, "runs").is_array())
     throw Bad{"its 'device' is no object or its 'runs' are no list"};
   const Value::Array& runs = member(j, "runs").array();
-  const Value* streams = j.find("streams");
-  if (streams != nullptr && !streams->is_array()) throw Bad{"its 'streams' are no list"};
+  const Value::Array& streams = list_of(j, "streams");
+  const Value::Array& workloads = list_of(j, "workloads");
   Recording recording;
   visit_fields(recording.info, [&](const char* key, auto& field) { read_field(info, key, field); });
   visit_limit_fields(recording.info, [&](const std::string& key, std::uint64_t& value) {
@@ -192,15 +218,16 @@ Recording read(const Value& j) {
   Checksum sum;
   sum.add(dump(device_json(recording.info)));
   for (std::size_t i = 0; i < runs.size(); ++i) add_run(runs[i], i, sum);
-  for (std::size_t i = 0; streams != nullptr && i < streams->array().size(); ++i)
-    add_stream(streams->array()[i], i, sum);
+  for (std::size_t i = 0; i < streams.size(); ++i) add_texts(streams[i], "stream", i, 3, sum);
+  for (std::size_t i = 0; i < workloads.size(); ++i) add_texts(workloads[i], "workload", i, 4, sum);
   if (!is_text(member(j, "checksum"), sum.text())) throw Bad{"its checksum doesn't fit, so it was altered"};
   if (recording.info.gpu.sm_count > most_sms)
     throw Bad{fmt::format("its device has {} SMs, and no GPU has over {}", recording.info.gpu.sm_count, most_sms)};
   std::size_t budget = number_limit;
   for (std::size_t i = 0; i < runs.size(); ++i) recording.runs.push_back(read_run(runs[i].array(), i, budget));
-  for (std::size_t i = 0; streams != nullptr && i < streams->array().size(); ++i)
-    recording.streams.push_back(read_stream(streams->array()[i].array(), i));
+  for (std::size_t i = 0; i < streams.size(); ++i) recording.streams.push_back(read_stream(streams[i].array(), i));
+  for (std::size_t i = 0; i < workloads.size(); ++i)
+    recording.workloads.push_back(read_workload(workloads[i].array(), i, budget));
   return recording;
 }
 
@@ -229,6 +256,13 @@ std::string to_text(const Recording& recording) {
   separator = "\n";
   for (const StreamRun& run : recording.streams) {
     Json line = {hex(run.hash), run.label, encode_stream(run.trace)};
+    if (!run.refusal.empty()) line.push_back(run.refusal);
+    append_line(line, text, separator, sum);
+  }
+  if (!recording.workloads.empty()) text += "\n],\n\"workloads\": [";
+  separator = "\n";
+  for (const WorkloadRun& run : recording.workloads) {
+    Json line = {hex(run.hash), run.label, encode_workload(run.trace), encode_list(run.trace.output)};
     if (!run.refusal.empty()) line.push_back(run.refusal);
     append_line(line, text, separator, sum);
   }

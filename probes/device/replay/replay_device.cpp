@@ -13,6 +13,8 @@ ReplayDevice::ReplayDevice(Recording recording) : recording_(std::move(recording
   for (std::size_t i = 0; i < recording_.runs.size(); ++i) answers_[recording_.runs[i].hash].runs.push_back(i);
   for (std::size_t i = 0; i < recording_.streams.size(); ++i)
     stream_answers_[recording_.streams[i].hash].runs.push_back(i);
+  for (std::size_t i = 0; i < recording_.workloads.size(); ++i)
+    workload_answers_[recording_.workloads[i].hash].runs.push_back(i);
 }
 
 namespace {
@@ -61,6 +63,21 @@ Expected<program::StreamTrace> ReplayDevice::run_stream(const program::Stream& s
                 fmt::format("the recorded run of stream '{}' moved other bytes than it asks for; record again with "
                             "--record",
                             stream.label));
+  return run.trace;
+}
+
+Expected<program::WorkloadTrace> ReplayDevice::run_workload(const program::Workload& workload) {
+  if (auto ok = program::validate(workload); !ok) return tl::unexpected<Error>(ok.error());
+  const auto found = workload_answers_.find(program::hash(workload));
+  if (found == workload_answers_.end() || found->second.next == found->second.runs.size())
+    return not_held("workload", workload.label);
+  const WorkloadRun& run = recording_.workloads[found->second.runs[found->second.next++]];
+  if (!run.refusal.empty()) return fail(Error::Kind::unavailable, run.refusal);
+  if (run.trace.output.size() != workload.output_words)
+    return fail(Error::Kind::bad_input,
+                fmt::format("the recorded run of workload '{}' gave other words than it asks for; record again with "
+                            "--record",
+                            workload.label));
   return run.trace;
 }
 

@@ -22,6 +22,7 @@ class ReplayDevice : public device::Device {
   const device::DeviceInfo& info() const override { return info_; }
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override;
   Expected<program::StreamTrace> run_stream(const program::Stream& stream) override;
+  Expected<program::WorkloadTrace> run_workload(const program::Workload& workload) override;
 
  private:
   struct Answers {
@@ -33,7 +34,8 @@ class ReplayDevice : public device::Device {
   Recording recording_;
   device::DeviceInfo info_;
   std::unordered_map<std::uint64_t, Answers> answers_;
-  std::unordered_map<std::uint64_t, Answers> stream_answers_;  // into recording_.streams
+  std::unordered_map<std::uint64_t, Answers> stream_answers_;    // into recording_.streams
+  std::unordered_map<std::uint64_t, Answers> workload_answers_;  // into recording_.workloads
 };
 
 /// A ReplayDevice of the file; errors as load_recording's.

@@ -142,4 +142,23 @@ std::optional<program::StreamTrace> decode_stream(std::string_view text) {
   return reads ? std::optional(t) : std::nullopt;
 }
 
+std::string encode_workload(const program::WorkloadTrace& t) {
+  std::string text = fmt::format("{},{},{},{},{}", t.cycles, t.ns, t.sms, t.local_bytes, t.registers);
+  if (t.traffic) text += fmt::format(",{},{}", t.traffic->read, t.traffic->written);
+  return text;
+}
+
+std::optional<program::WorkloadTrace> decode_workload(std::string_view text) {
+  program::WorkloadTrace t;
+  const bool reads = plain_number(cut(text, ','), t.cycles) && plain_number(cut(text, ','), t.ns) &&
+                     plain_number(cut(text, ','), t.sms) && plain_number(cut(text, ','), t.local_bytes) &&
+                     plain_number(cut(text, ','), t.registers);
+  if (!reads || text.empty()) return reads ? std::optional(t) : std::nullopt;
+  program::MemoryTraffic traffic;
+  if (!plain_number(cut(text, ','), traffic.read) || !plain_number(text, traffic.written)) return std::nullopt;
+  if (!std::isfinite(traffic.read) || !std::isfinite(traffic.written)) return std::nullopt;
+  t.traffic = traffic;
+  return t;
+}
+
 }  // namespace gputopo::replay

@@ -8,6 +8,7 @@
 
 #include "program/program.hpp"
 #include "program/stream.hpp"
+#include "program/workload.hpp"
 
 namespace gputopo::replay {
 
@@ -28,5 +29,10 @@ std::optional<program::Interruptions> decode_interruptions(std::string_view text
 /// `bytes,accesses,cycles,ns,sms` as decimal numbers.
 std::string encode_stream(const program::StreamTrace& trace);
 std::optional<program::StreamTrace> decode_stream(std::string_view text);
+
+/// `cycles,ns,sms,local_bytes,registers` as decimal numbers, and `,read,written` where the device knew them. The words
+/// of its output are a list of their own.
+std::string encode_workload(const program::WorkloadTrace& trace);
+std::optional<program::WorkloadTrace> decode_workload(std::string_view text);
 
 }  // namespace gputopo::replay
