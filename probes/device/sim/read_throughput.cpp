@@ -80,6 +80,65 @@ void read_atomics(Fields& fields, ThroughputModel& model) {
   atomics.finish();
 }
 
+void read_instructions(Fields& fields, ThroughputModel& model) {
+  const Json* j = fields.find("instructions");
+  if (j == nullptr) return;
+  if (!j->is_object()) refuse(fields.at("instructions"), "is no object", "list classes of instructions by name");
+  for (const auto& [name, value] : j->items()) {
+    Fields one(value, fields.at("instructions/" + name));
+    InstructionModel& i = model.instructions[name];
+    i.latency_cycles =
+        read_number(one.require("latency", "write the cycles until a result is there"), one.at("latency"), rate);
+    i.rate = read_number(one.require("rate", "write the warps' instructions that an SM begins in a cycle"),
+                         one.at("rate"), rate);
+    one.finish();
+  }
+}
+
+// An object whose numbers are all there, into a struct that is made for it.
+template <class T>
+void read_numbers(Fields& fields, const char* name, std::optional<T>& into,
+                  const std::vector<std::pair<const char*, double T::*>>& numbers,
+                  const std::vector<std::pair<const char*, std::uint32_t T::*>>& counts) {
+  const Json* j = fields.find(name);
+  if (j == nullptr) return;
+  Fields of(*j, fields.at(name));
+  T value;
+  for (const auto& [key, member] : numbers)
+    value.*member = read_number(of.require(key, "write a number of 0 or more"), of.at(key), {0, 1e6});
+  for (const auto& [key, member] : counts)
+    value.*member = static_cast<std::uint32_t>(of.count(key, {1, 65536}, value.*member));
+  of.finish();
+  into = value;
+}
+
+void read_work(Fields& fields, ThroughputModel& t) {
+  read_instructions(fields, t);
+  using C = ControlModel;
+  read_numbers<C>(fields, "control", t.control,
+                  {{"barrier", &C::barrier_cycles},
+                   {"barrier_warp", &C::barrier_warp_cycles},
+                   {"divergence", &C::divergence_cycles}},
+                  {{"clock", &C::clock_cycles}, {"timer_ns", &C::timer_ns}});
+  using R = RegisterModel;
+  read_numbers<R>(fields, "registers", t.registers, {{"cost", &R::cost}}, {{"held", &R::held}, {"free", &R::free}});
+  using L = ClusterModel;
+  read_numbers<L>(fields, "cluster", t.cluster,
+                  {{"own_latency", &L::own_latency_cycles},
+                   {"latency", &L::latency_cycles},
+                   {"own_read", &L::own_read},
+                   {"read", &L::read}},
+                  {{"largest", &L::largest}});
+  using S = SidesModel;
+  read_numbers<S>(fields, "sides", t.sides,
+                  {{"near_read", &S::near_read},
+                   {"far_read", &S::far_read},
+                   {"near_write", &S::near_write},
+                   {"far_write", &S::far_write},
+                   {"far_cycles", &S::far_cycles}},
+                  {});
+}
+
 }  // namespace
 
 void read_throughput(Fields& root, Model& model) {
@@ -96,6 +155,7 @@ void read_throughput(Fields& root, Model& model) {
     of.finish();
   }
   read_atomics(fields, t);
+  read_work(fields, t);
   t.noise = fields.number("noise", {0, 0.1}, 0);
   fields.finish();
   model.throughput = std::move(t);

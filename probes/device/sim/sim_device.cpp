@@ -7,6 +7,7 @@
 #include "device/sim/check.hpp"
 #include "device/sim/runner.hpp"
 #include "device/sim/stream_runner.hpp"
+#include "device/sim/work_runner.hpp"
 #include "stop/stop.hpp"
 
 namespace gputopo::sim {
@@ -46,7 +47,11 @@ DeviceInfo describe(const Model& m) {
 class SimDevice : public device::Device {
  public:
   explicit SimDevice(Model model)
-      : model_(std::move(model)), info_(describe(model_)), hierarchy_(model_), timeline_(model_, hierarchy_) {}
+      : model_(std::move(model)),
+        info_(describe(model_)),
+        hierarchy_(model_),
+        timeline_(model_, hierarchy_),
+        workloads_(model_) {}
 
   const DeviceInfo& info() const override { return info_; }
 
@@ -73,11 +78,18 @@ class SimDevice : public device::Device {
     return sim::run_stream(model_, stream, ++runs_);
   }
 
+  Expected<program::WorkloadTrace> run_workload(const program::Workload& workload) override {
+    stop::look();
+    if (auto ok = program::validate(workload); !ok) return tl::unexpected<Error>(ok.error());
+    return workloads_.run(workload, ++runs_);
+  }
+
  private:
   Model model_;
   DeviceInfo info_;
   Hierarchy hierarchy_;
   Timeline timeline_;
+  WorkRunner workloads_;
   std::uint64_t runs_ = 0;
 };
 

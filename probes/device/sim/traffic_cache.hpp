@@ -1,0 +1,49 @@
+// An L2 as the strided product sees it: which bytes pass between it and memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "program/workload.hpp"
+
+namespace gputopo::sim {
+
+/// Sizes are powers of two. Lines with dirty and valid parts of `sector_bytes` each, 16 ways, least recently used. A
+/// load brings `fetch_bytes`; a store writes nothing until its line has to leave, and what it left of a sector is read
+/// then.
+class TrafficCache {
+ public:
+  TrafficCache(std::uint64_t size_bytes, std::uint32_t line_bytes, std::uint32_t sector_bytes);
+
+  void load(std::uint64_t address, std::uint32_t fetch_bytes);
+  /// Of a whole sector, or of a part of it.
+  void store(std::uint64_t address, bool whole);
+  /// Everything leaves.
+  void flush();
+  /// What passed since the last call.
+  program::MemoryTraffic take();
+
+ private:
+  struct Line {
+    std::uint32_t valid = 0, dirty = 0, partial = 0;  ///< a bit a sector
+  };
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  static constexpr std::uint32_t ways = 16;
+
+  Line& line_of(std::uint64_t address);
+  std::size_t find(std::uint64_t number);
+  std::uint32_t sector_of(std::uint64_t address) const {
+    return static_cast<std::uint32_t>(address >> sector_shift_) & ((1U << (line_shift_ - sector_shift_)) - 1);
+  }
+  void leave(Line& line);
+
+  std::uint32_t line_shift_, sector_shift_;
+  std::uint64_t sets_, now_ = 0;
+  std::vector<Line> lines_;
+  std::vector<std::uint64_t> numbers_, used_;  ///< of the lines, when they were used last
+  std::array<std::size_t, 4> recent_{};        ///< by place among neighbours: vectors are walked line by line
+  program::MemoryTraffic seen_;
+};
+
+}  // namespace gputopo::sim

@@ -1,0 +1,16 @@
+// How long a workload takes on a modelled GPU, but for those that rest on streams.
+#pragma once
+
+#include <optional>
+
+#include "device/sim/model.hpp"
+#include "program/workload.hpp"
+
+namespace gputopo::sim {
+
+/// SM cycles; what the kernel writes, and what the compiler says of it, goes into `trace`, whose output has room for
+/// it. Nothing where the model doesn't say.
+std::optional<double> work_cycles(const Model& model, const ThroughputModel& t, const program::Workload& workload,
+                                  program::WorkloadTrace& trace);
+
+}  // namespace gputopo::sim

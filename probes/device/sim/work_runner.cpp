@@ -1,0 +1,158 @@
+#include "device/sim/work_runner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "device/sim/random.hpp"
+#include "device/sim/stream_runner.hpp"
+#include "device/sim/work_cost.hpp"
+
+namespace gputopo::sim {
+namespace {
+
+using program::Workload;
+using program::WorkloadTrace;
+
+constexpr std::uint32_t usual_sector_bytes = 32;
+constexpr std::uint64_t element_bytes = 4;
+
+// The L2, and the sector of the cache before it: what stores fill.
+struct Caches {
+  const CacheModel* l2 = nullptr;
+  std::uint32_t sector_bytes = usual_sector_bytes;
+};
+
+Caches caches_of(const Model& m) {
+  Caches found;
+  const auto& path = m.path(program::Path::global_cached);
+  if (!path) return found;
+  for (const Level& level : *path) {
+    if (!level.cache) continue;
+    const CacheModel& c = m.caches[*level.cache];
+    if (is_beyond_sms(m, *level.cache)) {
+      found.l2 = &c;
+      return found;
+    }
+    found.sector_bytes = static_cast<std::uint32_t>(c.sector_bytes);
+  }
+  return found;
+}
+
+}  // namespace
+
+Expected<WorkloadTrace> WorkRunner::product(const Workload& w) {
+  const auto [l2, first_sector] = caches_of(model_);
+  if (l2 == nullptr)
+    return fail(Error::Kind::unavailable, "this GPU has no L2, so nothing passes between it and memory");
+  // As the prediction takes it: what stores fill is a part of what loads fetch.
+  const std::uint32_t sector = l2->sector_bytes % first_sector == 0 ? first_sector : usual_sector_bytes;
+  if (l2_ == nullptr)
+    l2_ = std::make_unique<TrafficCache>(usable_bytes(*l2, 0), static_cast<std::uint32_t>(l2->line_bytes), sector);
+  const std::uint32_t fetch = w.fetch_bytes != 0 ? w.fetch_bytes : static_cast<std::uint32_t>(l2->sector_bytes);
+  const std::uint64_t step = element_bytes * w.numbers[0];
+  const std::uint64_t bytes = element_bytes * w.numbers[1];
+  // Three vectors, far apart. Threads side by side use neighbouring elements, so a sector is asked for once.
+  const std::uint64_t apart = (bytes / (std::uint64_t{1} << 30U) + 1) << 30U;
+  for (std::uint64_t at = 0; at < bytes;) {
+    l2_->load(at, fetch);
+    l2_->load(apart + at, fetch);
+    l2_->store(2 * apart + at, step == element_bytes);
+    // Past the elements of the same sector.
+    at += step >= sector ? step : (sector - at % sector + step - 1) / step * step;
+  }
+  WorkloadTrace trace;
+  trace.traffic = l2_->take();
+  return trace;
+}
+
+Expected<WorkloadTrace> WorkRunner::sweep(const Workload& w) {
+  WorkloadTrace trace;
+  trace.traffic = program::MemoryTraffic{};
+  if (l2_ != nullptr) {
+    l2_->flush();
+    trace.traffic = l2_->take();
+  }
+  trace.traffic->read += static_cast<double>(w.numbers[0]);
+  return trace;
+}
+
+// Histograms count nothing here but how many values they were given.
+bool WorkRunner::count(const Workload& w, WorkloadTrace& trace) {
+  if (w.kernel == "fill") {
+    values_alike_ = w.numbers[1] != 0;
+  } else if (w.kernel == "histogram_counts") {
+    trace.output.front() = static_cast<std::uint32_t>(values_counted_);
+    values_counted_ = 0;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// As its additions or its reading take, whichever is longer, by the very streams that are made of them.
+Expected<double> WorkRunner::histogram_cycles(const Workload& w, std::uint64_t run) {
+  values_counted_ += w.numbers[0];
+  program::Stream add;
+  add.path = w.kernel == "histogram_global" ? program::Path::global_cached : program::Path::shared;
+  add.operation = program::Operation::add;
+  add.arrangement = program::Arrangement::fixed;
+  add.region = add.path == program::Path::shared ? program::Region::block : program::Region::grid;
+  add.threads = 1024;
+  add.blocks = model_.gpu.sm_count;
+  const bool own_banks = w.kernel == "histogram_copies" || w.kernel == "histogram_wide";
+  const bool is_global = w.kernel == "histogram_global";
+  if (is_global && !values_alike_) add.lane_stride_bytes = usual_sector_bytes;
+  if (own_banks || (!is_global && !values_alike_))
+    add.lane_stride_bytes = 4, add.warp_stride_bytes = is_global ? 0 : 128;
+  add.footprint_bytes = 4096;
+  auto added = run_stream(model_, add, run);
+  if (!added) return tl::unexpected<Error>(added.error());
+  const double per_cycle =
+      static_cast<double>(added->accesses) * program::warp_lanes / static_cast<double>(added->cycles);
+  constexpr double turns_of_random_lanes = 3.53;  // most lanes in one of 32 banks, on average
+  const double turns = own_banks || is_global || values_alike_ ? 1 : turns_of_random_lanes;
+  program::Stream read;
+  read.access_bytes = w.kernel == "histogram_wide" ? 16 : 4;
+  read.threads = w.threads;
+  read.blocks = w.blocks;
+  read = program::fitted(read, w.numbers[0]);
+  const auto seen = run_stream(model_, read, run);
+  if (!seen) return tl::unexpected<Error>(seen.error());
+  const double reading =
+      static_cast<double>(seen->cycles) * static_cast<double>(w.numbers[0]) / static_cast<double>(seen->bytes);
+  return std::max(static_cast<double>(w.numbers[0]) / per_cycle * turns, reading);
+}
+
+Expected<double> WorkRunner::cycles_of(const Workload& w, WorkloadTrace& trace, std::uint64_t run) {
+  const auto unknown = [&] {
+    return fail(Error::Kind::unavailable,
+                fmt::format("workload '{}': this model doesn't say how long that takes", w.label));
+  };
+  if (!model_.throughput) return unknown();
+  const ThroughputModel& t = *model_.throughput;
+  if (w.kernel.starts_with("histogram_")) return histogram_cycles(w, run);
+  const std::optional<double> cycles = work_cycles(model_, t, w, trace);
+  return cycles ? Expected<double>(*cycles) : unknown();
+}
+
+Expected<WorkloadTrace> WorkRunner::run(const Workload& w, std::uint64_t run) {
+  if (w.kernel == "product") return product(w);
+  if (w.kernel == "sweep") return sweep(w);
+  WorkloadTrace trace;
+  trace.output.resize(w.output_words);
+  if (count(w, trace)) return trace;
+  auto cycles = cycles_of(w, trace, run);
+  if (!cycles) return tl::unexpected<Error>(cycles.error());
+  if (!w.timed) return trace;
+  Random random(model_.noise.seed ^ mix(run));
+  *cycles *= std::max(0.5, 1 + model_.throughput->noise * random.normal());
+  trace.cycles = static_cast<std::uint64_t>(std::llround(*cycles));
+  if (model_.gpu.clock_khz != 0)
+    trace.ns = static_cast<std::uint64_t>(std::llround(*cycles * 1e6 / static_cast<double>(model_.gpu.clock_khz)));
+  trace.sms = std::min(w.blocks, model_.gpu.sm_count);
+  return trace;
+}
+
+}  // namespace gputopo::sim

@@ -1,0 +1,34 @@
+// Workloads on a modelled GPU.
+#pragma once
+
+#include <memory>
+
+#include "device/sim/model.hpp"
+#include "device/sim/traffic_cache.hpp"
+#include "program/workload.hpp"
+#include "topology/error.hpp"
+
+namespace gputopo::sim {
+
+/// `model` must outlive it.
+class WorkRunner {
+ public:
+  explicit WorkRunner(const Model& model) : model_(model) {}
+
+  /// `run` tells apart the noise of repeated runs. `unavailable` where the model says nothing of what a kernel does.
+  Expected<program::WorkloadTrace> run(const program::Workload& workload, std::uint64_t run);
+
+ private:
+  Expected<program::WorkloadTrace> product(const program::Workload& workload);
+  Expected<program::WorkloadTrace> sweep(const program::Workload& workload);
+  Expected<double> cycles_of(const program::Workload& workload, program::WorkloadTrace& trace, std::uint64_t run);
+  Expected<double> histogram_cycles(const program::Workload& workload, std::uint64_t run);
+  bool count(const program::Workload& workload, program::WorkloadTrace& trace);
+
+  const Model& model_;
+  std::unique_ptr<TrafficCache> l2_;  ///< from the first product on
+  bool values_alike_ = false;         ///< that a histogram is of
+  std::uint64_t values_counted_ = 0;
+};
+
+}  // namespace gputopo::sim
