@@ -38,14 +38,57 @@ constexpr std::array<MemoryMetrics, 7> client_blackwell{{l1,
                                                          l2,
                                                          {"device_memory", global_loads, "dram__sectors_op_read.sum"}}};
 
+constexpr ByteMetrics l1_bytes{"l1", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum", "", sector_bytes};
+constexpr ByteMetrics texture_bytes{"texture", "l1tex__t_sectors_pipe_tex_lookup_hit.sum", "", sector_bytes};
+// A wavefront is a turn of all 32 banks of 4 bytes.
+constexpr ByteMetrics shared_bytes{"shared", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+                                   "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", 128};
+constexpr ByteMetrics l2_bytes{"l2", "lts__t_sectors_srcunit_tex_op_read.sum",
+                               "lts__t_sectors_srcunit_tex_op_write.sum", sector_bytes};
+constexpr ByteMetrics link_bytes{"host_link", "pcie__read_bytes.sum", "pcie__write_bytes.sum", 1};
+
+constexpr std::array<ByteMetrics, 6> bytes_until_hopper{
+    {l1_bytes,
+     texture_bytes,
+     shared_bytes,
+     l2_bytes,
+     {"device_memory", "dram__sectors_read.sum", "dram__sectors_write.sum", sector_bytes},
+     link_bytes}};
+constexpr std::array<ByteMetrics, 6> bytes_of_client_blackwell{
+    {l1_bytes,
+     texture_bytes,
+     shared_bytes,
+     l2_bytes,
+     {"device_memory", "dram__sectors_op_read.sum", "dram__sectors_op_write.sum", sector_bytes},
+     link_bytes}};
+
 constexpr std::array<Chip, 26> table{{
-    {"GV100", until_hopper},     {"TU102", until_hopper},     {"TU104", until_hopper},     {"TU106", until_hopper},
-    {"TU116", until_hopper},     {"TU117", until_hopper},     {"GA100", until_hopper},     {"GA102", until_hopper},
-    {"GA103", until_hopper},     {"GA104", until_hopper},     {"GA106", until_hopper},     {"GA107", until_hopper},
-    {"AD102", until_hopper},     {"AD103", until_hopper},     {"AD104", until_hopper},     {"AD106", until_hopper},
-    {"AD107", until_hopper},     {"GH100", until_hopper},     {"GB100", until_hopper},     {"GB102", until_hopper},
-    {"GB110", until_hopper},     {"GB202", client_blackwell}, {"GB203", client_blackwell}, {"GB205", client_blackwell},
-    {"GB206", client_blackwell}, {"GB207", client_blackwell},
+    {"GV100", until_hopper, bytes_until_hopper},
+    {"TU102", until_hopper, bytes_until_hopper},
+    {"TU104", until_hopper, bytes_until_hopper},
+    {"TU106", until_hopper, bytes_until_hopper},
+    {"TU116", until_hopper, bytes_until_hopper},
+    {"TU117", until_hopper, bytes_until_hopper},
+    {"GA100", until_hopper, bytes_until_hopper},
+    {"GA102", until_hopper, bytes_until_hopper},
+    {"GA103", until_hopper, bytes_until_hopper},
+    {"GA104", until_hopper, bytes_until_hopper},
+    {"GA106", until_hopper, bytes_until_hopper},
+    {"GA107", until_hopper, bytes_until_hopper},
+    {"AD102", until_hopper, bytes_until_hopper},
+    {"AD103", until_hopper, bytes_until_hopper},
+    {"AD104", until_hopper, bytes_until_hopper},
+    {"AD106", until_hopper, bytes_until_hopper},
+    {"AD107", until_hopper, bytes_until_hopper},
+    {"GH100", until_hopper, bytes_until_hopper},
+    {"GB100", until_hopper, bytes_until_hopper},
+    {"GB102", until_hopper, bytes_until_hopper},
+    {"GB110", until_hopper, bytes_until_hopper},
+    {"GB202", client_blackwell, bytes_of_client_blackwell},
+    {"GB203", client_blackwell, bytes_of_client_blackwell},
+    {"GB205", client_blackwell, bytes_of_client_blackwell},
+    {"GB206", client_blackwell, bytes_of_client_blackwell},
+    {"GB207", client_blackwell, bytes_of_client_blackwell},
 }};
 
 }  // namespace
@@ -53,6 +96,11 @@ constexpr std::array<Chip, 26> table{{
 const MemoryMetrics* Chip::find(std::string_view memory) const {
   const auto it = std::find_if(memories.begin(), memories.end(), [&](const auto& m) { return m.memory == memory; });
   return it == memories.end() ? nullptr : &*it;
+}
+
+const ByteMetrics* Chip::find_bytes(std::string_view memory) const {
+  const auto it = std::find_if(bytes.begin(), bytes.end(), [&](const auto& m) { return m.memory == memory; });
+  return it == bytes.end() ? nullptr : &*it;
 }
 
 std::span<const Chip> chips() {

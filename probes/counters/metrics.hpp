@@ -18,12 +18,22 @@ struct MemoryMetrics {
   std::size_t passes = 1;   ///< of both together
 };
 
+/// What counts the bytes that a memory gave and took, in pieces of `unit_bytes`.
+struct ByteMetrics {
+  std::string_view memory;  ///< a Memory id, or "host_link"
+  std::string_view given;   ///< of caches of an SM: of lookups that hit
+  std::string_view taken;   ///< empty where nobody writes
+  std::size_t unit_bytes = 1;
+};
+
 struct Chip {
   std::string_view name;  ///< as CUPTI has it
   std::span<const MemoryMetrics> memories;
+  std::span<const ByteMetrics> bytes;
 
   /// Nothing where this chip has no such counter.
   const MemoryMetrics* find(std::string_view memory) const;
+  const ByteMetrics* find_bytes(std::string_view memory) const;
 };
 
 /// Every chip whose counters are known: Volta to Blackwell.
