@@ -20,7 +20,8 @@ std::string number(const std::optional<double>& value) {
 
 std::string render_csv(const throughput::Report& report, const Options& /*options*/) {
   std::string text =
-      "gpu,uuid,simulated,benchmark,kind,subject,quantity,x,value,unit,status,low,high,limit,configuration,note\n";
+      "gpu,uuid,simulated,benchmark,kind,subject,quantity,x,value,unit,status,low,high,limit,configuration,note,bytes_"
+      "by_count,bytes_by_counter\n";
   const std::vector<std::string> gpu{report.gpu.name, report.gpu.uuid, report.provenance.simulated ? "true" : "false"};
   const auto row = [&](const std::string& benchmark, std::vector<std::string> rest) {
     std::vector<std::string> fields = gpu;
@@ -35,13 +36,14 @@ std::string render_csv(const throughput::Report& report, const Options& /*option
       };
       row(result.name, {"finding", f.memory, f.quantity, "", number(f.estimate.value), f.estimate.unit,
                         std::string(to_string(f.estimate.status)), end(&Interval::low), end(&Interval::high),
-                        number(f.limit), f.configuration, f.estimate.note});
+                        number(f.limit), f.configuration, f.estimate.note, f.bytes ? number(f.bytes->by_count) : "",
+                        f.bytes ? number(f.bytes->by_counter) : ""});
     }
     for (const auto& plot : result.plots)
       for (const auto& series : plot.series)
         for (const auto& p : series.points)
           row(result.name, {"point", series.label, plot.title, number(p.x), number(p.y), plot.y_label, "measured",
-                            number(p.range.low), number(p.range.high), "", "", ""});
+                            number(p.range.low), number(p.range.high), "", "", "", "", ""});
   }
   return text;
 }

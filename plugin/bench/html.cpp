@@ -16,15 +16,17 @@ std::string findings_html(const Result& result) {
   if (result.findings.empty()) return {};
   std::string html =
       "<div class=\"scroll\"><table>\n<thead><tr><th>Memory</th><th>Quantity</th><th class=\"right\">Value</th>"
-      "<th class=\"right\">Limit</th><th>Reached by</th><th>Method</th></tr></thead>\n<tbody>\n";
+      "<th class=\"right\">Limit</th><th class=\"right\">Counted</th><th>Reached "
+      "by</th><th>Method</th></tr></thead>\n<tbody>\n";
   std::string notes;
   for (const Finding& f : result.findings) {
     const char* bound = f.estimate.status == Status::lower_bound ? "&ge; " : "";
     html += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td class=\"right\">{}{}</td><td class=\"right\">{}</td><td>{}</td>"
+        "<tr><td>{}</td><td>{}</td><td class=\"right\">{}{}</td><td class=\"right\">{}</td><td "
+        "class=\"right\">{}</td><td>{}</td>"
         "<td>{}</td></tr>\n",
         escape_html(f.memory), escape_html(f.quantity), bound, escape_html(value_text(f)), escape_html(limit_text(f)),
-        escape_html(f.configuration), escape_html(f.estimate.method));
+        escape_html(counted_text(f)), escape_html(f.configuration), escape_html(f.estimate.method));
     if (!f.estimate.note.empty())
       notes += fmt::format("<p>{} {}: {}</p>\n", escape_html(f.memory), escape_html(f.quantity),
                            escape_html(f.estimate.note));

@@ -17,6 +17,7 @@ Json finding_json(const throughput::Finding& f) {
   for (const auto& [key, value] : estimate.items()) j[key] = value;
   j["configuration"] = f.configuration;
   j["limit"] = f.limit ? Json(*f.limit) : Json(nullptr);
+  if (f.bytes) j["bytes"] = {{"by_count", f.bytes->by_count}, {"by_counter", f.bytes->by_counter}};
   return j;
 }
 

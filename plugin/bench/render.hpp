@@ -40,5 +40,9 @@ std::span<const Format> formats();
 std::string value_text(const throughput::Finding& finding);
 /// Its limit likewise; empty where none is known.
 std::string limit_text(const throughput::Finding& finding);
+/// Bytes by counters as a share of those by count; empty where nobody counted.
+std::string counted_text(const throughput::Finding& finding);
+/// Whether anybody counted any of the bytes of a result.
+bool has_counted_bytes(const throughput::Result& result);
 
 }  // namespace gputopo::bench

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -37,16 +39,22 @@ std::string points_text(const Plot& plot) {
 }
 
 std::string result_text(const Result& result, const Options& options) {
-  report::Grid grid({{"Memory", Align::left, {}},
-                     {"Quantity", Align::left, {}},
-                     {"Value", Align::right, {}},
-                     {"Limit", Align::right, {}},
-                     {"Reached by", Align::left, {}}});
+  std::vector<report::Column> columns{{"Memory", Align::left, {}},
+                                      {"Quantity", Align::left, {}},
+                                      {"Value", Align::right, {}},
+                                      {"Limit", Align::right, {}}};
+  const bool counted = has_counted_bytes(result);
+  if (counted) columns.push_back({"Counted", Align::right, {}});
+  columns.push_back({"Reached by", Align::left, {}});
+  report::Grid grid(std::move(columns));
   std::string notes;
   for (const Finding& f : result.findings) {
     const bool is_bound = f.estimate.status == Status::lower_bound;
-    grid.add({Cell{f.memory, {}}, Cell{f.quantity, {}}, Cell{(is_bound ? ">= " : "") + value_text(f), {}},
-              Cell{limit_text(f), {}}, Cell{f.configuration, {}}});
+    std::vector<Cell> cells{
+        {f.memory, {}}, {f.quantity, {}}, {(is_bound ? ">= " : "") + value_text(f), {}}, {limit_text(f), {}}};
+    if (counted) cells.push_back({counted_text(f), {}});
+    cells.push_back({f.configuration, {}});
+    grid.add(std::move(cells));
     if (!f.estimate.note.empty()) notes += fmt::format("{} {}: {}\n", f.memory, f.quantity, f.estimate.note);
   }
   std::string text = fmt::format("\n{} ({:.1f} s)\n", result.name, result.duration_s);
@@ -62,6 +70,15 @@ std::string result_text(const Result& result, const Options& options) {
 
 std::string value_text(const Finding& f) {
   return f.estimate.value ? with_unit(*f.estimate.value, f.estimate.unit) : "?";
+}
+
+std::string counted_text(const Finding& f) {
+  return f.bytes ? fmt::format("{:.2f} %", 100 * f.bytes->by_counter / f.bytes->by_count) : "";
+}
+
+bool has_counted_bytes(const Result& result) {
+  return std::any_of(result.findings.begin(), result.findings.end(),
+                     [](const Finding& f) { return f.bytes.has_value(); });
 }
 
 std::string limit_text(const Finding& f) {

@@ -9,6 +9,7 @@
 #include "bench/render.hpp"
 #include "cli/bench_traffic.hpp"
 #include "cli/commands.hpp"
+#include "cli/counters.hpp"
 #include "cli/device_option.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
@@ -40,12 +41,11 @@ struct BenchFlags {
   bool quiet = false;
 };
 
-constexpr std::string_view traffic = "traffic";  // predicted, not run
+constexpr std::string_view traffic = "traffic";  // also predicted without being run
 
 std::string known_names() {
   std::vector<std::string_view> names;
   for (const Benchmark& b : throughput::benchmarks()) names.push_back(b.name);
-  names.push_back(traffic);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -70,8 +70,6 @@ void check_prediction(const BenchFlags& flags, TrafficQuestion& question) {
 
 void check_names(const BenchFlags& flags) {
   for (const std::string& name : flags.names) {
-    if (name == traffic)
-      throw CLI::ValidationError("traffic", "is predicted so far; add --predict STRIDE,... --size BYTES");
     if (throughput::find_benchmark(name) == nullptr)
       throw CLI::ValidationError(
           "NAME", fmt::format("unknown benchmark '{}', choose from {}", report::printable(name, 60), known_names()));
@@ -91,8 +89,7 @@ Expected<Exit> list(const BenchFlags& flags) {
   std::string text;
   for (const Benchmark& b : throughput::benchmarks())
     text += fmt::format("{:<10} {} (about {} s)\n", b.name, b.gives, b.seconds);
-  text +=
-      fmt::format("{:<10} bytes between L2 and memory of a strided product, predicted (--predict, --size)\n", traffic);
+  text += fmt::format("{:<10} with --predict and --size: the same without running anything\n", traffic);
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }
@@ -120,14 +117,17 @@ Expected<Topology> sizes_for(device::Device& device, const std::vector<const Ben
   return experiments::discover(device, options);
 }
 
-Expected<throughput::Report> run_benchmarks(device::Device& device, const BenchFlags& flags, const Context& context) {
-  if (auto ok = throughput::check_streams(device); !ok) return tl::unexpected<Error>(ok.error());
-  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
+Expected<throughput::Report> run_benchmarks(device::Device& device, const BenchFlags& flags, const device::Spec& spec,
+                                            const Context& context) {
   const auto chosen = chosen_of(flags);
+  if (std::any_of(chosen.begin(), chosen.end(), [](const Benchmark* b) { return b->is_of_streams; }))
+    if (auto ok = throughput::check_streams(device); !ok) return tl::unexpected<Error>(ok.error());
+  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
   const auto sizes = sizes_for(device, chosen, flags, context, bar);
   if (!sizes) return tl::unexpected<Error>(sizes.error());
   throughput::Options options;
   options.chosen = chosen;
+  options.open_counter = [&] { return open_counter_of(device, spec); };
   options.seed = flags.seed;
   options.stop = context.stop;
   options.progress = [&bar](double done, std::string_view label) { bar.show(0.25 + 0.75 * done, label); };
@@ -169,7 +169,7 @@ Expected<Exit> run_bench(const BenchFlags& flags, const device::Spec& spec, cons
   if (flags.format != "table" && !flags.quiet) tell(opened->headline);
   replay::RecordingDevice recorder(*opened->device);
   device::Device& device = flags.record.empty() ? *opened->device : recorder;
-  const auto report = run_benchmarks(device, flags, context);
+  const auto report = run_benchmarks(device, flags, spec, context);
   if (!report) return tl::unexpected<Error>(report.error());
   auto exit = write(*report, flags, context, opened->headline);
   if (exit && !flags.record.empty())

@@ -1,5 +1,7 @@
 // Atomic additions: to one address, to one line, to a line of each block's, spread; with and without an answer.
 #include <array>
+#include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -15,6 +17,7 @@ using program::Stream;
 
 constexpr std::uint32_t threads = 1024;
 constexpr std::uint64_t line_bytes = 128;
+constexpr std::uint64_t sector_bytes = 32;
 constexpr std::uint32_t turns = 64;
 
 struct Scenario {
@@ -27,10 +30,12 @@ struct Scenario {
 
 constexpr std::uint64_t spread_bytes = threads * 4;
 
-constexpr std::array<Scenario, 4> in_memory{{{"one_address", 0, 0, Region::grid, line_bytes},
-                                             {"one_line", 4, 0, Region::grid, line_bytes},
-                                             {"an_address_a_block", 0, 0, Region::block, line_bytes},
-                                             {"an_address_a_thread", 4, line_bytes, Region::block, spread_bytes}}};
+constexpr std::array<Scenario, 5> in_memory{
+    {{"one_address", 0, 0, Region::grid, line_bytes},
+     {"one_line", 4, 0, Region::grid, line_bytes},
+     {"a_sector_a_lane", sector_bytes, 0, Region::grid, program::warp_lanes* sector_bytes},
+     {"an_address_a_block", 0, 0, Region::block, line_bytes},
+     {"an_address_a_thread", 4, line_bytes, Region::block, spread_bytes}}};
 constexpr std::array<Scenario, 3> in_shared{{{"one_address", 0, 0, Region::block, line_bytes},
                                              {"one_line", 4, 0, Region::block, line_bytes},
                                              {"an_address_a_thread", 4, line_bytes, Region::block, spread_bytes}}};
@@ -53,6 +58,12 @@ Stream stream_of(const device::DeviceInfo& info, Path path, Operation operation,
   return s;
 }
 
+// In shared memory what happens is each SM's own.
+Sample of_owner(const Sample& s, Path path, const device::DeviceInfo& info) {
+  const double sms = path == Path::shared ? info.gpu.sm_count : 1;
+  return {s.median / sms, {s.range.low / sms, s.range.high / sms}, s.runs};
+}
+
 template <std::size_t n>
 Expected<void> measure_all(const Setting& setting, Path path, const std::array<Scenario, n>& scenarios,
                            Result& result) {
@@ -67,13 +78,9 @@ Expected<void> measure_all(const Setting& setting, Path path, const std::array<S
         result.notes.push_back(sample.error().message);
         continue;
       }
-      // What happens in shared memory is each SM's own.
-      Sample own = *sample;
-      const double sms = path == Path::shared ? info.gpu.sm_count : 1;
-      own = {own.median / sms, {own.range.low / sms, own.range.high / sms}, own.runs};
       result.findings.push_back({memory,
                                  fmt::format("{}_to_{}", program::to_string(operation), scenario.name),
-                                 estimate_of(own, "1/cycle", "stream"),
+                                 estimate_of(of_owner(*sample, path, info), "1/cycle", "stream"),
                                  fmt::format("{} threads x {} an SM", threads, s.blocks / info.gpu.sm_count),
                                  {}});
     }
@@ -81,6 +88,26 @@ Expected<void> measure_all(const Setting& setting, Path path, const std::array<S
 }
 
 }  // namespace
+
+Expected<AdditionRates> addition_rates(const Setting& setting, Path path) {
+  const device::DeviceInfo& info = setting.meter.info();
+  AdditionRates rates;
+  const std::array<std::pair<const char*, double AdditionRates::*>, 3> wanted{
+      {{"one_address", &AdditionRates::address},
+       {"a_sector_a_lane", &AdditionRates::sectors},
+       {"an_address_a_thread", &AdditionRates::spread}}};
+  const std::span<const Scenario> scenarios =
+      path == Path::shared ? std::span<const Scenario>(in_shared) : std::span<const Scenario>(in_memory);
+  for (const auto& [name, member] : wanted)
+    for (const Scenario& scenario : scenarios) {
+      if (std::string_view(scenario.name) != name) continue;
+      const auto sample =
+          setting.meter.measure(stream_of(info, path, Operation::add, scenario), Rate::additions_per_cycle);
+      if (!sample) return tl::unexpected<Error>(sample.error());
+      rates.*member = of_owner(*sample, path, info).median;
+    }
+  return rates;
+}
 
 Expected<void> measure_atomics(const Setting& setting, Result& result) {
   if (auto ok = measure_all(setting, Path::global_cached, in_memory, result); !ok) return ok;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "throughput/benchmarks.hpp"
+#include "throughput/byte_counts.hpp"
 #include "throughput/limits.hpp"
 #include "throughput/search.hpp"
 
@@ -140,7 +141,7 @@ void add_host_link(const Setting& setting, std::vector<Target>& targets) {
 }
 
 Expected<void> measure(const Setting& setting, const Target& target, const std::optional<Banks>& banks,
-                       Result& result) {
+                       std::vector<Reached>& reached, Result& result) {
   std::string why;
   const auto best = search_best(setting.meter, target.candidates, target.rate, why);
   if (!best) return tl::unexpected<Error>(best.error());
@@ -150,6 +151,7 @@ Expected<void> measure(const Setting& setting, const Target& target, const std::
     return {};
   }
   const device::DeviceInfo& info = setting.meter.info();
+  reached.push_back({result.findings.size(), (*best)->stream});
   add_bounded({target.memory, target.quantity, estimate_of((*best)->sample, unit_of(target.rate), "search"),
                configuration_of((*best)->stream, info.gpu.sm_count), limit_of(target.memory, info, banks)},
               result);
@@ -196,16 +198,19 @@ Expected<void> measure_bandwidth(const Setting& setting, Result& result) {
   add_l2(setting, targets);
   add_memory(setting, targets);
   add_host_link(setting, targets);
+  std::erase_if(targets, [&](const Target& t) { return !setting.wants(t.memory); });
   std::optional<Banks> banks;
-  if (auto found = find_banks(setting.meter); found)
+  if (auto found = setting.wants("shared") ? find_banks(setting.meter) : std::optional<Banks>{}; found)
     banks = *found;
   else if (!leaves_open(found.error()))
     return tl::unexpected<Error>(found.error());
+  std::vector<Reached> reached;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     setting.progress(static_cast<double>(i) / static_cast<double>(targets.size() + 1));
-    if (auto ok = measure(setting, targets[i], banks, result); !ok) return ok;
+    if (auto ok = measure(setting, targets[i], banks, reached, result); !ok) return ok;
   }
-  return plot_l2(setting, result);
+  if (auto ok = setting.wants("l2") ? plot_l2(setting, result) : Expected<void>{}; !ok) return ok;
+  return count_bytes(setting, reached, result);
 }
 
 }  // namespace gputopo::throughput

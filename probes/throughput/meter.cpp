@@ -50,16 +50,25 @@ std::string_view unit_of(Rate rate) {
   return "";
 }
 
-Expected<double> Meter::once(const program::Stream& stream, Rate rate) {
+Expected<program::StreamTrace> Meter::trace(const program::Stream& stream) {
   if (stop_ != nullptr && stop_->load()) return fail(Error::Kind::interrupted, "interrupted");
-  const auto trace = device_.run_stream(stream);
-  if (!trace) return tl::unexpected<Error>(trace.error());
-  const auto value = rate_of(*trace, rate);
+  return device_.run_stream(stream);
+}
+
+Expected<double> Meter::once(const program::Stream& stream, Rate rate) {
+  const auto ran = trace(stream);
+  if (!ran) return tl::unexpected<Error>(ran.error());
+  const auto value = rate_of(*ran, rate);
   if (!value)
     return fail(Error::Kind::unavailable,
                 fmt::format("stream '{}' has no time in {}", stream.label,
                             rate == Rate::bytes_per_second ? "nanoseconds: the clock isn't known" : "cycles"));
   return *value;
+}
+
+Expected<program::WorkloadTrace> Meter::run(const program::Workload& workload) {
+  if (stop_ != nullptr && stop_->load()) return fail(Error::Kind::interrupted, "interrupted");
+  return device_.run_workload(workload);
 }
 
 Expected<Sample> Meter::measure(const program::Stream& stream, Rate rate, int runs) {
@@ -68,6 +77,18 @@ Expected<Sample> Meter::measure(const program::Stream& stream, Rate rate, int ru
     const auto value = once(stream, rate);
     if (!value) return tl::unexpected<Error>(value.error());
     values.push_back(*value);
+  }
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return Sample{change_point::median(values), {*low, *high}, values.size()};
+}
+
+Expected<Sample> Meter::measure(const program::Workload& workload,
+                                const std::function<double(const program::WorkloadTrace&)>& of, int runs) {
+  std::vector<double> values;
+  for (int i = 0; i < runs; ++i) {
+    const auto trace = run(workload);
+    if (!trace) return tl::unexpected<Error>(trace.error());
+    values.push_back(of(*trace));
   }
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   return Sample{change_point::median(values), {*low, *high}, values.size()};

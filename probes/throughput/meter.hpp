@@ -40,11 +40,17 @@ class Meter {
 
   const device::DeviceInfo& info() const { return device_.info(); }
 
-  /// One run. Errors: Device::run_stream's, `interrupted` once the stop flag is set, `unavailable` where the trace
-  /// lacks the time that the rate is taken over.
+  /// One run of a stream. Errors: Device::run_stream's, `interrupted` once the stop flag is set.
+  Expected<program::StreamTrace> trace(const program::Stream& stream);
+  /// Its rate. Error also: `unavailable` where the trace lacks the time that the rate is taken over.
   Expected<double> once(const program::Stream& stream, Rate rate);
+  /// One run of a workload. Errors: Device::run_workload's, and `interrupted` as above.
+  Expected<program::WorkloadTrace> run(const program::Workload& workload);
   /// The same of several runs.
   Expected<Sample> measure(const program::Stream& stream, Rate rate, int runs = runs_of_a_figure);
+  /// Of what `of` makes of a workload's trace.
+  Expected<Sample> measure(const program::Workload& workload,
+                           const std::function<double(const program::WorkloadTrace&)>& of, int runs = runs_of_a_figure);
 
  private:
   device::Device& device_;

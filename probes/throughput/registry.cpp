@@ -69,6 +69,36 @@ std::span<const Benchmark> benchmarks() {
        0.1,
        {},
        measure_atomics},
+      {"sides",
+       "the L2's near and far lines: reading and writing, where it has two sides",
+       0.3,
+       {"l2"},
+       measure_sides,
+       false},
+      {"instructions",
+       "latency and rate of classes of instructions, barriers, divergent paths, clocks",
+       0.1,
+       {},
+       measure_instructions,
+       false},
+      {"spilling",
+       "throughput by items a thread, and where registers don't hold them",
+       0.1,
+       {},
+       measure_spilling,
+       false},
+      {"clusters", "shared memory of other SMs of a cluster, by distance", 0.1, {}, measure_clusters, false},
+      {"histogram",
+       "a histogram from naive to as good as it gets, its gain predicted before it is run",
+       1,
+       {"l2"},
+       measure_histogram},
+      {"traffic",
+       "bytes between L2 and memory of a strided product by counters, beside what was predicted",
+       5,
+       {"l1", "l2"},
+       measure_traffic,
+       false},
   };
   return rows;
 }
@@ -128,7 +158,7 @@ Expected<Report> run(device::Device& device, const Topology& sizes, const Option
     };
     tell(0);
     bool beside = has_neighbour(device);
-    const auto ok = run_one(b, {meter, sizes, tell}, result);
+    const auto ok = run_one(b, {meter, sizes, tell, options.open_counter, options.memories}, result);
     beside = has_neighbour(device) || beside;
     if (beside) bound_beside_neighbour(result);
     report.interrupted = !ok && ok.error().kind == Error::Kind::interrupted;

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "counters/counter.hpp"
 #include "device/device.hpp"
 #include "throughput/result.hpp"
 #include "topology/error.hpp"
@@ -17,12 +19,17 @@ namespace gputopo::throughput {
 
 struct Setting;
 
+/// Opens the counters of the device that is measured. They are closed as soon as they were read: nothing is timed while
+/// they are there.
+using OpenCounter = std::function<Expected<std::unique_ptr<counters::Counter>>()>;
+
 struct Benchmark {
   std::string_view name;
   std::string_view gives;          ///< for people: one line
   double seconds = 0;              ///< about what it takes on a large GPU
   std::vector<std::string> sizes;  ///< ids of memories whose sizes it fits footprints to
   Expected<void> (*run)(const Setting&, Result&) = nullptr;
+  bool is_of_streams = true;  ///< or of workloads, which other devices may run
 };
 
 /// All there are, in the order in which they run.
@@ -35,6 +42,8 @@ struct Options {
   std::uint64_t seed = 1;  ///< of the discovery of sizes
   /// Called now and then with the share of the work done (0 to 1) and what is being measured.
   std::function<void(double, std::string_view)> progress;
+  OpenCounter open_counter;                 ///< empty: no counters
+  std::vector<std::string> memories;        ///< whose bandwidth is wanted; empty: all
   const std::atomic<bool>* stop = nullptr;  ///< ends the run after what was done by then
 };
 

@@ -13,6 +13,7 @@
 
 #include "change_point/robust.hpp"
 #include "throughput/benchmarks.hpp"
+#include "throughput/onset.hpp"
 
 namespace gputopo::throughput {
 namespace {
@@ -106,39 +107,6 @@ Expected<Swept> sweep(const Setting& setting, const Kind& kind, std::uint32_t wi
   return swept;
 }
 
-// Numbers of items up to which all run at full rate: the likeliest, and those that the measurement doesn't tell from
-// it.
-struct LastAtFullRate {
-  std::size_t at, low, high;
-};
-
-// From the last one at full rate on each item costs as much again: a change in slope. Cauchy's distribution of what is
-// off, because some numbers of items (powers of two) meet in few sets and cost far more than their neighbours;
-// `scatter` is its half width. Nothing where no item costs anything.
-std::optional<LastAtFullRate> last_at_full_rate(const std::vector<Measured>& all, double scatter) {
-  constexpr double noticeable = 1.02;
-  if (all.size() < 3 || all.back().cost < noticeable) return std::nullopt;
-  std::vector<double> unlikely;  // negative log-likelihoods
-  for (std::size_t at = 0; at + 1 < all.size(); ++at) {
-    const auto beyond = [&](std::size_t i) { return static_cast<double>(all[i].items - all[at].items); };
-    std::vector<double> slopes;  // one that is far off weighs by how far
-    for (std::size_t i = at + 1; i < all.size(); ++i)
-      slopes.insert(slopes.end(), static_cast<std::size_t>(beyond(i)), (all[i].cost - 1) / beyond(i));
-    const double slope = std::max(0.0, change_point::median(slopes));
-    unlikely.push_back(0);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const double off = (all[i].cost - 1 - (i > at ? slope * beyond(i) : 0)) / scatter;
-      unlikely.back() += std::log1p(off * off);
-    }
-  }
-  const auto best = static_cast<std::size_t>(std::min_element(unlikely.begin(), unlikely.end()) - unlikely.begin());
-  LastAtFullRate found{best, best, best};
-  const double as_good = unlikely[best] + 1.92;  // 95 % of a likelihood ratio's distribution
-  while (found.low > 0 && unlikely[found.low - 1] <= as_good) --found.low;
-  while (found.high + 1 < unlikely.size() && unlikely[found.high + 1] <= as_good) ++found.high;
-  return found;
-}
-
 Estimate threshold(double value, std::string_view unit, std::uint64_t samples) {
   Estimate e;
   e.value = value;
@@ -152,7 +120,9 @@ Estimate threshold(double value, std::string_view unit, std::uint64_t samples) {
 void add_findings(const Kind& kind, std::uint32_t width, const Swept& swept, std::uint64_t line, Result& result) {
   const std::vector<Measured>& all = swept.all;
   const std::uint64_t samples = all.size() * 2 * runs_of_a_figure;
-  const auto last = last_at_full_rate(all, swept.scatter);
+  std::vector<Cost> costs;
+  for (const Measured& m : all) costs.push_back({static_cast<double>(m.items), m.cost});
+  const auto last = find_onset(costs, swept.scatter);  // some numbers of items (powers of two) meet in few sets
   const std::size_t at = last ? last->at : all.size() - 1;
   Estimate items = threshold(all[at].items, "", samples);
   Estimate lines = threshold(static_cast<double>(all[at].lines), "", samples);

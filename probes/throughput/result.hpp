@@ -10,6 +10,12 @@
 
 namespace gputopo::throughput {
 
+/// The bytes of one run as the program counts them, and as the hardware does; a warming lap is in both.
+struct CountedBytes {
+  double by_count = 0;
+  double by_counter = 0;
+};
+
 /// One number: a memory's rate, a threshold, a cost.
 struct Finding {
   std::string memory;           ///< a Memory id, or what else it is about
@@ -17,6 +23,7 @@ struct Finding {
   Estimate estimate;            ///< rates: "B/cycle" of one SM, "B/s" of the GPU; times: "cycles"
   std::string configuration;    ///< the streams that reached it; empty where it isn't one's
   std::optional<double> limit;  ///< what clock and width allow, in the estimate's unit; nothing where that isn't known
+  std::optional<CountedBytes> bytes = {};  ///< nothing where nobody counted
 };
 
 struct Point {

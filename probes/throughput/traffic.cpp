@@ -7,6 +7,7 @@ namespace {
 
 constexpr double element_bytes = 4;
 constexpr std::uint64_t usual_sector_bytes = 32;
+constexpr std::uint64_t most_sectors_of_a_line = 4;
 
 std::uint64_t whole(const Topology& t, const char* memory, const char* attribute) {
   const Memory* m = t.find(memory);
@@ -30,7 +31,15 @@ Expected<TrafficProperties> traffic_properties(const Topology& topology) {
   return p;
 }
 
-Traffic predict_traffic(const TrafficProperties& p, double vector_bytes, std::uint64_t stride) {
+std::vector<std::uint64_t> strides_of_waiting(const TrafficProperties& p) {
+  std::vector<std::uint64_t> strides{1};
+  const std::uint64_t in_sector = p.sector_bytes / static_cast<std::uint64_t>(element_bytes);
+  for (std::uint64_t stride = in_sector; stride <= in_sector * most_sectors_of_a_line; stride *= 2)
+    strides.push_back(stride);
+  return strides;
+}
+
+Traffic predict_traffic(const TrafficProperties& p, double vector_bytes, std::uint64_t stride, const Waiting& waiting) {
   const double step = element_bytes * static_cast<double>(stride);
   const auto touched = [&](std::uint64_t unit) {
     return vector_bytes * std::min(1.0, static_cast<double>(unit) / step);
@@ -41,6 +50,25 @@ Traffic predict_traffic(const TrafficProperties& p, double vector_bytes, std::ui
   // Stride 1 writes whole sectors, which nobody has to know the rest of.
   t.read_by_stores = stride == 1 ? 0 : t.written;
   t.waiting = std::min(t.written, static_cast<double>(p.l2_bytes));
+  if (waiting.by_stride.empty()) return t;
+  // Strides between two samples write as many sectors of a line as the shorter one, those beyond the last one each.
+  auto sample = waiting.by_stride.upper_bound(stride);
+  if (sample != waiting.by_stride.begin()) --sample;
+  if (stride > 1 && sample->first == 1) ++sample;
+  if (sample == waiting.by_stride.end()) return t;
+  t.read_later = std::min(t.read_by_stores, sample->second.read);
+  t.written_later = std::min(t.written, sample->second.written);
+  return t;
+}
+
+Traffic published_traffic(double vector_bytes, std::uint64_t stride, bool since_volta) {
+  constexpr double line_elements = 8;
+  constexpr double of_the_prefetcher = 1.6;
+  Traffic t;
+  t.written = vector_bytes * std::min(1.0, line_elements / static_cast<double>(stride));
+  const double factor = since_volta && static_cast<double>(stride) > line_elements ? of_the_prefetcher : 1;
+  t.read_by_loads = 2 * factor * t.written;
+  t.read_by_stores = stride == 1 ? 0 : factor * t.written;
   return t;
 }
 

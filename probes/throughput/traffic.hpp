@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <vector>
 
 #include "topology/error.hpp"
 #include "topology/topology.hpp"
@@ -32,13 +34,33 @@ struct Traffic {
   double read_by_stores = 0;  ///< of the product: sectors that stores fill only in part
   double written = 0;
   double waiting = 0;  ///< at most so much of what is written, and of what stores read, comes after the kernel's end
+  double read_later = 0, written_later = 0;  ///< of these so much, where it is known what waits
+
+  /// What has passed when the kernel ends.
+  double until_the_end() const { return all() - read_later - written_later; }
 
   double read() const { return read_by_loads + read_by_stores; }
   double all() const { return read() + written; }
 };
 
+/// What of long vectors waits in the L2 at a kernel's end: sectors that stores fill in part have yet to be read, and
+/// written ones to be written back. It is a number of lines, so it depends on how much of a line is written.
+struct Waiting {
+  struct Bytes {
+    double read = 0, written = 0;
+  };
+  std::map<std::uint64_t, Bytes> by_stride;
+};
+
+/// Strides that tell all of it: whole lines, whole lines of sectors in part, and ever fewer sectors down to one.
+std::vector<std::uint64_t> strides_of_waiting(const TrafficProperties& properties);
+
 /// Of vectors of `vector_bytes` each, in elements of 4 bytes, every `stride`-th of which is used: threads side by side
 /// use neighbouring ones, so what a warp asks for is fetched once. `stride` from 1 on.
-Traffic predict_traffic(const TrafficProperties& properties, double vector_bytes, std::uint64_t stride);
+Traffic predict_traffic(const TrafficProperties& properties, double vector_bytes, std::uint64_t stride,
+                        const Waiting& waiting = {});
+
+/// The published model (table II of Monil et al.): until the kernel's end, of GPUs before Volta or since.
+Traffic published_traffic(double vector_bytes, std::uint64_t stride, bool since_volta);
 
 }  // namespace gputopo::throughput

@@ -13,7 +13,8 @@ using testing::HasSubstr;
 TEST(Bench, ListsWhatThereIs) {
   const auto run = run_gputopo({"bench", "--list"});
   EXPECT_EQ(run.exit_code, 0);
-  for (const char* name : {"bandwidth", "in_flight", "requests", "banks", "atomics"})
+  for (const char* name : {"bandwidth", "in_flight", "requests", "banks", "atomics", "sides", "instructions",
+                           "spilling", "clusters", "histogram", "traffic"})
     EXPECT_THAT(run.out, HasSubstr(name));
 }
 
@@ -40,6 +41,16 @@ TEST(Bench, SaysInOneLineThatAModelHasNoThroughput) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.err, HasSubstr("no throughput in this model"));
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1);
+}
+
+TEST(Bench, CountsTrafficOfAModelBesideItsPredictionWithoutStreams) {
+  const auto run = run_gputopo({"bench", "traffic", "--device", "sim:fermi", "--quiet", "--format", "json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const nlohmann::json result = nlohmann::json::parse(run.out).at("results").at(0);
+  EXPECT_EQ(result.at("findings").at(0).at("quantity"), "traffic_accuracy");
+  EXPECT_GT(result.at("findings").at(0).at("value"), 99.9);
+  EXPECT_EQ(result.at("findings").at(0).at("unit"), "%");
+  EXPECT_EQ(result.at("plots").at(0).at("series").at(0).at("points").size(), 14U) << "strides";
 }
 
 TEST(Bench, RefusesNamesThatItDoesntKnow) {
@@ -73,7 +84,7 @@ TEST(Bench, PredictsTrafficOfAStoredTopologyAndOfAModel) {
 }
 
 TEST(Bench, PredictionsThatMakeNoSenseAreUsageErrors) {
-  const std::vector<std::vector<std::string>> mistakes{{"bench", "traffic"},
+  const std::vector<std::vector<std::string>> mistakes{{"bench", "traffic", "--size", "4"},
                                                        {"bench", "traffic", "--predict", "0", "--size", "4"},
                                                        {"bench", "traffic", "--predict", "1"},
                                                        {"bench", "banks", "--predict", "1", "--size", "4"},

@@ -98,6 +98,29 @@ TEST(Traffic, SinceVoltaDiffersFromThePublishedFactorByFourPercent) {
     }
 }
 
+// Three strides of 1 to 1024 have what waits; those between have the sectors of a line of the shorter one.
+TEST(Traffic, UntilTheKernelsEndIsWithoutWhatWaits) {
+  const TrafficProperties p = of_the_h200();
+  EXPECT_EQ(strides_of_waiting(p), (std::vector<std::uint64_t>{1, 8, 16, 32}));
+  const Waiting waiting{{{1, {0, 14e6}}, {8, {7e6, 8e6}}, {16, {4e6, 5e6}}, {32, {2e6, 3e6}}}};
+  EXPECT_DOUBLE_EQ(predict_traffic(p, 200 * mega, 1, waiting).until_the_end(), (600 - 14) * mega);
+  EXPECT_DOUBLE_EQ(predict_traffic(p, 200 * mega, 2, waiting).until_the_end(), (800 - 15) * mega);
+  EXPECT_DOUBLE_EQ(predict_traffic(p, 200 * mega, 16, waiting).until_the_end(), (600 - 9) * mega);
+  EXPECT_DOUBLE_EQ(predict_traffic(p, 200 * mega, 256, waiting).read_later, 2e6);
+  EXPECT_DOUBLE_EQ(predict_traffic(p, 200 * mega, 8192, waiting).written_later, 200 * mega / 1024) << "all of it";
+  EXPECT_EQ(predict_traffic(p, 200 * mega, 16).read_later, 0) << "where nobody counted what waits";
+}
+
+TEST(Traffic, ThePublishedModelIsAsPublished) {
+  for (const Published& row : published) {
+    const Traffic pascal = published_traffic(400 * mega, row.stride, false);
+    const Traffic later = published_traffic(400 * mega, row.stride, true);
+    EXPECT_DOUBLE_EQ(pascal.read(), row.read_p100 * mega) << row.stride;
+    EXPECT_DOUBLE_EQ(later.read(), row.read_since * mega) << row.stride;
+    EXPECT_DOUBLE_EQ(later.written, row.written * mega) << row.stride;
+  }
+}
+
 TEST(Traffic, NeedsToKnowWhatTheL2Fetches) {
   EXPECT_FALSE(traffic_properties(Topology{}));
 }
