@@ -1,4 +1,4 @@
-// The bandwidth of every level as attributes: the benchmark's findings, of all SMs together.
+// The bandwidth of each level as attributes: the benchmark's findings, of all SMs together.
 #include <set>
 
 #include <fmt/format.h>
@@ -36,15 +36,16 @@ void keep(const throughput::Finding& finding, Findings& findings) {
 
 }  // namespace
 
-Expected<void> measure_bandwidth(Session& session, Findings& findings) {
+Expected<void> measure_bandwidth(Session& session, Findings& findings, const std::string_view& memory) {
   auto& notes = findings.topology.provenance.notes;
   if (const auto ok = throughput::check_streams(session.device()); !ok) {
     if (ok.error().kind != Error::Kind::unavailable) return ok;
-    notes.push_back("bandwidth: " + ok.error().message);
+    notes.push_back(fmt::format("{} bandwidth: {}", memory, ok.error().message));
     return {};
   }
   throughput::Options options;
   options.chosen = {throughput::find_benchmark("bandwidth")};
+  options.memories = {std::string(memory)};
   options.stop = session.settings().stop;
   const auto report = throughput::run(session.device(), findings.topology, options);
   if (!report) return tl::unexpected<Error>(report.error());
@@ -52,7 +53,7 @@ Expected<void> measure_bandwidth(Session& session, Findings& findings) {
     return fail(Error::Kind::interrupted, "interrupted before the measurement was complete; nothing was written");
   for (const throughput::Result& result : report->results) {
     for (const throughput::Finding& finding : result.findings) keep(finding, findings);
-    for (const std::string& note : result.notes) notes.push_back("bandwidth: " + note);
+    for (const std::string& note : result.notes) notes.push_back(fmt::format("{} bandwidth: {}", memory, note));
   }
   return {};
 }

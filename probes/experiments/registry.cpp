@@ -11,6 +11,19 @@ Expected<void> of(Session& session, Findings& findings) {
   return measure(session, findings, path);
 }
 
+template <Expected<void> (*measure)(Session&, Findings&, const std::string_view&), const std::string_view& memory>
+Expected<void> of(Session& session, Findings& findings) {
+  return measure(session, findings, memory);
+}
+
+constexpr std::string_view l1_id = "l1";
+constexpr std::string_view texture_id = "texture";
+constexpr std::string_view constant_l1_id = "constant_l1";
+constexpr std::string_view constant_l1_5_id = "constant_l1_5";
+constexpr std::string_view l2_id = "l2";
+constexpr std::string_view shared_id = "shared";
+constexpr std::string_view device_memory_id = "device_memory";
+
 using enum Part;
 using evidence::constant_l1_5_path;
 using evidence::constant_path;
@@ -77,11 +90,17 @@ const std::vector<Experiment>& table() {
       {"l1.carve_outs", {"l1", "read_only"}, {"l1.geometry", "sharing"}, structure, measure_carve_outs},
       {"l2.scope", {"l2"}, {"l2.behind", "l2.sets"}, structure, measure_l2_scope},
       {"constant_l1_5.groups", {"constant_l1_5"}, {"constant_l1_5.size"}, structure, measure_constant_l1_5_groups},
-      {"bandwidth",
-       {"l1", "texture", "constant_l1", "constant_l1_5", "l2", "shared", "device_memory"},
-       {"l1.geometry", "texture.geometry", "constant_l1_5.size", "l2.geometry", "shared", "device_memory"},
+      {"l1.bandwidth", {"l1"}, {"l1.geometry"}, deep, of<measure_bandwidth, l1_id>},
+      {"texture.bandwidth", {"texture"}, {"texture.geometry"}, deep, of<measure_bandwidth, texture_id>},
+      {"constant_l1.bandwidth", {"constant_l1"}, {"constant_l1.geometry"}, deep, of<measure_bandwidth, constant_l1_id>},
+      {"constant_l1_5.bandwidth",
+       {"constant_l1_5"},
+       {"constant_l1_5.size"},
        deep,
-       measure_bandwidth},
+       of<measure_bandwidth, constant_l1_5_id>},
+      {"l2.bandwidth", {"l2"}, {"l2.geometry"}, deep, of<measure_bandwidth, l2_id>},
+      {"shared.bandwidth", {"shared"}, {"shared"}, deep, of<measure_bandwidth, shared_id>},
+      {"device_memory.bandwidth", {"device_memory"}, {"device_memory"}, deep, of<measure_bandwidth, device_memory_id>},
       {"l1.organisation", {"l1"}, {"l1.geometry"}, deep, of<measure_organisation, l1_path>},
       {"texture.organisation", {"texture"}, {"texture.geometry"}, deep, of<measure_organisation, texture_path>},
       {"read_only.organisation", {"read_only"}, {"read_only.geometry"}, deep, of<measure_organisation, read_only_path>},
