@@ -45,7 +45,7 @@ constexpr ByteMetrics shared_bytes{"shared", "l1tex__data_pipe_lsu_wavefronts_me
                                    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", 128};
 constexpr ByteMetrics l2_bytes{"l2", "lts__t_sectors_srcunit_tex_op_read.sum",
                                "lts__t_sectors_srcunit_tex_op_write.sum", sector_bytes};
-constexpr ByteMetrics link_bytes{"host_link", "pcie__read_bytes.sum", "pcie__write_bytes.sum", 1};
+constexpr ByteMetrics link_bytes{"host_link", "pcie__read_bytes.sum", "pcie__write_bytes.sum", 1, true};
 
 constexpr std::array<ByteMetrics, 6> bytes_until_hopper{
     {l1_bytes,

@@ -24,6 +24,7 @@ struct ByteMetrics {
   std::string_view given;   ///< of caches of an SM: of lookups that hit
   std::string_view taken;   ///< empty where nobody writes
   std::size_t unit_bytes = 1;
+  bool counts_headers = false;  ///< also what isn't data: more than it by some percent
 };
 
 struct Chip {

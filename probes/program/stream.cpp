@@ -26,7 +26,7 @@ std::string_view fault_of_path(const Stream& s) {
   if (s.path == Path::global_no_allocate || s.path == Path::read_only) return "takes a path that streams don't have";
   const bool read_only = s.path == Path::texture || s.path == Path::constant;
   if (read_only && s.operation != Operation::read) return "writes where only reading works";
-  if (s.path == Path::global_l2_only && s.operation != Operation::read)
+  if (s.path == Path::global_l2_only && s.operation != Operation::read && s.operation != Operation::copy)
     return "writes by a path of its own; every write to global memory passes by the L1";
   if (is_atomic(s) && (s.access_bytes != 4 || s.arrangement != Arrangement::fixed))
     return "adds atomically to other than fixed words of 4 bytes";

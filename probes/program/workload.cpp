@@ -9,7 +9,7 @@
 namespace gputopo::program {
 namespace {
 
-constexpr std::uint32_t most_threads = 1024;
+constexpr std::uint32_t most_threads_of_block = 1024;
 constexpr std::uint64_t largest_buffer = std::uint64_t{1} << 40U;
 constexpr std::size_t longest_name = 64;
 
@@ -26,7 +26,7 @@ Expected<void> validate(const Workload& w) {
     return fail(Error::Kind::bad_input, fmt::format("workload '{}': {}", w.label, why));
   };
   if (!is_name(w.kernel)) return bad("its kernel's name is empty or has other than lower-case letters, digits and _");
-  if (w.threads == 0 || w.threads > most_threads || w.blocks == 0 || w.blocks > INT32_MAX)
+  if (w.threads == 0 || w.threads > most_threads_of_block || w.blocks == 0 || w.blocks > INT32_MAX)
     return bad("it has no threads or blocks, or too many");
   if (w.input.size() > most_workload_words || w.output_words > most_workload_words)
     return bad("it reads or writes more words than a workload may");

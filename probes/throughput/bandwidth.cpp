@@ -97,7 +97,7 @@ void add_l2(const Setting& setting, std::vector<Target>& targets) {
   add(targets, "l2", "write_bandwidth", Rate::bytes_per_second,
       of(Path::global_cached, Operation::write, Region::grid, {size / 4, size / 2}));
   add(targets, "l2", "copy_bandwidth", Rate::bytes_per_second,
-      of(Path::global_cached, Operation::copy, Region::grid, {size / 8, size / 4}));
+      of(Path::global_l2_only, Operation::copy, Region::grid, {size / 8, size / 4}));
 }
 
 void add_memory(const Setting& setting, std::vector<Target>& targets) {

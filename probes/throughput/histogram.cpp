@@ -20,6 +20,7 @@ constexpr std::uint64_t values = std::uint64_t{128} << 20U;  // bytes, more than
 constexpr std::uint32_t bins = 256;
 constexpr int runs = 3;
 constexpr std::uint32_t banks = 32;
+constexpr std::uint32_t sectors = 32;  // of the words for all values
 constexpr std::uint32_t threads = 512;
 constexpr std::uint32_t blocks_of_sm = 4;
 
@@ -59,29 +60,34 @@ Expected<Figures> measure_figures(const Setting& setting) {
   return f;
 }
 
-// Lanes of a warp that want the same of `places`, at most: its mean over throws of 32 balls.
-double most_in_one(std::uint32_t places) {
+// Where a warp's lanes go that each want one of `places`, by chance: how many of these, and how many lanes the same one
+// at most; means over many throws.
+struct Thrown {
+  double places = 0, most = 0;
+};
+Thrown thrown(std::uint32_t places) {
   constexpr int throws = 20000;
   std::minstd_rand random(1);
-  double sum = 0;
+  Thrown mean;
   for (int i = 0; i < throws; ++i) {
     std::vector<int> count(places);
     int most = 0;
     for (std::uint32_t lane = 0; lane < program::warp_lanes; ++lane) most = std::max(most, ++count[random() % places]);
-    sum += most;
+    mean.most += most;
+    mean.places += static_cast<double>(places) - static_cast<double>(std::count(count.begin(), count.end(), 0));
   }
-  return sum / throws;
+  return {mean.places / throws, mean.most / throws};
 }
 
 // Additions a cycle of the GPU to one word for each value.
 double additions_in_memory(const Figures& f, bool alike) {
-  // 256 words lie in 32 sectors, as many as a warp has lanes.
-  return alike ? f.memory.address : f.memory.sectors;
+  // 256 words lie in 32 sectors, as many as a warp has lanes; lanes that want the same one ask once.
+  return alike ? f.memory.address : f.memory.sectors * program::warp_lanes / thrown(sectors).places;
 }
 
 // A warp's lanes that want one bank take turns, each as long as an addition of a warp to as many banks as it has lanes.
 double additions_in_shared(const Figures& f, bool alike) {
-  return f.sms * (alike ? f.shared.address : f.shared.spread / most_in_one(banks));
+  return f.sms * (alike ? f.shared.address : f.shared.spread / thrown(banks).most);
 }
 
 double additions_with_copies(const Figures& f, bool) {

@@ -21,6 +21,7 @@ COUNTERS = {
     ("write", "cached"): ["smsp__inst_executed_op_global_st.sum"],
     ("write", "shared"): ["smsp__inst_executed_op_shared_st.sum"],
     ("copy", "cached"): ["smsp__inst_executed_op_global_ld.sum", "smsp__inst_executed_op_global_st.sum"],
+    ("copy", "l2_only"): ["smsp__inst_executed_op_global_ld.sum", "smsp__inst_executed_op_global_st.sum"],
     ("copy", "shared"): ["smsp__inst_executed_op_shared_ld.sum", "smsp__inst_executed_op_shared_st.sum"],
 }
 # Instructions of the kernel's own: a block writes its times (5 words) and, in shared memory, clears what it walks; each

@@ -14,7 +14,7 @@ using kernels::StreamBlock;
 using kernels::WorkArguments;
 using program::Workload;
 
-constexpr std::uint64_t granule = std::uint64_t{2} << 20;
+constexpr std::uint64_t workload_granule = std::uint64_t{2} << 20;
 
 // Where things lie in the words' allocation, bytes.
 struct Places {
@@ -65,7 +65,8 @@ Expected<void> WorkLauncher::fetch_by(std::size_t bytes) {
 Expected<void> WorkLauncher::grow(Allocation& memory, std::uint64_t bytes) {
   if (memory.bytes() >= bytes) return {};
   memory = Allocation();  // frees first: old and new together might not fit
-  auto made = Allocation::make(driver_, (bytes + granule - 1) / granule * granule, "a workload's buffer");
+  auto made = Allocation::make(driver_, (bytes + workload_granule - 1) / workload_granule * workload_granule,
+                               "a workload's buffer");
   if (!made) return tl::unexpected<Error>(made.error());
   memory = std::move(*made);
   return check(driver_.cuMemsetD32Async(memory.address(), 0, memory.bytes() / 4, stream_), "clearing a buffer failed");

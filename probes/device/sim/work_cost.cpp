@@ -44,7 +44,7 @@ std::optional<double> chain(const ThroughputModel& t, const Workload& w, Workloa
          std::max(found->second.latency_cycles / chains, warps / found->second.rate);
 }
 
-std::optional<double> paths(const ThroughputModel& t, const Workload& w) {
+std::optional<double> cycles_of_paths(const ThroughputModel& t, const Workload& w) {
   const auto add = t.instructions.find("float_multiply_add");
   if (!t.control || add == t.instructions.end() || w.input.size() < program::warp_lanes) return std::nullopt;
   std::uint32_t any = 0, all = ~0U;
@@ -137,7 +137,7 @@ std::optional<double> work_cycles(const Model& m, const ThroughputModel& t, cons
   if (w.kernel == "barriers" && t.control)
     return of(w.numbers[0]) * barriers_in_a_round *
            (t.control->barrier_cycles + t.control->barrier_warp_cycles * w.threads / program::warp_lanes);
-  if (w.kernel == "paths") return paths(t, w);
+  if (w.kernel == "paths") return cycles_of_paths(t, w);
   if (w.kernel == "clocks") return clocks(t, trace);
   if (w.kernel.starts_with("hold_")) return hold(t, w, trace);
   if (w.kernel.starts_with("cluster_")) return cluster(t, w, trace);

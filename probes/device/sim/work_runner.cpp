@@ -112,7 +112,9 @@ Expected<double> WorkRunner::histogram_cycles(const Workload& w, std::uint64_t r
   const double per_cycle =
       static_cast<double>(added->accesses) * program::warp_lanes / static_cast<double>(added->cycles);
   constexpr double turns_of_random_lanes = 3.53;  // most lanes in one of 32 banks, on average
-  const double turns = own_banks || is_global || values_alike_ ? 1 : turns_of_random_lanes;
+  constexpr double random_sectors = 20.4 / 32;    // of as many as there are lanes, those that are asked for
+  const double random = is_global ? random_sectors : turns_of_random_lanes;
+  const double turns = own_banks || values_alike_ ? 1 : random;
   program::Stream read;
   read.access_bytes = w.kernel == "histogram_wide" ? 16 : 4;
   read.threads = w.threads;

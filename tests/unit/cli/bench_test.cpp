@@ -43,16 +43,6 @@ TEST(Bench, SaysInOneLineThatAModelHasNoThroughput) {
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1);
 }
 
-TEST(Bench, CountsTrafficOfAModelBesideItsPredictionWithoutStreams) {
-  const auto run = run_gputopo({"bench", "traffic", "--device", "sim:fermi", "--quiet", "--format", "json"});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
-  const nlohmann::json result = nlohmann::json::parse(run.out).at("results").at(0);
-  EXPECT_EQ(result.at("findings").at(0).at("quantity"), "traffic_accuracy");
-  EXPECT_GT(result.at("findings").at(0).at("value"), 99.9);
-  EXPECT_EQ(result.at("findings").at(0).at("unit"), "%");
-  EXPECT_EQ(result.at("plots").at(0).at("series").at(0).at("points").size(), 14U) << "strides";
-}
-
 TEST(Bench, RefusesNamesThatItDoesntKnow) {
   const auto run = run_gputopo({"bench", "speed"});
   EXPECT_EQ(run.exit_code, 2);

@@ -43,6 +43,30 @@ TEST_F(Host, EveryChipOfTheTableHasEveryMetricInThePassesStated) {
   EXPECT_GE(checked, 10 * 7U) << "so few chips that the test says next to nothing";
 }
 
+TEST_F(Host, EveryChipCountsReadAndWrittenBytesInOnePassEach) {
+  const auto known = supported_chips(*cupti_);
+  ASSERT_TRUE(known) << known.error().message;
+  std::size_t checked = 0;
+  for (const Chip& chip : chips()) {
+    if (std::find(known->begin(), known->end(), chip.name) == known->end()) continue;
+    for (const ByteMetrics& m : chip.bytes)
+      for (const std::string_view metric : {m.given, m.taken}) {
+        if (metric.empty()) continue;
+        const auto schedule = Schedule::make(*cupti_, std::string(chip.name), {}, {std::string(metric)});
+        ASSERT_TRUE(schedule) << schedule.error().message;
+        EXPECT_EQ((*schedule)->passes(), 1U) << chip.name << ' ' << metric;
+        ++checked;
+      }
+    // The traffic benchmark counts both at once.
+    const ByteMetrics& dram = *chip.find_bytes("device_memory");
+    const auto both =
+        Schedule::make(*cupti_, std::string(chip.name), {}, {std::string(dram.given), std::string(dram.taken)});
+    ASSERT_TRUE(both) << both.error().message;
+    EXPECT_EQ((*both)->passes(), 1U) << chip.name;
+  }
+  EXPECT_GE(checked, 10 * 10U);
+}
+
 TEST_F(Host, TheChipsOfDataCentresAndDesktopsAreKnownToCupti) {
   const auto known = supported_chips(*cupti_);
   ASSERT_TRUE(known);

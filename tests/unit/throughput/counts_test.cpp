@@ -116,6 +116,33 @@ TEST_F(Counts, WithoutCountersGiveTheReason) {
   EXPECT_EQ(counted.error().message, "administrators alone may count");
 }
 
+TEST_F(Counts, StandBesideThePredictionForEverySizeAndGranularity) {
+  Memory l1, l2;
+  l1.id = "l1", l2.id = "l2";
+  for (auto& [memory, bytes] : {std::pair<Memory*, double>{&l1, 32}, {&l2, 64}}) {
+    Estimate sector;
+    sector.value = bytes;
+    sector.unit = "B";
+    sector.status = Status::measured;
+    memory->attributes["sector_size"] = sector;
+  }
+  sizes_.memories = {l1, l2};
+  Result result;
+  const auto ok = measure_traffic(setting_, result);
+  ASSERT_TRUE(ok) << ok.error().message;
+  EXPECT_EQ(result.findings.size(), 3U * 3 * 3) << "sizes, granularities, kinds of accuracy";
+  EXPECT_EQ(result.plots.size(), 9U + 1);
+  for (const Finding& f : result.findings) {
+    EXPECT_EQ(f.estimate.unit, "%");
+    EXPECT_EQ(f.estimate.status, Status::measured);
+    EXPECT_THAT(f.configuration, testing::ContainsRegex("^(50|100|200) M floats, (32|64|128) B at once$"));
+  }
+  // This GPU reads 128 bytes an element whatever is asked for: from stride 16 on what 64 B at once and no filling are.
+  const Series& read = result.plots.front().series.front();
+  EXPECT_EQ(read.points.size(), 14U);
+  EXPECT_NEAR(read.points[4].y, 128 * 50.0 / 16, 0.01);
+}
+
 Result reached(Stream& s, const char* memory) {
   s.label = "s";
   s.laps = 3;
