@@ -526,6 +526,7 @@ local function csv_cells(memory, topology)
         instances_per_sm(memory), total and tostring(total) or "-",
         memory.physical ~= "" and memory.physical or "-", memory.parent ~= "" and memory.parent or "-",
         partitions and tostring(partitions) or "-", csv_number(partition and partition.value),
+        csv_number((memory.attributes.write_bandwidth or {}).value), csv_number((memory.attributes.copy_bandwidth or {}).value),
     }
 end
 
@@ -533,6 +534,7 @@ local csv_header = {
     "Memory", "Label", "Kind", "Scope", "Size [B]", "Size status", "Line [B]", "Line status",
     "Sector [B]", "Sector status", "Latency [cycles]", "Latency [ns]", "Latency status", "Read bandwidth", "Bandwidth unit", "Bandwidth status", "Shared by SMs",
     "Instances per SM", "Instances", "Physical cache", "Parent", "Partitions", "Partition size [B]",
+    "Write bandwidth [B/s]", "Copy bandwidth [B/s]",
 }
 
 local function text_cells(memory, topology)
@@ -543,7 +545,8 @@ local function text_cells(memory, topology)
     local main = attributes.size or attributes.latency
     return {
         name_of(memory), in_words(attributes.size), in_words(attributes.line_size), latency,
-        ns and plain(ns, 1) .. " ns" or "-", in_words(attributes.read_bandwidth), sms_in_words(low, high),
+        ns and plain(ns, 1) .. " ns" or "-", in_words(attributes.read_bandwidth),
+        in_words(attributes.write_bandwidth), in_words(attributes.copy_bandwidth), sms_in_words(low, high),
         instances_per_sm(memory), total and tostring(total) or "-",
         main and main.status:gsub("_", " ") or "-",
     }
@@ -554,12 +557,12 @@ local function partition_cells(memory, topology, partitions, size)
     local far = memory.attributes.far_latency
     local ns = nanoseconds(far, topology)
     return {
-        "  partition", in_words(size), "-", far and in_words(far) or "-", ns and plain(ns, 1) .. " ns far" or "-", "-", "-", "-",
+        "  partition", in_words(size), "-", far and in_words(far) or "-", ns and plain(ns, 1) .. " ns far" or "-", "-", "-", "-", "-", "-",
         tostring(partitions), size and size.status:gsub("_", " ") or "-",
     }
 end
 
-local text_header = {"Memory", "Size", "Line", "Latency", "", "Bandwidth", "Shared by", "Per SM", "Count", "Status"}
+local text_header = {"Memory", "Size", "Line", "Latency", "", "Bandwidth", "Write", "Copy", "Shared by", "Per SM", "Count", "Status"}
 
 -- What the marks in a text table mean, as far as it has any.
 local function legend_of(rows)
