@@ -49,5 +49,17 @@ TEST(Registry, NamingAMemoryThatNothingCheapTellsAboutAsksForWhatIsDeep) {
   EXPECT_TRUE(names({}, true).contains("translation"));
 }
 
+TEST(Registry, BandwidthsAreThoseOfTheMemoriesThatWereNamed) {
+  const auto of = [](std::vector<std::string> only) {
+    std::set<std::string_view> all;
+    for (const Experiment* e : plan(only, true, true))
+      if (e->name.ends_with(".bandwidth")) all.insert(e->name);
+    return all;
+  };
+  EXPECT_EQ(of({"shared"}), std::set<std::string_view>{"shared.bandwidth"});
+  EXPECT_EQ(of({"l1", "l2"}), (std::set<std::string_view>{"l1.bandwidth", "l2.bandwidth"}));
+  EXPECT_EQ(of({}).size(), 7U);
+}
+
 }  // namespace
 }  // namespace gputopo::experiments
