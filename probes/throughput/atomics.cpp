@@ -28,7 +28,7 @@ struct Scenario {
   std::uint64_t footprint;
 };
 
-constexpr std::uint64_t spread_bytes = threads * 4;
+constexpr std::uint64_t spread_bytes = std::uint64_t{4} * threads;
 
 constexpr std::array<Scenario, 5> in_memory{
     {{"one_address", 0, 0, Region::grid, line_bytes},

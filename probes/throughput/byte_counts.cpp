@@ -66,7 +66,7 @@ void compare(Finding& f, const Stream& s, const CountedBytes& bytes, bool with_h
 }  // namespace
 
 Expected<void> count_bytes(const Setting& setting, const std::vector<Reached>& reached, Result& result) {
-  if (!setting.open_counter) return {};
+  if (!setting.open_counter || setting.meter.info().simulated) return {};
   const auto say = [&](const Error& error) { result.notes.push_back("bytes by counters: " + error.message); };
   const auto counter = setting.open_counter();
   const auto chip = counter ? counters::find_chip((*counter)->chip()) : tl::unexpected<Error>(counter.error());

@@ -19,7 +19,7 @@ constexpr std::uint64_t turns = 8;
 constexpr double loads = 16 * turns;
 constexpr std::uint64_t read_bytes = 65536;
 constexpr std::uint32_t threads = 1024;
-constexpr std::uint64_t alone_bytes = 120 * 1024;  // lets no second block on an SM of 228 KiB
+constexpr std::uint64_t alone_bytes = std::uint64_t{120} << 10U;  // lets no second block on an SM of 228 KiB
 
 struct PairLatency {
   std::uint32_t reader_sm, owner_sm;

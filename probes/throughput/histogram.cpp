@@ -110,7 +110,7 @@ Workload filling(bool alike) {
   w.label = w.kernel = "fill";
   w.threads = 512;
   w.blocks = 1024;
-  w.buffer_bytes = {values, 4 * bins, 0};
+  w.buffer_bytes = {values, std::uint64_t{4} * bins, 0};
   w.numbers = {values, alike ? 77U : 0U};
   w.timed = false;
   return w;
@@ -123,7 +123,7 @@ Expected<Sample> measure_step(const Setting& setting, const Step& step) {
   w.threads = threads;
   w.blocks = blocks_of_sm * setting.meter.info().gpu.sm_count;
   w.shared_bytes = step.shared_bytes;
-  w.buffer_bytes = {values, 4 * bins, 0};
+  w.buffer_bytes = {values, std::uint64_t{4} * bins, 0};
   w.numbers = {values};
   return setting.meter.measure(
       w, [](const WorkloadTrace& t) { return static_cast<double>(values) / static_cast<double>(t.cycles); }, runs);
@@ -134,7 +134,7 @@ Expected<bool> counted_all(const Setting& setting) {
   Workload w;
   w.label = w.kernel = "histogram_counts";
   w.threads = bins;
-  w.buffer_bytes = {values, 4 * bins, 0};
+  w.buffer_bytes = {values, std::uint64_t{4} * bins, 0};
   w.output_words = bins;
   w.timed = false;
   const auto trace = setting.meter.run(w);

@@ -14,7 +14,7 @@ using program::Workload;
 constexpr std::uint32_t sampled_lines = 512;
 constexpr std::uint64_t turns = 5;
 constexpr double opposite = 0.5;  // of the correlation; sides gave 0.95, distance alone less than 0.3
-constexpr std::uint64_t alone_bytes = 120 * 1024;
+constexpr std::uint64_t alone_bytes = std::uint64_t{120} << 10U;
 
 Workload base(const Setting& setting, const char* kernel, std::uint64_t buffer_bytes) {
   Workload w;

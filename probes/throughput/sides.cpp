@@ -15,7 +15,7 @@ using program::WorkloadTrace;
 
 constexpr std::uint32_t threads = 1024;
 constexpr std::uint32_t lines_at_once = 32;  // of a warp, all in flight
-constexpr std::uint64_t room_of_list = 120 * 1024;
+constexpr std::uint64_t room_of_list = std::uint64_t{120} << 10U;
 constexpr double bytes_of_a_run = 3e9;
 
 enum class Whose { near, far, any };
@@ -67,7 +67,7 @@ Expected<void> measure_operation(const Setting& setting, const Homes& homes, boo
       w.buffer_bytes = {homes.side_of_line.size() * home_line_bytes, 0, 0};
       w.input = lists_of(homes, whose, bytes);
       if (w.input.empty() || std::uint64_t{4} * w.input[1] > room_of_list) continue;
-      const double moved = static_cast<double>((w.input.size() - 2 * sms) * home_line_bytes);
+      const double moved = static_cast<double>((w.input.size() - std::size_t{2} * sms) * home_line_bytes);
       w.numbers = {static_cast<std::uint64_t>(bytes_of_a_run / moved) + 1};
       // The first walk brings lines where they will be found.
       const auto rate = setting.meter.measure(w, [&](const WorkloadTrace& t) {

@@ -70,6 +70,7 @@ void add_findings(const std::vector<Held>& all, Result& result) {
   const auto most = std::max_element(all.begin(), all.end(),
                                      [](const Held& a, const Held& b) { return a.rate.median < b.rate.median; });
   std::vector<Cost> costs;
+  costs.reserve(all.size());
   for (const Held& h : all) costs.push_back({static_cast<double>(h.items), most->rate.median / h.rate.median});
   const auto onset = find_onset(costs, least_scatter);
   if (!onset) {

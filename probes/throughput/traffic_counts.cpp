@@ -139,8 +139,7 @@ Expected<std::vector<CountedTraffic>> count_products(const Setting& setting, con
   if (!simulated && !setting.open_counter) return fail(Error::Kind::unavailable, "nobody opened this GPU's counters");
   // Turn by turn, so that what changes in time changes all alike; each turn begins with empty products.
   const int turns = simulated ? 1 : runs_of_traffic;
-  std::vector<ProductRun> all;
-  for (int i = 0; i < empty_runs; ++i) all.push_back({most, most, runs.front().fetch_bytes});
+  std::vector<ProductRun> all(empty_runs, ProductRun{most, most, runs.front().fetch_bytes});
   for (int turn = 0; turn < turns; ++turn) all.insert(all.end(), runs.begin(), runs.end());
   const Runner runner(setting, most);
   const auto pairs = simulated ? told(setting, runner, all) : counted(setting, runner, all);

@@ -121,9 +121,9 @@ std::optional<double> sides(const Model& m, const ThroughputModel& t, const Work
   }
   const bool writes = w.kernel == "l2_write";
   double ns = 0;
-  for (std::uint32_t sm = 0; sm < m.gpu.sm_count; ++sm)
-    for (std::uint32_t i = 0; i < w.input[2 * sm + 1]; ++i) {
-      const bool near = side_of(m, sm) == home_of(w.input[w.input[2 * sm] + i]);
+  for (std::size_t sm = 0; sm < m.gpu.sm_count; ++sm)
+    for (std::size_t i = 0; i < w.input[2 * sm + 1]; ++i) {
+      const bool near = side_of(m, static_cast<std::uint32_t>(sm)) == home_of(w.input[w.input[2 * sm] + i]);
       ns += line_bytes / (writes ? (near ? t.sides->near_write : t.sides->far_write)
                                  : (near ? t.sides->near_read : t.sides->far_read));
     }
