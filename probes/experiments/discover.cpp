@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "catalog/catalog.hpp"
+#include "device/provenance.hpp"
 #include "evidence/estimates.hpp"
 #include "experiments/registry.hpp"
 
@@ -17,18 +18,6 @@ using evidence::Disturbance;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-Provenance provenance_of(const device::DeviceInfo& info, const DiscoverOptions& options) {
-  Provenance p;
-  p.tool_version = GPUTOPO_VERSION;
-  p.created = info.recorded.empty() ? rfc3339_now() : info.recorded;
-  p.device = info.kind;
-  p.simulated = info.simulated;
-  p.driver_version = info.driver_version;
-  p.seed = options.seed;
-  p.method = options.method == Method::thesis ? "thesis" : "default";
-  return p;
 }
 
 // What couldn't be had on a busy GPU, or needs more than this one has, is open; the rest goes on. A recording that
@@ -133,7 +122,8 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
   for (int start = 1; start <= most_starts; ++start) {
     findings = {};
     findings.topology.gpu = session.info().gpu;
-    findings.topology.provenance = provenance_of(session.info(), options);
+    findings.topology.provenance = device::provenance_of(session.info(), options.seed);
+    findings.topology.provenance.method = options.method == Method::thesis ? "thesis" : "default";
     auto finished = run_all(session, experiments, findings, start == most_starts);
     if (!finished) return tl::unexpected<Error>(finished.error());
     if (*finished) break;

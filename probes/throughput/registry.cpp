@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "device/provenance.hpp"
 #include "stop/stop.hpp"
 #include "throughput/benchmarks.hpp"
 #include "throughput/meter.hpp"
@@ -15,18 +16,6 @@ constexpr std::uint64_t usual_line_bytes = 128;
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-Provenance provenance_of(const device::DeviceInfo& info, std::uint64_t seed) {
-  Provenance p;
-  p.tool_version = GPUTOPO_VERSION;
-  p.created = info.recorded.empty() ? rfc3339_now() : info.recorded;
-  p.device = info.kind;
-  p.simulated = info.simulated;
-  p.driver_version = info.driver_version;
-  p.kernels = info.kernels;
-  p.seed = seed;
-  return p;
 }
 
 }  // namespace
@@ -144,7 +133,7 @@ Expected<void> run_one(const Benchmark& benchmark, const Setting& setting, Resul
 Expected<Report> run(device::Device& device, const Topology& sizes, const Options& options) {
   Report report;
   report.gpu = device.info().gpu;
-  report.provenance = provenance_of(device.info(), options.seed);
+  report.provenance = device::provenance_of(device.info(), options.seed);
   const auto begin = std::chrono::steady_clock::now();
   Meter meter(device, options.stop);
   const auto count = static_cast<double>(options.chosen.size());

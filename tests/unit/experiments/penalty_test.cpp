@@ -3,6 +3,7 @@
 
 #include "answering_device.hpp"
 #include "evidence/estimates.hpp"
+#include "experiments/discover.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -61,6 +62,14 @@ TEST(Penalty, IsABoundWhereLinesMayLieNearAndFar) {
   const Estimate e = penalty_where([](const auto&, const auto&, std::size_t) { return 240U; }, findings);
   EXPECT_EQ(e.status, Status::upper_bound);
   EXPECT_DOUBLE_EQ(*e.value, 200);
+}
+
+TEST(Discover, SaysWhoAssembledTheKernels) {
+  AnsweringDevice device([](const auto&, const auto&, std::size_t) { return 40U; });
+  device.change_info().kernels = "ptx";
+  const auto topology = discover(device, {});
+  ASSERT_TRUE(topology) << topology.error().message;
+  EXPECT_EQ(topology->provenance.kernels, "ptx");
 }
 
 TEST(Penalty, IsOpenWhereAnotherProgramFillsTheL2) {

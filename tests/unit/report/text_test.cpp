@@ -100,6 +100,8 @@ TEST(Text, HeadlinesSayWhetherTheGpuIsReal) {
   t.provenance.device = "replay";
   EXPECT_EQ(headline(t), "NVIDIA Test (replayed from a recording of a simulated GPU)");
   EXPECT_EQ(gpu_facts(t), "compute capability 9.0, 132 SMs at 1980 MHz, driver 580.1");
+  t.provenance.kernels = "ptx";
+  EXPECT_EQ(gpu_facts(t), "compute capability 9.0, 132 SMs at 1980 MHz, driver 580.1, kernels assembled by the driver");
   EXPECT_EQ(gpu_facts(Topology{}), "");
 }
 
