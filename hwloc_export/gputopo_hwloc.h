@@ -6,7 +6,7 @@
  *   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
  *   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_ALL);
  *
- * Memory ids: "l1", "texture", "read_only", "constant_l1", "constant_l1_5", "l2", "shared", "device_memory", "tlb_l1", "tlb_l2", "tlb_l3".
+ * Memory ids: "l1", "texture", "read_only", "constant_l1", "constant_l1_5", "l2", "shared", "device_memory", "instruction_l0", "instruction_l1", "instruction_l1_5", "instruction_l2", "tlb_l1", "tlb_l2", "tlb_l3".
  * Units: bytes, SM cycles, nanoseconds.
  * Functions that return int return 0, or -1 with errno: ENOENT where the topology doesn't have the number (it wasn't
  * measured, isn't sure, or is only a bound), EINVAL where it has something that isn't a number.

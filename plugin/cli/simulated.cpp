@@ -22,6 +22,7 @@ Expected<Topology> whole_simulated_truth(const std::string& name) {
     Topology topology = sim::truth(model);
     sim::add_organisation(model, topology);
     sim::add_translation(model, topology);
+    sim::add_instructions(model, topology);
     topology.provenance.notes = sim::remarks(model);
     return topology;
   });

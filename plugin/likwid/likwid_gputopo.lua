@@ -389,6 +389,7 @@ end
 local names = {
     l1 = "L1", texture = "Texture", read_only = "Read-only", constant_l1 = "Const L1", constant_l1_5 = "Const L1.5",
     l2 = "L2", l3 = "L3", shared = "Shared memory", device_memory = "Device memory",
+    instruction_l0 = "Instr L0", instruction_l1 = "Instr L1", instruction_l1_5 = "Instr L1.5", instruction_l2 = "Instr L2",
     tlb_l1 = "TLB L1", tlb_l2 = "TLB L2", tlb_l3 = "TLB L3",
 }
 

@@ -39,6 +39,9 @@ struct DeviceInfo {
   bool has_execute = false;                ///< Execute phases work
   std::uint64_t execute_unit_bytes = 0;    ///< code_bytes is rounded up to a multiple of this
   std::uint64_t execute_limit_bytes = 0;   ///< most bytes of straight-line code
+  std::uint64_t code_bytes = 0;            ///< of a buffer of code; 0: Path::instruction doesn't exist
+  std::uint64_t code_block_bytes = 0;      ///< walks over code have strides and begins of whole blocks
+  std::uint64_t code_own_bytes = 0;        ///< at most so much code of its own runs between two jumps, in whole lines
 };
 
 /// Whether an SM copies in bulk by itself (cp.async.bulk): compute capability 9.0 and newer.

@@ -58,9 +58,7 @@ struct Circles::Part {
 
 std::uint64_t Circles::room_lines() const {
   if (cache_->room_lines != 0) return cache_->room_lines;
-  const std::uint64_t bytes =
-      cache_->path.slot == slot_constant ? session_->info().constant_bytes_per_module : slot_bytes;
-  return bytes / cache_->stride();
+  return room_of(session_->info(), cache_->path.slot) / cache_->stride();
 }
 
 std::uint64_t Circles::steps_in_a_line() const {
@@ -85,12 +83,12 @@ std::vector<Circles::Part> Circles::parts_of(const Circle& circle, const Effort&
   const std::uint64_t steps = steps_in_a_line();
   const auto most = static_cast<std::uint32_t>(std::min(limit / circle.lines, steps == 1 ? limit : steps - 1));
   const std::uint32_t rounds = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-      cache_->path.slot == slot_constant
+      kernels_read(cache_->path.slot)
           ? std::max<std::uint64_t>(2 * effort.rounds, std::min<std::uint64_t>(3 * circle.lines, 256))
           : 2 * effort.rounds,
       1, most));
   const std::uint32_t counting = rounds - left_out_of(rounds);
-  const bool others = effort.other_orders && steps == 1;
+  const bool others = effort.other_orders && steps == 1 && cache_->path.slot != slot_code;
   std::uint32_t count = (effort.rounds + counting - 1) / counting;
   if (others) count = std::max({count, effort.rounds / 2, 12U});
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -152,8 +150,8 @@ void Circles::add(Losses& losses, const Part& part, const std::vector<std::uint3
   const std::uint64_t lines = losses.circle.lines;
   const std::uint64_t steps = part.whole ? steps_in_a_line() : 1;
   const std::uint64_t count = lines * steps - (steps > 1 ? 1 : 0);
-  program::Stepping s =
-      program::stepping(part.order_seed != 0 ? Order::shuffled : Order::forward, part.order_seed, count);
+  const Order order = cache_->path.slot == slot_code ? Order::reverse : Order::forward;
+  program::Stepping s = program::stepping(part.order_seed != 0 ? Order::shuffled : order, part.order_seed, count);
   if (steps > 1) s = {0, steps};
   if (!part.whole) s.first = part.from;
   const std::uint64_t left_out = left_out_of(part.rounds) * lines;

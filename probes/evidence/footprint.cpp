@@ -79,7 +79,7 @@ program::Program footprint_program(const device::DeviceInfo& info, const Footpri
     for (std::uint32_t lap = 0; lap < spec.warm_laps + laps; ++lap)
       for (const Part& part : parts)
         add_lap(p, spec, part, lap % turns * (turns > 1 ? spec.front_line_bytes : 0), lap >= spec.warm_laps);
-  } else if (spec.path.slot == slot_constant) {
+  } else if (kernels_read(spec.path.slot)) {
     p.phases = {rounds_of(spec, bytes, laps)};
   } else {
     Walk timed = recorded(warm, Record::histogram, laps);

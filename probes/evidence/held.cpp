@@ -66,7 +66,7 @@ program::Program look_program(Session& session, const CacheFacts& cache, Scope i
   // By a warp but in the last rounds, which leave a cache as it always is: so it fits between two turns of other
   // processes. One lane where kernels read constants of their own, and where a cache in front answers what all lanes
   // ask for.
-  const bool in_order = cache.path.slot == slot_constant || cache.front_line_bytes != 0;
+  const bool in_order = kernels_read(cache.path.slot) || cache.front_line_bytes != 0;
   FootprintSpec spec;
   spec.path = cache.path;
   spec.stride_bytes = cache.stride();
@@ -194,7 +194,9 @@ Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolati
     auto traces = session.run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (std::size_t i = 0; i < traces->size(); ++i) {
-      const std::uint64_t newer = plan.lines - std::min(plan.lines, (stretches[i] + 1) * plan.at_once);
+      const std::uint64_t newer = cache.path.slot == slot_code
+                                      ? stretches[i] * plan.at_once  // walked downwards
+                                      : plan.lines - std::min(plan.lines, (stretches[i] + 1) * plan.at_once);
       hits[stretches[i]].push_back(hits_of((*traces)[i].phases.back().histogram, cache, newer));
     }
   }
@@ -205,8 +207,7 @@ Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolati
 
 Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64_t about_bytes, Scope isolation) {
   const std::uint64_t about = std::max<std::uint64_t>(1, about_bytes / cache.stride());
-  const std::uint64_t room =
-      (cache.path.slot == slot_constant ? session.info().constant_bytes_per_module : slot_bytes) / cache.stride();
+  const std::uint64_t room = room_of(session.info(), cache.path.slot) / cache.stride();
   const auto line = static_cast<double>(cache.stride());
   Held held;
   std::vector<Counted> counts;
@@ -275,6 +276,21 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;
   bound_below(size, not_counted);
   return size;
+}
+
+void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_bytes) {
+  if (!fits.has_value()) return;
+  double asked = 0, all = 0;
+  for (const Count& c : counts) {
+    if (c.footprint_bytes != *fits.value) continue;
+    asked += static_cast<double>(c.loads);
+    all += static_cast<double>(c.loads + c.in_front);
+  }
+  if (asked == all) return;
+  const auto line = static_cast<double>(line_bytes);
+  const double held = std::floor(*fits.value * asked / all / line) * line;
+  if (fits.status == Status::lower_bound) fits.value = held;
+  if (fits.interval) fits.interval->low = std::min(fits.interval->low, held);
 }
 
 std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& counted) {

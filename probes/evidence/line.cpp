@@ -50,7 +50,7 @@ class Pattern {
     const bool fits_buffer = needed <= buffer;
     batch_.push_back({});
     if (!fits_buffer) return;
-    if (cache_.path.slot != slot_constant) {
+    if (!kernels_read(cache_.path.slot)) {
       first = by_all_lanes(first, session_.info());
       second = by_all_lanes(second, session_.info());
     }

@@ -15,13 +15,26 @@ constexpr std::uint64_t capacities = 2;
 program::Walk walk_of_other(const device::DeviceInfo& info, const CacheFacts& kept, const CacheFacts& evictor,
                             std::uint64_t bytes) {
   program::Walk walk = make_walk(evictor.path, bytes, evictor.stride(), 1);
-  if (evictor.path.slot == slot_constant) walk.footprint_bytes = std::min(bytes, info.constant_bytes_per_module / 2);
-  if (kept.path.slot == evictor.path.slot)
-    walk.first_byte = kept.path.slot == slot_constant ? info.constant_bytes_per_module / 2 : sweep_limit_bytes;
+  const std::uint64_t half = room_of(info, evictor.path.slot) / 2;
+  if (kernels_read(evictor.path.slot)) walk.footprint_bytes = std::min(bytes, half);
+  if (kept.path.slot == evictor.path.slot) walk.first_byte = half / kept.stride() * kept.stride();
   return walk;
 }
 
+// Of the nearest cache of instructions the kernel's own code between walks takes a part.
+std::uint64_t kept_bytes_of(const CacheFacts& kept) {
+  const bool is_beside_code = kept.path.slot == slot_code && kept.front_capacity_bytes == 0;
+  return is_beside_code ? kept.capacity_bytes / 4 : kept.capacity_bytes * 2 / 3;
+}
+
 }  // namespace
+
+std::size_t repetitions_of(const CacheFacts& kept) {
+  constexpr std::uint64_t enough_lines = 64, most = 8;
+  if (kept.path.slot != slot_code) return 1;
+  return std::clamp<std::uint64_t>(enough_lines / std::max<std::uint64_t>(1, kept_bytes_of(kept) / kept.stride()), 1,
+                                   most);
+}
 
 program::Program pair_program(const device::DeviceInfo& info, const PairSpec& spec) {
   const CacheFacts& kept = *spec.kept;
@@ -32,7 +45,7 @@ program::Program pair_program(const device::DeviceInfo& info, const PairSpec& sp
   p.isolation = spec.isolation;
   p.agents = {spec.first};
   p.agents.insert(p.agents.end(), spec.others.begin(), spec.others.end());
-  const program::Walk fill = make_walk(kept.path, kept.capacity_bytes * 2 / 3, kept.stride(), 1);
+  const program::Walk fill = make_walk(kept.path, kept_bytes_of(kept), kept.stride(), 1);
   const auto quick = [&](const program::Walk& walk, Slot slot) {
     return spec.by_all_lanes && slot != slot_constant ? by_all_lanes(walk, info) : walk;
   };
@@ -47,9 +60,10 @@ program::Program pair_program(const device::DeviceInfo& info, const PairSpec& sp
   return p;
 }
 
-Tally tally_of(const program::ProgramTrace& trace, const Levels& levels) {
+Tally tally_of(const program::ProgramTrace& trace, const Levels& levels, double front_threshold_cycles) {
   const auto& histogram = trace.phases.back().histogram;
-  return {static_cast<double>(total(histogram)), static_cast<double>(count_from(histogram, levels.threshold_cycles))};
+  return {static_cast<double>(count_from(histogram, front_threshold_cycles)),
+          static_cast<double>(count_from(histogram, levels.threshold_cycles))};
 }
 
 }  // namespace gputopo::evidence

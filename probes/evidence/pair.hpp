@@ -19,11 +19,15 @@ struct PairSpec {
   bool by_all_lanes = false;  ///< fill and evict with whole blocks: faster, where it doesn't matter which warp loads
 };
 
-/// `first` fills two thirds of the kept cache, the others walk as much as theirs holds, `first` looks again.
+/// `first` fills two thirds of the kept cache (of the nearest one of instructions, where the kernel's own code between
+/// walks takes room, a quarter), the others walk as much as theirs holds, `first` looks again.
 /// Taking turns costs lines by itself on some GPUs, so the control takes turns alike.
 program::Program pair_program(const device::DeviceInfo& info, const PairSpec& spec);
 
-/// Loads and misses of the look.
-Tally tally_of(const program::ProgramTrace& trace, const Levels& levels);
+/// How often to run a pair's program so that enough lines are looked at: instructions' nearest caches keep few.
+std::size_t repetitions_of(const CacheFacts& kept);
+
+/// Loads and misses of the look; what is faster than `front_threshold_cycles`, a cache in front answered.
+Tally tally_of(const program::ProgramTrace& trace, const Levels& levels, double front_threshold_cycles = 0);
 
 }  // namespace gputopo::evidence

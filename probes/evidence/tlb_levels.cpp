@@ -36,14 +36,14 @@ std::vector<std::uint64_t> growing(std::uint64_t most) {
 }
 
 // Runs of neighbours within a step of the run's median, as long as they go; each begins where the one before ends.
-std::vector<std::pair<std::size_t, std::size_t>> runs_of(const std::vector<double>& cycles, double step) {
+std::vector<std::pair<std::size_t, std::size_t>> runs_of(const std::vector<double>& cycles, double step, double share) {
   std::vector<std::pair<std::size_t, std::size_t>> runs;
   for (std::size_t i = 0; i < cycles.size();) {
     std::size_t end = i + 1;
     for (; end < cycles.size(); ++end) {
       const double middle = change_point::median(
           {cycles.begin() + static_cast<std::ptrdiff_t>(i), cycles.begin() + static_cast<std::ptrdiff_t>(end)});
-      if (std::fabs(cycles[end] - middle) > step) break;
+      if (std::fabs(cycles[end] - middle) > std::max(step, share * (middle - cycles.front()))) break;
     }
     runs.emplace_back(i, end);
     i = end;
@@ -54,15 +54,16 @@ std::vector<std::pair<std::size_t, std::size_t>> runs_of(const std::vector<doubl
 }  // namespace
 
 std::vector<Plateau> plateaus_of(const std::vector<std::uint64_t>& places, const std::vector<double>& cycles,
-                                 double noise_cycles) {
+                                 double noise_cycles, double share) {
   constexpr std::size_t enough = 3;
   const double step = least_step(noise_cycles);
   std::vector<Plateau> all;
-  for (const auto& [begin, end] : runs_of(cycles, step)) {
+  for (const auto& [begin, end] : runs_of(cycles, step, share)) {
     if (end - begin < enough && begin != 0) continue;
     const double level = change_point::median(
         {cycles.begin() + static_cast<std::ptrdiff_t>(begin), cycles.begin() + static_cast<std::ptrdiff_t>(end)});
-    if (!all.empty() && std::fabs(level - all.back().cycles) <= step) {
+    const double apart = std::max(step, share * (level - cycles.front()));
+    if (!all.empty() && std::fabs(level - all.back().cycles) <= apart) {
       all.back().to = places[end - 1];
     } else if (all.empty() || level > all.back().cycles) {
       all.push_back({level, places[begin], places[end - 1], 0});

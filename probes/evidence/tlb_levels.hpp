@@ -32,9 +32,10 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm);
 /// Chooses the typical number of places of a plateau. Errors are the session's.
 Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels, std::size_t level);
 
-/// Plateaus of latencies over ascending numbers of places: runs of three or more that agree, each higher than the last.
+/// Plateaus of latencies over ascending numbers of places: runs of three or more that agree, each higher than the last,
+/// by more than noise and by `share` of what it is more than the first.
 std::vector<Plateau> plateaus_of(const std::vector<std::uint64_t>& places, const std::vector<double>& cycles,
-                                 double noise_cycles);
+                                 double noise_cycles, double share = 0);
 
 /// What one entry of a level covers.
 struct EntrySize {

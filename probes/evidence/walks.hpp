@@ -13,7 +13,14 @@ namespace gputopo::evidence {
 /// Buffers by purpose. Texture walks have memory of their own: on unified L1 caches a line that a texture fetch brought
 /// in stays, misses for every global load of the same address and isn't replaced by it, even in later kernels.
 /// `slot_pages` is nearly all of the GPU's memory: what TLBs reach is gigabytes.
-enum Slot : std::uint32_t { slot_global = 0, slot_texture = 1, slot_flush = 2, slot_constant = 3, slot_pages = 4 };
+enum Slot : std::uint32_t {
+  slot_global = 0,
+  slot_texture = 1,
+  slot_flush = 2,
+  slot_constant = 3,
+  slot_pages = 4,
+  slot_code = 5
+};
 
 /// A memory as programs see it: a kind of load and the buffer it walks.
 struct CachePath {
@@ -27,11 +34,18 @@ inline constexpr CachePath texture_path{"texture", program::Path::texture, slot_
 inline constexpr CachePath read_only_path{"read_only", program::Path::read_only, slot_global};
 inline constexpr CachePath constant_path{"constant_l1", program::Path::constant, slot_constant};
 inline constexpr CachePath constant_l1_5_path{"constant_l1_5", program::Path::constant, slot_constant};
+inline constexpr CachePath instruction_l0_path{"instruction_l0", program::Path::instruction, slot_code};
 inline constexpr CachePath l2_path{"l2", program::Path::global_l2_only, slot_flush};
 
 /// Size of the global and texture slots; walks that start at 0 stay in the lower half, fresh regions lie above.
 inline constexpr std::uint64_t slot_bytes = std::uint64_t{32} << 20;
 inline constexpr std::uint64_t sweep_limit_bytes = slot_bytes / 2;
+
+/// How much of a slot can be walked, and whether kernels read from its kind of memory for themselves, too.
+std::uint64_t room_of(const device::DeviceInfo& info, Slot slot);
+constexpr bool kernels_read(Slot slot) {
+  return slot == slot_constant || slot == slot_code;
+}
 
 /// Size of the slot of pages: what the device gives, less a sixteenth for the other slots.
 std::uint64_t pages_bytes(const device::DeviceInfo& info);

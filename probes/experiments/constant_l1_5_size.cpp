@@ -78,23 +78,6 @@ bool sets_thrash_in_turn(const Counts& counts, double size, double line_bytes) {
   return false;
 }
 
-// Lines that the cache in front answers whenever they are loaded needn't be in this one: of so much that fits, the
-// share that was asked for is held for sure, in whole lines.
-void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_bytes) {
-  if (!fits.has_value()) return;
-  double asked = 0, all = 0;
-  for (const Count& c : counts) {
-    if (c.footprint_bytes != *fits.value) continue;
-    asked += static_cast<double>(c.loads);
-    all += static_cast<double>(c.loads + c.in_front);
-  }
-  if (asked == all) return;
-  const auto line = static_cast<double>(line_bytes);
-  const double held = std::floor(*fits.value * asked / all / line) * line;
-  if (fits.status == Status::lower_bound) fits.value = held;
-  if (fits.interval) fits.interval->low = std::min(fits.interval->low, held);
-}
-
 Estimate within_own_bytes(const SearchResult& found, const CacheFacts& cache, std::uint64_t limit_bytes) {
   Estimate size = estimate_of(found, "modules");
   leave_out_front(size, found.counts, cache.stride());

@@ -47,6 +47,7 @@ Expected<void> measure_chip_map(Session& session, Findings& findings);
 
 Expected<void> measure_shared(Session& session, Findings& findings);
 Expected<void> measure_device_memory(Session& session, Findings& findings);
+Expected<void> measure_instructions(Session& session, Findings& findings);
 Expected<void> measure_translation(Session& session, Findings& findings);
 /// Of one memory.
 Expected<void> measure_bandwidth(Session& session, Findings& findings, const std::string_view& memory);

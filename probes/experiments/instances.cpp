@@ -59,13 +59,13 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
       tried.push_back(warp);
       batch.push_back(warps_program(session.info(), *cache, first, warp, true));
     }
-    auto traces = session.run(batch);
-    if (!traces) return tl::unexpected<Error>(traces.error());
-    std::vector<Tally> seen;
-    for (const auto& trace : *traces) {
-      seen.push_back(tally_of(trace, cache->levels));
-      samples += static_cast<std::uint64_t>(seen.back().loads);
+    std::vector<Tally> seen(batch.size());
+    for (std::size_t repetition = 0; repetition < repetitions_of(*cache); ++repetition) {
+      auto traces = session.run(batch);
+      if (!traces) return tl::unexpected<Error>(traces.error());
+      for (std::size_t i = 0; i < seen.size(); ++i) seen[i] += tally_of((*traces)[i], cache->levels);
     }
+    for (const Tally& tally : seen) samples += static_cast<std::uint64_t>(tally.loads);
     for (std::size_t i = 0; i < tried.size(); ++i) {
       const Sameness s = sameness(seen[i + 2], seen[0], seen[1]);
       if (first == 0) memory.disturbance[tried[i]] = seen[i + 2].share();

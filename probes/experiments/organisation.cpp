@@ -141,7 +141,8 @@ Expected<void> measure_organisation(Session& session, Findings& findings, const 
     return {};
   }
   // Caches behind another belong to several SMs.
-  Circles circles(session, *cache, cache->front_line_bytes != 0 ? Scope::gpu : Scope::sm);
+  const bool is_behind = cache->front_line_bytes != 0 || cache->front_capacity_bytes != 0;
+  Circles circles(session, *cache, is_behind ? Scope::gpu : Scope::sm);
   auto seen = find_collisions(circles, cache->capacity_bytes / cache->line_bytes);
   if (!seen) return tl::unexpected<Error>(seen.error());
   return tell_organisation(circles, *seen, memory, cache->line_bytes);

@@ -114,6 +114,11 @@ const std::vector<Experiment>& table() {
        {"constant_l1_5.size"},
        deep,
        of<measure_organisation, constant_l1_5_path>},
+      {"instructions",
+       {"instruction_l0", "instruction_l1", "instruction_l1_5", "instruction_l2"},
+       {"constant_l1_5.size"},
+       deep,
+       measure_instructions},
       // The last of all: it takes nearly all of the GPU's memory.
       {"translation", {"tlb_l1", "tlb_l2", "tlb_l3"}, {"l2.geometry"}, deep, measure_translation},
   };

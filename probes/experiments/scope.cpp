@@ -24,13 +24,14 @@ class ScopeTest {
     for (const auto& set : sets) batch.push_back(program(first, set, true));
     batch.push_back(program(first, {}, true));
     batch.push_back(program(first, sets.front(), false));
-    auto traces = session_.run(batch);
-    if (!traces) return tl::unexpected<Error>(traces.error());
-    std::vector<Tally> seen;
-    for (const auto& trace : *traces) {
-      seen.push_back(tally_of(trace, cache_.levels));
-      samples_ += static_cast<std::uint64_t>(seen.back().loads);
+    std::vector<Tally> seen(batch.size());
+    for (std::size_t repetition = 0; repetition < repetitions_of(cache_); ++repetition) {
+      auto traces = session_.run(batch);
+      if (!traces) return tl::unexpected<Error>(traces.error());
+      for (std::size_t i = 0; i < seen.size(); ++i)
+        seen[i] += tally_of((*traces)[i], cache_.levels, cache_.front_threshold_cycles);
     }
+    for (const Tally& tally : seen) samples_ += static_cast<std::uint64_t>(tally.loads);
     return seen;
   }
 

@@ -23,24 +23,31 @@ SmSets in_parts(const std::vector<std::uint32_t>& sms, std::size_t together) {
 
 // The SMs that share with `first`, itself included.
 Expected<std::vector<std::uint32_t>> sharers_of(std::uint32_t first, SmSets open, const LostTo& lost_to, Sharers& all) {
+  constexpr int most_looks = 3;  // at one other: a stranger among lines that are all there or all gone leaves it open
   std::vector<std::uint32_t> found{first};
-  while (!open.empty()) {
+  for (int looks = 1; !open.empty();) {
     auto seen = lost_to(first, open);
     if (!seen) return tl::unexpected<Error>(seen.error());
-    SmSets next;
+    SmSets next, unclear;
     for (std::size_t i = 0; i < open.size(); ++i) {
       const Sameness s = evidence::sameness((*seen)[i], (*seen)[open.size()], (*seen)[open.size() + 1]);
-      all.sure = std::min(all.sure, s.sure());
+      if (s.decided) all.sure = std::min(all.sure, s.sure());
       if (s.is_apart()) continue;
       if (open[i].size() > 1) {
         for (const std::uint32_t sm : open[i]) next.push_back({sm});
       } else if (s.is_same()) {
         found.push_back(open[i].front());
       } else {
-        all.has_problem = true;
+        unclear.push_back(open[i]);
       }
     }
+    looks = unclear.empty() || !next.empty() ? 1 : looks + 1;
+    if (looks > most_looks) {
+      all.has_problem = true;
+      break;
+    }
     open = std::move(next);
+    open.insert(open.end(), unclear.begin(), unclear.end());
   }
   std::sort(found.begin(), found.end());
   return found;

@@ -77,8 +77,8 @@ __device__ __forceinline__ void walk_lead(const Task* task, std::uint64_t textur
   }
 }
 
-// What comes before the recorded loads of a lap and isn't recorded itself. A call: the loops that record have no register
-// to spare, and what is spilled passes L1. The task stays in shared memory.
+// What comes before the recorded loads of a lap and isn't recorded itself. A call: the loops that record have no
+// register to spare, and what is spilled passes L1. The task stays in shared memory.
 __device__ __noinline__ void run_lead(const Task* task, std::uint64_t texture, Seen* seen) {
   if (task->lead == 0 || threadIdx.x != task->warp * warp_threads) return;
   if (task->path == path_constant) walk_lead<path_constant>(task, texture, *seen);

@@ -37,6 +37,19 @@ inline constexpr std::uint32_t stretch_rows = 4;
 // Units of straight-line code between two looks: instructions that come all the way from memory, 128 bytes at a time,
 // take 700 cycles for 8, so a unit takes about 23 us.
 inline constexpr std::uint32_t stretch_units = 4;
+
+// Blocks of code that a walk over code jumps to, a line each, and how many entries of the jump table lie in one line of
+// constants: the first of them leads to no block.
+inline constexpr std::uint32_t code_block_bytes = 128;
+inline constexpr std::uint32_t blocks_in_a_row = 16;
+inline constexpr std::uint32_t code_rows = 128;
+inline constexpr std::uint32_t code_own_bytes = 5 * code_block_bytes;  ///< what runs between two jumps, in its lines
+inline constexpr std::uint32_t code_blocks = code_rows * (blocks_in_a_row - 1);
+/// Jumps between two looks at the timer, fewer where they take long: 0.52 ms at 0.5 GHz, below which no GPU works. A gap
+/// that nothing else can fill then is still shorter than any that was seen.
+inline constexpr std::uint32_t stretch_jumps = 1408;
+inline constexpr std::uint32_t stretch_cycles = 1U << 18;
+inline constexpr std::uint32_t code_gap_ns = 2 * stretch_cycles + longest_glance_ns;
 /// Gaps that one launch can list; every block lists its own.
 inline constexpr std::uint32_t gap_entries = 8192;
 
@@ -47,6 +60,7 @@ enum TaskKind : std::uint32_t { task_walk = 0, task_execute = 1 };
 
 // Of Task::flags.
 inline constexpr std::uint32_t task_opens = 1;  ///< the first of its program in this queue
+inline constexpr std::uint32_t task_resumes = 4;  ///< a walk over code that the warp's next one, `next` tasks on, looks at
 inline constexpr std::uint32_t task_wide = 2;   ///< a pointer chase whose words hold whole 64-bit addresses
 
 /// One phase as one thread block sees it.
@@ -66,7 +80,7 @@ struct Task {
   std::uint32_t lead;  ///< loads before these, which aren't recorded
   std::uint32_t lead_first;
   std::uint32_t lead_step;
-  std::uint32_t pad;
+  std::uint32_t next;  ///< of task_resumes: so many tasks further on in this queue
   std::uint32_t positions;
   std::uint32_t stride_words;
   std::uint32_t first_position;
@@ -86,6 +100,9 @@ inline constexpr std::uint32_t reserved_shared_bytes = 4 * (recorder_words + tas
 /// The kernels' static shared memory, rounded up to the granule in which it is given.
 inline constexpr std::uint32_t static_shared_bytes = 128;
 static_assert(reserved_shared_bytes + static_shared_bytes + 1024 <= 8192, "recording would cost L1");
+
+/// Of the walks over code: two lists of blocks and the times of one stretch, behind the recorder.
+inline constexpr std::uint32_t code_shared_bytes = 4 * recorder_words + 2 * (2 * code_blocks + stretch_jumps);
 
 /// What a block saw of the timer; kept in shared memory.
 struct Seen {

@@ -17,6 +17,7 @@ enum PathCode : std::uint32_t {
   path_texture = 4,
   path_constant = 5,
   path_shared = 6,
+  path_instruction = 7,
 };
 
 enum RecordCode : std::uint32_t {

@@ -34,11 +34,12 @@ __device__ __forceinline__ void list_gap(const Seen& seen, std::uint64_t now_ns,
 }
 
 /// Looks at the timer. Gives the ns since the last look, 0 where they were a gap.
+template <std::uint32_t least_gap_ns = gap_ns>
 __device__ __forceinline__ std::uint32_t look_here(Seen& seen) {
   const std::uint64_t now_ns = read_timer();
   const std::uint64_t clock = read_long_clock();
   const std::uint64_t elapsed = now_ns - seen.last_ns;
-  const bool gap = elapsed > gap_ns;
+  const bool gap = elapsed > least_gap_ns;
   if (__builtin_expect(gap, false)) list_gap(seen, now_ns, clock);
   seen.last_ns = now_ns;
   seen.last_clock = clock;

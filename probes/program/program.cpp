@@ -11,6 +11,7 @@ namespace {
 Space space_of(Path path) {
   if (path == Path::constant) return Space::constant;
   if (path == Path::shared) return Space::shared;
+  if (path == Path::instruction) return Space::code;
   return Space::global;
 }
 
@@ -35,9 +36,12 @@ Expected<void> check(const Program& program, std::size_t index, const Walk& w) {
     return bad(program, index, "ends in loads outside its positions, or in nothing else");
   if (w.lead_loads != 0 && (w.record != Record::histogram || w.laps != 1 || w.lead_loads >= lap_loads(w)))
     return bad(program, index, "leaves out loads that it can't leave out");
-  const bool has_leads =
-      w.path == Path::global_cached || w.path == Path::read_only || w.path == Path::texture || w.path == Path::constant;
+  const bool has_leads = w.path == Path::global_cached || w.path == Path::read_only || w.path == Path::texture ||
+                         w.path == Path::constant || w.path == Path::instruction;
   if (w.lead_loads != 0 && !has_leads) return bad(program, index, "leaves out loads of a path that has no leads");
+  const bool is_code = w.path == Path::instruction;
+  if (is_code && (w.lanes > 1 || w.record == Record::lap_time || w.record == Record::lap_times))
+    return bad(program, index, "jumps by several lanes, or in laps timed as a whole");
   return {};
 }
 
@@ -65,6 +69,8 @@ std::string_view to_string(Path path) {
       return "constant";
     case Path::shared:
       return "shared";
+    case Path::instruction:
+      return "instruction";
   }
   return "?";
 }
@@ -77,6 +83,8 @@ std::string_view to_string(Space space) {
       return "constant";
     case Space::shared:
       return "shared";
+    case Space::code:
+      return "code";
   }
   return "?";
 }

@@ -18,7 +18,12 @@
 namespace gputopo::program {
 
 /// Where a buffer lives.
-enum class Space { global, constant, shared };
+enum class Space {
+  global,
+  constant,
+  shared,
+  code,  ///< blocks of instructions, DeviceInfo::code_block_bytes each: a load is a jump to one, which leaves at once
+};
 
 /// Which kind of load a walk uses. The comment names the PTX.
 enum class Path {
@@ -29,6 +34,7 @@ enum class Path {
   texture,             ///< tex.1d from a linear texture object
   constant,            ///< an indexed load from a constant bank
   shared,              ///< ld.shared
+  instruction,         ///< brx.idx to a block of code: what a jump there and back takes
 };
 
 /// The order in which the loads of one lap visit the footprint (see order.hpp).

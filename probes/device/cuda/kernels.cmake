@@ -28,13 +28,15 @@ message(STATUS "gputopo: cuda device for ${architectures} by ${GPUTOPO_NVCC}")
 file(GLOB kernel_headers CONFIGURE_DEPENDS ${kernels}/*.cuh ${kernels}/*.hpp)
 file(MAKE_DIRECTORY ${ptx_folder})
 set(portable_ptx ${CMAKE_CURRENT_SOURCE_DIR}/portable_ptx.cmake)
-foreach(variant chase chase_execute chase_banks stream work)
+foreach(variant chase chase_execute chase_banks chase_code stream work)
   set(source ${kernels}/chase.cu)
   set(defines "")
   if(variant STREQUAL "chase_execute")
     set(defines -DGPUTOPO_KERNEL_EXECUTE)
   elseif(variant STREQUAL "chase_banks")
     set(source ${kernels}/banks.cu)
+  elseif(variant STREQUAL "chase_code")
+    set(source ${kernels}/code.cu)
   elseif(variant MATCHES "stream|work")
     set(source ${kernels}/${variant}.cu)
   endif()
@@ -77,6 +79,16 @@ foreach(variant chase chase_execute stream)
     endif()
   endforeach()
 endforeach()
+
+# Where blocks of code lie is the assembler's doing.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND AND GPUTOPO_BUILD_TESTS)
+  foreach(architecture IN LISTS checked)
+    add_test(NAME Kernels.BlocksOfCodeLieOnLines_${architecture}
+      COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/device/blocks_of_code.py ${GPUTOPO_NVCC}
+              ${PROJECT_SOURCE_DIR}/probes ${kernels}/code.cu ${architecture})
+  endforeach()
+endif()
 
 # Writes the PTX into the source tree, for builds without a toolkit.
 add_custom_target(kernels-ptx

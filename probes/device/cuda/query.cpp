@@ -96,6 +96,11 @@ Expected<DeviceInfo> query(const Driver& driver, int ordinal) {
   info.has_read_only = capability >= 35;
   info.has_execute = capability >= 70;  // older instruction encodings have another size than code_unit_bytes assumes
   info.execute_unit_bytes = std::uint64_t{kernels::code_unit_instructions} * kernels::code_instruction_bytes;
+  if (info.has_execute) {
+    info.code_block_bytes = kernels::code_block_bytes;
+    info.code_bytes = std::uint64_t{kernels::code_blocks} * kernels::code_block_bytes;
+    info.code_own_bytes = kernels::code_own_bytes;
+  }
   info.execute_limit_bytes = info.execute_unit_bytes * kernels::code_units;
   return info;
 }

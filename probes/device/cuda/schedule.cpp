@@ -63,6 +63,11 @@ bool walks_a_bank(const Program& p, const Phase& phase) {
 }
 
 Kernel kernel_of(const Program& p) {
+  const auto is_code = [](const Phase& x) {
+    const auto* walk = std::get_if<Walk>(&x);
+    return walk != nullptr && walk->path == program::Path::instruction;
+  };
+  if (std::any_of(p.phases.begin(), p.phases.end(), is_code)) return Kernel::code;
   const auto is_execute = [](const Phase& x) { return std::holds_alternative<Execute>(x); };
   if (std::any_of(p.phases.begin(), p.phases.end(), is_execute)) return Kernel::execute;
   const auto is_bank = [&](const Phase& x) { return walks_a_bank(p, x); };

@@ -25,6 +25,7 @@ struct PlannedPhase {
 enum class Kernel {
   chase,    ///< the interpreter
   execute,  ///< the interpreter with straight-line code
+  code,     ///< walks over code, and over constants that push it out
   banks,    ///< walks over constant banks and nothing else, in as little code as can be
 };
 

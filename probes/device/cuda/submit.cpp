@@ -121,7 +121,9 @@ Expected<void> Launcher::submit(const program::Batch& batch, const PlannedLaunch
   // Kernels on other streams must not start before their tasks are there.
   if (launch.modules > 1)
     if (auto ok = check(driver_.cuStreamSynchronize(stream_), "sending tasks to the GPU failed"); !ok) return ok;
-  const auto dynamic_bytes = static_cast<unsigned>(kernels::reserved_shared_bytes + shared_bytes_of(batch, launch));
+  const std::uint64_t own_bytes =
+      launch.kernel == Kernel::code ? kernels::code_shared_bytes : kernels::reserved_shared_bytes;
+  const auto dynamic_bytes = static_cast<unsigned>(own_bytes + shared_bytes_of(batch, launch));
   if (auto ok = start_kernels(launch, arguments, dynamic_bytes); !ok) return ok;
   for (std::uint32_t module = 1; module < launch.modules; ++module)
     if (auto ok = check(driver_.cuStreamSynchronize(side_streams_[module - 1]), "a measuring kernel failed"); !ok)

@@ -44,6 +44,10 @@ Expected<void> check_walk(const Program& program, const Walk& walk, const Device
   if (buffer.space == Space::constant &&
       (buffer.module >= info.constant_modules || buffer.size_bytes > info.constant_bytes_per_module))
     return bad("wants a constant buffer that isn't to be had");
+  if (buffer.space == Space::code &&
+      (walk.stride_bytes % kernels::code_block_bytes != 0 || walk.first_byte % kernels::code_block_bytes != 0 ||
+       walk.first_byte + walk.footprint_bytes > info.code_bytes))
+    return bad("jumps to where no block of code begins");
   if (walk.path == program::Path::texture && (walk.first_byte + walk.footprint_bytes) / 4 > info.texture_elements)
     return bad("walks past the largest linear texture");
   return {};
@@ -52,6 +56,7 @@ Expected<void> check_walk(const Program& program, const Walk& walk, const Device
 std::uint64_t place_of(const Program& program, const Walk& walk, const ReadyBuffers& buffers) {
   switch (program.buffers[walk.buffer].space) {
     case Space::constant:
+    case Space::code:
       break;
     case Space::shared: {
       std::uint64_t offset = 0;

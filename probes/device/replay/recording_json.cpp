@@ -84,6 +84,9 @@ void visit_fields(Info& i, const Visitor& visit) {
 template <class Info, class Visitor>
 void visit_limit_fields(Info& i, const Visitor& visit) {
   visit_limits(i.gpu.limits, [&](const char* name, auto& value) { visit(fmt::format("limit_{}", name), value); });
+  visit("code_bytes", i.code_bytes);
+  visit("code_block_bytes", i.code_block_bytes);
+  visit("code_own_bytes", i.code_own_bytes);
 }
 
 template <class T>

@@ -36,7 +36,11 @@ Expected<void> check_buffers(const Program& p, const DeviceInfo& info) {
     if (b.space == Space::constant && b.module >= info.constant_modules)
       return bad(p, fmt::format("there are {} constant modules", info.constant_modules), "use fewer");
     if (b.space == Space::shared && info.shared_bytes_per_block == 0) return lacking(p, "shared memory");
-    (b.space == Space::global ? global : shared) += b.space == Space::constant ? 0 : b.size_bytes;
+    if (b.space == Space::code && info.code_bytes == 0) return lacking(p, "code to walk over");
+    if (b.space == Space::code && b.size_bytes > info.code_bytes)
+      return bad(p, fmt::format("there are {} B of code", info.code_bytes), "use less");
+    if (b.space == Space::global) global += b.size_bytes;
+    if (b.space == Space::shared) shared += b.size_bytes;
     if (shared > info.shared_bytes_per_block)
       return bad(p, fmt::format("a block has {} B of shared memory", info.shared_bytes_per_block), "use less");
     if (global > info.memory_bytes)
@@ -48,6 +52,9 @@ Expected<void> check_buffers(const Program& p, const DeviceInfo& info) {
 Expected<void> check_phase(const Program& p, const program::Walk& w, const DeviceInfo& info) {
   if (w.path == Path::global_no_allocate && !info.has_no_allocate) return lacking(p, "non-allocating loads");
   if (w.path == Path::read_only && !info.has_read_only) return lacking(p, "read-only path");
+  if (w.path == Path::instruction &&
+      (w.stride_bytes % info.code_block_bytes != 0 || w.first_byte % info.code_block_bytes != 0))
+    return bad(p, "jumps to where no block of code begins", "use whole blocks");
   if (w.path == Path::texture && info.texture_elements == 0) return lacking(p, "texture path");
   if (w.path == Path::texture && (w.first_byte + w.footprint_bytes) / 4 > info.texture_elements)
     return bad(p, fmt::format("a texture has {} elements of 4 B", info.texture_elements), "walk less");

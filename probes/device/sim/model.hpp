@@ -105,6 +105,9 @@ struct ExecutionModel {
   double cycles_per_instruction = 2;
   std::uint64_t unit_bytes = 128;
   std::uint64_t limit_bytes = 0;
+  std::uint64_t block_bytes = 64;   ///< what a walk over code jumps to
+  std::uint64_t walked_bytes = 0;   ///< all blocks together
+  std::uint64_t between_bytes = 0;  ///< code of the walk's own that runs between two jumps, in whole lines
 };
 
 /// Touched at the start of each phase: the kernel's own constants and code.
@@ -165,7 +168,7 @@ struct Groups {
   SmSets tpc, cpc, gpc, partition;
 };
 
-inline constexpr std::size_t path_count = 7;
+inline constexpr std::size_t path_count = 8;
 
 struct Model {
   std::string name;
@@ -221,6 +224,10 @@ void add_organisation(const Model& model, Topology& truth);
 
 /// Adds the TLBs that loads past the L1 ask, as `discover --deep` says them: "tlb_l1" to "tlb_l3", the nearest first.
 void add_translation(const Model& model, Topology& truth);
+
+/// Adds the caches that instructions pass before the L2, as `discover --deep` says them: "instruction_l0" where an SM
+/// has several of the nearest, "instruction_l1" and on.
+void add_instructions(const Model& model, Topology& truth);
 
 /// What no memory's attribute says of a model, a line each: what lies behind the L2, how far TLBs reach, distances, who
 /// disturbs.

@@ -12,6 +12,8 @@ using program::Path;
 constexpr std::array<Path, 6> walked_paths{Path::global_cached, Path::global_l2_only, Path::global_no_allocate,
                                            Path::read_only,     Path::texture,        Path::constant};
 
+constexpr std::uint64_t most_walked_bytes = 256 << 10;  // unless a model says otherwise
+
 Level read_level(const Json& j, const std::string& path, const Model& model) {
   Fields fields(j, path);
   Level level;
@@ -93,14 +95,21 @@ void read_execution(Fields& root, Model& model, std::optional<PathModel> levels)
   ExecutionModel e;
   e.path = std::move(*levels);
   e.limit_bytes = std::uint64_t{1} << 20;
+  e.walked_bytes = most_walked_bytes;
   if (j != nullptr) {
     Fields fields(*j, root.at("execution"));
     e.instruction_bytes = fields.bytes("instruction", {1, 64}, e.instruction_bytes);
     e.cycles_per_instruction = fields.number("cycles_per_instruction", {0, 1000}, e.cycles_per_instruction);
     e.unit_bytes = fields.bytes("unit", {1, 0x1p20}, e.unit_bytes);
     e.limit_bytes = fields.bytes("limit", {1, 0x1p28}, e.limit_bytes);
+    e.block_bytes = fields.bytes("block", {4, 4096}, e.block_bytes);
+    e.walked_bytes = fields.bytes("walked", {0, 0x1p28}, std::min(e.limit_bytes, most_walked_bytes));
+    e.between_bytes = fields.bytes("between", {0, 0x1p16}, e.between_bytes);
+    if (e.block_bytes % 4 != 0)
+      refuse(fields.at("block"), "is no multiple of 4", "write what a block of code takes, such as 128");
     fields.finish();
   }
+  model.paths[static_cast<std::size_t>(Path::instruction)] = e.path;
   model.execution = std::move(e);
 }
 

@@ -76,6 +76,37 @@ class RoutedLoads {
   Random& random_;
 };
 
+// Jumps to blocks of code. Between two of them the loop runs that makes them.
+class Jumps {
+ public:
+  Jumps(RoutedLoads fetches, std::vector<std::uint64_t> own) : fetches_(fetches), own_(std::move(own)) {}
+  double latency(std::uint64_t offset) {
+    run_own();
+    return fetches_.latency(offset);
+  }
+  void touch(std::uint64_t offset) {
+    run_own();
+    fetches_.touch(offset);
+  }
+  bool sweep(const Walk& w) { return own_.empty() && fetches_.sweep(w); }
+  void lead(const Walk& w) {
+    if (own_.empty()) return fetches_.lead(w);
+    const std::uint64_t count = program::positions(w);
+    const program::Stepping s = program::stepping(w.order, w.order_seed, count);
+    std::uint64_t position = s.first;
+    for (std::uint64_t k = 0; k < w.lead_loads; ++k, position = program::advance(position, s.step, count))
+      touch(position * w.stride_bytes);
+  }
+  Route& route() { return fetches_.route(); }
+
+ private:
+  void run_own() {
+    for (const std::uint64_t at : own_) fetches_.touch(at);
+  }
+  RoutedLoads fetches_;
+  std::vector<std::uint64_t> own_;  // from the walk's first byte
+};
+
 class SharedLoads {
  public:
   explicit SharedLoads(double latency_cycles) : latency_cycles_(latency_cycles) {}
@@ -161,6 +192,7 @@ class Runner {
 
   std::uint64_t base_of(std::uint32_t buffer) const {
     const program::Buffer& b = program_.buffers[buffer];
+    if (b.space == Space::code) return code_base;
     if (b.space == Space::constant)
       return constant_base + (std::uint64_t{b.module} + 1) * model_.constant_bytes_per_module;
     return std::uint64_t{buffer} << buffer_shift;
@@ -169,7 +201,13 @@ class Runner {
   PhaseTrace perform(const Walk& w) {
     if (w.path == Path::shared) return record(w, SharedLoads{model_.shared->latency_cycles});
     Route route = hierarchy_.route(*model_.path(w.path), sm_, warp_, w.path == Path::global_no_allocate);
-    return record(w, RoutedLoads{hierarchy_, route, base_of(w.buffer) + w.first_byte, replacement_});
+    const RoutedLoads loads{hierarchy_, route, base_of(w.buffer) + w.first_byte, replacement_};
+    if (w.path != Path::instruction) return record(w, loads);
+    const ExecutionModel& x = *model_.execution;
+    std::vector<std::uint64_t> own;
+    for (std::uint64_t at = 0; at < x.between_bytes; at += step_bytes(x.path))
+      own.push_back(x.walked_bytes + at - w.first_byte);
+    return record(w, Jumps{loads, std::move(own)});
   }
 
   template <class Loads>

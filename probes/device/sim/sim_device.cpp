@@ -40,6 +40,9 @@ DeviceInfo describe(const Model& m) {
   if (m.execution) {
     info.execute_unit_bytes = m.execution->unit_bytes;
     info.execute_limit_bytes = m.execution->limit_bytes;
+    info.code_block_bytes = m.execution->block_bytes;
+    info.code_bytes = m.execution->walked_bytes / m.execution->block_bytes * m.execution->block_bytes;
+    info.code_own_bytes = m.execution->between_bytes;
   }
   return info;
 }

@@ -50,8 +50,8 @@ TEST(Catalog, ParentsAreMemoriesAndTheNearestThatIsThereServesTheMisses) {
 TEST(Catalog, PathsAreThoseOfPrograms) {
   using program::Path;
   std::set<std::string_view> paths;
-  for (const Path path :
-       {Path::global_cached, Path::global_l2_only, Path::read_only, Path::texture, Path::constant, Path::shared})
+  for (const Path path : {Path::global_cached, Path::global_l2_only, Path::read_only, Path::texture, Path::constant,
+                          Path::shared, Path::instruction})
     paths.insert(program::to_string(path));
   for (const MemoryRow& row : memories()) EXPECT_TRUE(paths.contains(row.path)) << row.id << ": " << row.path;
 }

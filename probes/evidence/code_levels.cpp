@@ -1,0 +1,123 @@
+#include "evidence/code_levels.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "evidence/footprint.hpp"
+#include "evidence/modes.hpp"
+#include "evidence/tlb_levels.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+constexpr std::size_t times = 3;
+// Of blocks in a row as few as one in four miss where a miss brings in four; what a kernel runs besides is less.
+constexpr double slowest = 0.85;
+
+std::vector<std::uint64_t> growing(std::uint64_t most) {
+  constexpr double ratio = 1.0905077326652577;  // eight to the octave
+  std::vector<std::uint64_t> all;
+  for (double n = 2; n <= static_cast<double>(most); n *= ratio)
+    if (const auto whole = static_cast<std::uint64_t>(std::lround(n)); all.empty() || whole > all.back())
+      all.push_back(whole);
+  if (all.empty() || all.back() < most) all.push_back(most);
+  return all;
+}
+
+// What one level's jumps take: those of a walk that neither nearer levels nor further ones served.
+Mode mode_of(const Histogram& walk, double low_cycles, double high_cycles) {
+  return whole_mode(between(walk, low_cycles, high_cycles));
+}
+
+class GrowingWalks {
+ public:
+  explicit GrowingWalks(Session& session) : session_(session), block_(session.info().code_block_bytes) {}
+
+  Expected<void> run() {
+    places_ = growing(session_.info().code_bytes / block_);
+    program::Batch batch;
+    for (const std::uint64_t n : places_)
+      batch.insert(batch.end(), times, code_program(session_.info(), n * block_, block_));
+    auto traces = session_.run(batch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      Histogram all;
+      std::vector<double> each;
+      for (std::size_t k = 0; k < times; ++k) {
+        const Histogram one = recorded_histogram((*traces)[i * times + k]);
+        each.push_back(quantile(one, slowest).value_or(0));
+        all = merged(all, one);
+      }
+      cycles_.push_back(median(each));
+      walks_.push_back(std::move(all));
+    }
+    return {};
+  }
+
+  std::vector<CodeLevel> levels() const {
+    const std::vector<Plateau> plateaus = plateaus_of(places_, cycles_, 0.5, (least_ratio - 1));
+    std::vector<CodeLevel> found;
+    for (std::size_t i = 0; i + 1 < plateaus.size(); ++i) found.push_back(level(plateaus, i, found));
+    return found;
+  }
+
+ private:
+  CodeLevel level(const std::vector<Plateau>& plateaus, std::size_t i, const std::vector<CodeLevel>& before) const {
+    const Plateau& here = plateaus[i];
+    const Plateau& behind = plateaus[i + 1];
+    const bool has_more = i + 2 < plateaus.size();
+    const double middle = (here.cycles + behind.cycles) / 2;
+    const double end = has_more ? (behind.cycles + plateaus[i + 2].cycles) / 2 : 1e9;
+    CodeLevel level;
+    level.from_bytes = here.from * block_;
+    level.to_bytes = here.to * block_;
+    level.lost_from_bytes = behind.from * block_;
+    level.front_threshold_cycles = before.empty() ? 0 : before.back().levels.threshold_cycles;
+    const Histogram& within = walk_in(here);
+    // The most code of the next level: there the least of this one is left.
+    const Histogram& beyond = has_more ? walk_in(behind) : walks_.back();
+    level.levels = levels_of(between(within, level.front_threshold_cycles, 1e9), between(beyond, middle, 1e9));
+    const Mode hit = mode_of(within, level.front_threshold_cycles, middle), lost = mode_of(beyond, middle, end);
+    level.hit_cycles = hit.centre;
+    level.lost_cycles = lost.centre;
+    level.error_cycles = 0.5 + hit.error + lost.error;
+    level.samples = total(within) + total(beyond);
+    level.missed_share = static_cast<double>(count_from(beyond, middle)) / static_cast<double>(total(beyond));
+    return level;
+  }
+
+  // Of a level's plateau, the walk that is as far from either end.
+  const Histogram& walk_in(const Plateau& plateau) const {
+    const double middle = std::sqrt(static_cast<double>(plateau.from) * static_cast<double>(plateau.to));
+    std::size_t i = 0;
+    while (i + 1 < places_.size() && static_cast<double>(places_[i + 1]) <= middle) ++i;
+    return walks_[i];
+  }
+
+  Session& session_;
+  std::uint64_t block_;
+  std::vector<std::uint64_t> places_;  // blocks walked
+  std::vector<double> cycles_;
+  std::vector<Histogram> walks_;
+};
+
+}  // namespace
+
+program::Program code_program(const device::DeviceInfo& info, std::uint64_t bytes, std::uint64_t stride_bytes) {
+  FootprintSpec spec;
+  spec.path = instruction_l0_path;
+  spec.stride_bytes = stride_bytes;
+  spec.isolation = Scope::gpu;
+  spec.warm_laps = 4;
+  return footprint_program(info, spec, bytes);
+}
+
+Expected<std::vector<CodeLevel>> find_code_levels(Session& session) {
+  GrowingWalks walks(session);
+  if (auto ok = walks.run(); !ok) return tl::unexpected<Error>(ok.error());
+  return walks.levels();
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,33 @@
+// The levels of caches that serve instructions: what a jump to a block of code takes, over how much code is walked.
+#pragma once
+
+#include <vector>
+
+#include "evidence/findings.hpp"
+#include "evidence/session.hpp"
+
+namespace gputopo::evidence {
+
+/// One cache on the path of instructions, the nearest first.
+struct CodeLevel {
+  Levels levels;                               ///< its hits against what lies behind, jumps as timed
+  double front_threshold_cycles = 0;           ///< what is faster was served by the cache before; 0: there is none
+  double hit_cycles = 0;                       ///< of a jump, as timed
+  double lost_cycles = 0;                      ///< of a jump to what it lost
+  double error_cycles = 0;                     ///< of either, half a clock tick at least
+  std::uint64_t from_bytes = 0, to_bytes = 0;  ///< code walked, between which it served nearly all that was lost before
+  std::uint64_t lost_from_bytes = 0;           ///< code from which on it lost nearly all
+  /// Share of jumps to blocks in a row, each once, that found theirs lost: one in as many as a miss brings in.
+  double missed_share = 0;
+  std::uint64_t samples = 0;
+};
+
+/// Walks downwards over ever more code, which no prefetch runs ahead of, and tells levels apart by what most of the
+/// slowest jumps take. All but the last level that is seen have something behind them: that one isn't among what comes
+/// back. Errors are the session's.
+Expected<std::vector<CodeLevel>> find_code_levels(Session& session);
+
+/// A walk over code's row of a sweep: warm rounds, and then recorded ones.
+program::Program code_program(const device::DeviceInfo& info, std::uint64_t bytes, std::uint64_t stride_bytes);
+
+}  // namespace gputopo::evidence

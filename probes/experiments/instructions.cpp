@@ -1,0 +1,262 @@
+// Where instructions live: the caches that jumps to blocks of code show, how large they are, what a miss in each brings
+// and costs, who shares them, and whether constants lie in them, too (Wong et al. 2010, J; Größler 2022, 6.2;
+// docs/measuring.md, 'Instruction caches').
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "evidence/code_levels.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/footprint.hpp"
+#include "evidence/held.hpp"
+#include "evidence/line.hpp"
+#include "evidence/pair.hpp"
+#include "evidence/structure.hpp"
+#include "experiments/experiments.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+
+constexpr std::string_view method = "jumps";
+constexpr std::array<std::string_view, 4> ids{"instruction_l0", "instruction_l1", "instruction_l1_5", "instruction_l2"};
+
+struct Found {
+  CodeLevel level;
+  CacheFacts facts;
+  Memory memory;
+};
+
+CacheFacts facts_of(const CodeLevel& level, std::string_view id, const Found* in_front, double first_cycles) {
+  CacheFacts facts;
+  facts.path = {id, program::Path::instruction, slot_code};
+  facts.present = true;
+  facts.levels = level.levels;
+  facts.latency_cycles = level.hit_cycles - first_cycles;
+  facts.overhead_cycles = first_cycles;
+  facts.warm_laps = 4;
+  facts.front_threshold_cycles = level.front_threshold_cycles;
+  if (in_front != nullptr)
+    facts.front_capacity_bytes = std::max(in_front->facts.capacity_bytes, in_front->level.to_bytes);
+  return facts;
+}
+
+// One jump in n finds its block lost: a miss brings in n of them. Where every one does, it may bring in less than one.
+Estimate sector_of(const CodeLevel& level, std::uint64_t block_bytes) {
+  constexpr double near = 0.08;  // of a whole number
+  const double blocks = 1 / std::max(1e-3, level.missed_share);
+  const double whole = std::round(blocks);
+  if (std::fabs(blocks - whole) > near * whole)
+    return inconclusive("B", method, "not a whole number of blocks comes with each that is missing");
+  Estimate sector = measured(whole * static_cast<double>(block_bytes), "B", method, level.samples);
+  if (whole == 1) bound_above(sector, "every block of code was missing by itself");
+  return sector;
+}
+
+// What jumps take when it has lost a block, less than when it hasn't.
+Estimate penalty_between(const CodeLevel& level) {
+  const double cycles = level.lost_cycles - level.hit_cycles;
+  Estimate e = measured(cycles, "cycles", method, level.samples);
+  e.interval = Interval{std::max(0.0, cycles - level.error_cycles), cycles + level.error_cycles};
+  return e;
+}
+
+class Instructions {
+ public:
+  Instructions(Session& session, Findings& findings)
+      : session_(session), findings_(findings), block_(session.info().code_block_bytes) {}
+
+  Expected<void> run() {
+    auto levels = find_code_levels(session_);
+    if (!levels) return tl::unexpected<Error>(levels.error());
+    if (levels->size() > ids.size()) levels->resize(ids.size());
+    for (const CodeLevel& level : *levels) {
+      session_.report(0.9, fmt::format("instruction cache {}", found_.size() + 1));
+      Found next{
+          level,
+          facts_of(level, ids[found_.size()], found_.empty() ? nullptr : &found_.back(), levels->front().hit_cycles),
+          {}};
+      if (auto ok = measure(next); !ok) return ok;
+      found_.push_back(std::move(next));
+    }
+    name();
+    return {};
+  }
+
+ private:
+  bool is_first(const Found& cache) const { return cache.level.front_threshold_cycles == 0 && found_.empty(); }
+  Scope isolation(const Found& cache) const { return is_first(cache) ? Scope::sm : Scope::gpu; }
+
+  Expected<void> measure(Found& cache) {
+    auto& attributes = cache.memory.attributes;
+    cache.memory.id = cache.facts.path.id;
+    const Estimate& sector = attributes["sector_size"] = sector_of(cache.level, block_);
+    cache.facts.sector_bytes = sector.value ? static_cast<std::uint64_t>(*sector.value) : block_;
+    if (auto ok = measure_size(cache); !ok) return ok;
+    attributes["miss_penalty"] = penalty_between(cache.level);
+    if (!is_first(cache)) {
+      attributes["latency"] = measured(cache.facts.latency_cycles, "cycles", method, cache.level.samples);
+      attributes["latency"].interval = Interval{cache.facts.latency_cycles - cache.level.error_cycles,
+                                                cache.facts.latency_cycles + cache.level.error_cycles};
+      attributes["latency"].note = "more than a jump to code that the nearest cache has";
+    }
+    if (auto ok = measure_structure(cache); !ok) return ok;
+    return is_first(cache) ? Expected<void>() : measure_constants(cache);
+  }
+
+  SearchSpec spec_of(const Found& cache) const {
+    FootprintSpec rows;
+    rows.path = cache.facts.path;
+    rows.stride_bytes = cache.facts.stride();
+    rows.isolation = isolation(cache);
+    rows.warm_laps = cache.facts.warm_laps;
+    rows.front_threshold_cycles = cache.facts.front_threshold_cycles;
+    SearchSpec spec;
+    spec.count = count_footprints(session_, rows, cache.facts.levels.threshold_cycles);
+    spec.sweep = {static_cast<double>(rows.stride_bytes), true, cache.facts.contamination()};
+    spec.sweep.own_lines = is_first(cache) && session_.info().code_own_bytes != 0;
+    spec.unit_bytes = rows.stride_bytes;
+    spec.first_bytes = std::max(cache.level.from_bytes, rows.stride_bytes);
+    spec.limit_bytes = session_.info().code_bytes;
+    spec.rows = 24;
+    return spec;
+  }
+
+  Expected<void> measure_size(Found& cache) {
+    auto& attributes = cache.memory.attributes;
+    attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
+    auto fits = search_capacity(spec_of(cache));
+    if (!fits) return tl::unexpected<Error>(fits.error());
+    Estimate& size = attributes["size"] = estimate_of(*fits, "misses");
+    leave_out_front(size, fits->counts, cache.facts.stride());
+    if (size.status != Status::measured && size.status != Status::inconclusive) return {};
+    const auto about = static_cast<std::uint64_t>(fits->posterior.footprints_bytes[fits->posterior.best()]);
+    auto line = measure_line(session_, cache.facts, about, isolation(cache));
+    if (!line) return tl::unexpected<Error>(line.error());
+    attributes["line_size"] = *line;
+    if (line->has_value()) cache.facts.line_bytes = static_cast<std::uint64_t>(*line->value);
+    auto held = if_available(count_held(session_, cache.facts, about, isolation(cache)));
+    if (!held) return tl::unexpected<Error>(held.error());
+    // What the cache in front holds of the newest code counts as held, and need not be.
+    if (*held && !is_first(cache)) (*held)->interval.low = 0;
+    size = agreed_size(size, *held, static_cast<double>(cache.facts.stride()));
+    cache.facts.capacity_bytes = bytes_to_fill(size, *held);
+    if (cache.facts.capacity_bytes == 0) cache.facts.capacity_bytes = cache.level.to_bytes;
+    if (const std::uint64_t own = session_.info().code_own_bytes; own != 0 && is_first(cache) && size.has_value())
+      bound_below(size, fmt::format("so much fits beside the code that runs between two jumps, {} B at most", own));
+    return {};
+  }
+
+  // By itself: what experiments of paths say goes to this cache, whichever it turns out to be.
+  Expected<void> measure_structure(Found& cache) {
+    Findings alone;
+    alone.topology.gpu = findings_.topology.gpu;
+    alone.caches[std::string(cache.facts.path.id)] = cache.facts;
+    alone.topology.memories = {cache.memory};
+    if (auto ok = measure_scope(session_, alone, cache.facts.path); !ok) return ok;
+    if (is_first(cache))
+      if (auto ok = measure_instances(session_, alone, cache.facts.path); !ok) return ok;
+    if (auto ok = measure_organisation(session_, alone, cache.facts.path); !ok) return ok;
+    cache.memory = std::move(alone.memory(cache.facts.path.id));
+    return {};
+  }
+
+  // Code that nearly fills the cache, then all constants there are (or as much other code, or nothing), then the code.
+  program::Program beside(const Found& cache, std::optional<program::Path> others) const {
+    constexpr std::uint32_t laps = 3;
+    const device::DeviceInfo& info = session_.info();
+    const std::uint64_t stride = cache.facts.stride();
+    program::Program p = make_program(fmt::format("{} beside constants", cache.facts.path.id), info, slot_code);
+    p.isolation = Scope::gpu;
+    const program::Walk code = make_walk(cache.facts.path, cache.facts.capacity_bytes * 7 / 8 / stride * stride, stride,
+                                         cache.facts.warm_laps);
+    p.phases = {code};
+    if (others == program::Path::constant) {
+      constexpr std::uint64_t least_line = 32;
+      p.phases.emplace_back(make_walk(constant_path, info.constant_bytes_per_module, least_line, laps));
+    } else {
+      const std::uint64_t room = info.code_bytes - code.footprint_bytes;
+      const std::uint64_t bytes = others ? std::min(room, info.constant_bytes_per_module) : stride;
+      program::Walk more = make_walk(cache.facts.path, std::max(stride, bytes / stride * stride), stride, laps);
+      more.first_byte = code.footprint_bytes;
+      p.phases.emplace_back(more);
+    }
+    p.phases.emplace_back(recorded(code, program::Record::histogram, 1));
+    return p;
+  }
+
+  Expected<void> measure_constants(Found& cache) {
+    Memory& memory = cache.memory;
+    if (session_.info().constant_modules == 0 || !cache.facts.can_be_filled()) {
+      memory.structure["constants"] = undecided("eviction", "needs the size, and constants");
+      return {};
+    }
+    auto traces = session_.run({beside(cache, program::Path::constant), beside(cache, program::Path::instruction),
+                                beside(cache, std::nullopt)});
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    std::array<Tally, 3> seen;
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      seen[i] = tally_of((*traces)[i], cache.facts.levels, cache.facts.front_threshold_cycles);
+    const Sameness s = sameness(seen[0], seen[1], seen[2]);
+    const auto samples = static_cast<std::uint64_t>(seen[0].loads);
+    memory.structure["constants"] =
+        s.decided ? decided(std::string(verdict_of(s)), "eviction", samples, s.sure())
+                  : undecided("eviction", "constants push out some code, but not as one cache would");
+    return {};
+  }
+
+  // The nearest is the L0 where an SM has several, one for each scheduler, as it has several of nothing further on.
+  void name() {
+    if (found_.empty()) {
+      leave_open(ids[1], "jumps take as long over all the code there is: no cache shows");
+      return;
+    }
+    const std::optional<std::uint32_t>& instances = found_.front().memory.instances_per_scope;
+    const Scope scope = found_.front().memory.scope.value_or(Scope::sm);
+    if (!instances && scope == Scope::sm) {
+      for (std::size_t i = 0; i < found_.size(); ++i)
+        leave_open(ids[i], "whether each scheduler has the nearest one to itself isn't known, so none has a name");
+      return;
+    }
+    const std::size_t first = instances && *instances > 1 ? 0 : 1;
+    const CacheFacts* constants = findings_.cache("constant_l1_5");
+    bool has_constants = constants != nullptr && constants->present;
+    for (std::size_t i = 0; i < found_.size() && first + i < ids.size(); ++i) {
+      const std::string_view id = ids[first + i];
+      Memory& memory = findings_.memory(id);
+      memory = std::move(found_[i].memory);
+      memory.id = id;
+      const auto with = memory.structure.find("constants");
+      const bool shares = with != memory.structure.end() && with->second.value == "same";
+      const bool is_known = i == 0 || (with != memory.structure.end() && with->second.status == Status::measured);
+      if (is_known && !(shares && constants == nullptr)) {
+        memory.physical_cache = shares && has_constants ? "constant_l1_5" : std::string(id);
+        memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", found_[i].level.samples);
+      }
+      has_constants = has_constants && !shares;  // behind the first that both use, constants' caches have no names
+    }
+  }
+
+  void leave_open(std::string_view id, std::string_view why) {
+    Memory& memory = findings_.memory(id);
+    memory.attributes["size"] = inconclusive("B", method, why);
+    memory.attributes["miss_penalty"] = inconclusive("cycles", method, why);
+  }
+
+  Session& session_;
+  Findings& findings_;
+  std::uint64_t block_;
+  std::vector<Found> found_;
+};
+
+}  // namespace
+
+Expected<void> measure_instructions(Session& session, Findings& findings) {
+  if (session.info().code_bytes == 0) return {};
+  return Instructions(session, findings).run();
+}
+
+}  // namespace gputopo::experiments

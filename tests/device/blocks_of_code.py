@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Whether walks over code jump to where they say they do: blocks_of_code.py NVCC INCLUDE SOURCE ARCHITECTURE
+
+Reads the jump table from the machine code of the kernel: blocks of 128 bytes in a row, of which the two instructions that
+run lie in one line, and the first of sixteen entries leads back to the loop.
+"""
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+BLOCK, ROW, RUN = 128, 16, 32
+
+
+def sections(image):
+    offset, = struct.unpack_from("<Q", image, 40)
+    size, count, names = struct.unpack_from("<HHH", image, 58)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", image, offset + i * size) for i in range(count)]
+    for header in headers:
+        name = image[headers[names][4] + header[0]:].split(b"\0")[0].decode()
+        yield name, image[header[4]:header[4] + header[5]]
+
+
+def main():
+    nvcc, include, source, architecture = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        cubin = os.path.join(folder, "code.cubin")
+        subprocess.run([nvcc, "-std=c++17", "-O3", "-Wno-deprecated-gpu-targets", f"-I{include}", f"-arch=sm_{architecture}",
+                        "-cubin", source, "-o", cubin], check=True)
+        with open(cubin, "rb") as file:
+            tables = [data for name, data in sections(file.read()) if name == ".nv.constant2.chase_code"]
+    assert len(tables) == 1, "no table, or several"
+    table = struct.unpack(f"<{len(tables[0]) // 4}I", tables[0])[:-1]
+    assert len(table) % ROW == 0 and len(table) >= 128 * ROW, f"{len(table)} entries"
+    assert len(set(table[::ROW])) == 1, "rows that begin otherwise than with the loop"
+    blocks = [entry for i, entry in enumerate(table) if i % ROW]
+    assert table[0] not in blocks, "a block that is the loop"
+    assert all(b - a == BLOCK for a, b in zip(blocks, blocks[1:])), "blocks that aren't one behind the other"
+    assert blocks[0] % BLOCK <= BLOCK - RUN, f"blocks begin {blocks[0] % BLOCK} bytes into a line"
+    print(f"sm_{architecture}: {len(blocks)} blocks from {blocks[0]:#x} on")
+
+
+if __name__ == "__main__":
+    main()

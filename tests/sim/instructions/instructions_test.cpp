@@ -1,0 +1,82 @@
+// Instruction caches of models whose truth is known: those of the source documents and of the H200, and none at all.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/sim/instructions/found_instructions.hpp"
+
+namespace gputopo::test {
+namespace {
+
+// Wong et al. 2010, section J: 4 KiB of 4 sets of 4 ways for each SM, 8 KiB for each TPC and 32 KiB for all, both of
+// which constants share. A miss of the first brings in as little as a block is long, which is no more than a bound.
+TEST(Instructions, OfGt200ComeBackExactly) {
+  const auto model = sim::builtin_model("gt200");
+  ASSERT_TRUE(model);
+  const Topology found = discovered_instructions(*model);
+  const auto all = instructions_found(*model, found);
+  EXPECT_GE(all.size(), 37U);
+  for (const Found& f : all) {
+    EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+    const bool is_bound = f.memory == "instruction_l1" && f.quantity == "sector_size";
+    // Behind another cache, which would answer orders other than the walk's, what goes next doesn't show.
+    const bool is_hidden = f.memory != "instruction_l1" && f.quantity == "replacement";
+    if (!is_bound && !is_hidden) EXPECT_EQ(f.answer, Answer::exact) << text_of(f);
+  }
+  ASSERT_NE(found.find("instruction_l1"), nullptr);
+  EXPECT_EQ(found.find("instruction_l1")->find("sector_size")->status, Status::upper_bound);
+  EXPECT_EQ(found.find("instruction_l1_5")->physical_cache, "constant_l1_5");
+}
+
+class DocumentedInstructions : public testing::TestWithParam<const char*> {};
+
+TEST_P(DocumentedInstructions, AreToldRight) {
+  const auto model = sim::builtin_model(GetParam());
+  ASSERT_TRUE(model);
+  int exact = 0;
+  for (const Found& f : instructions_found(*model, discovered_instructions(*model))) {
+    EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+    exact += f.answer == Answer::exact ? 1 : 0;
+  }
+  EXPECT_GE(exact, 12);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, DocumentedInstructions, testing::Values("fermi", "kepler", "maxwell", "v100", "a100"),
+                         [](const auto& one) { return std::string(one.param); });
+
+// One scheduler's code pushes out nothing of another's: an L0. The walk's own code takes a part of it.
+TEST(Instructions, OfTheH200HaveAnL0OfEachScheduler) {
+  const auto model = sim::builtin_model("h200");
+  ASSERT_TRUE(model);
+  const Topology found = discovered_instructions(*model);
+  const Memory* l0 = found.find("instruction_l0");
+  ASSERT_NE(l0, nullptr);
+  EXPECT_EQ(l0->instances_per_scope, 4U);
+  EXPECT_EQ(l0->find("size")->status, Status::lower_bound);
+  EXPECT_EQ(*l0->find("size")->value, 6144 - 640);
+  EXPECT_EQ(found.find("instruction_l1")->sm_groups.size(), 66U);
+  for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+}
+
+TEST(Instructions, AreDeepAndNeverMeasuredUnasked) {
+  const auto model = sim::builtin_model("gt200");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(discovered_plainly(*model).find("instruction_l1"), nullptr);
+}
+
+TEST(Instructions, WithoutACacheAreLeftOpen) {
+  const nlohmann::json text = {
+      {"schema", "gputopo-model/1"},
+      {"gpu", {{"name", "Code"}, {"sm_count", 2}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
+      {"caches", {{"l2", {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
+      {"paths",
+       {{"global_cached", {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 500}}}},
+        {"instruction", {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 500}}}}}}};
+  const auto model = sim::parse_model(text.dump(), "code");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_instructions(*model);
+  for (const Memory& m : found.memories)
+    for (const auto& [name, e] : m.attributes) EXPECT_EQ(e.status, Status::inconclusive) << m.id << " " << name;
+}
+
+}  // namespace
+}  // namespace gputopo::test
