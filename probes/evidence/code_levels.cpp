@@ -16,6 +16,10 @@ constexpr std::size_t times = 3;
 // Of blocks in a row as few as one in four miss where a miss brings in four; what a kernel runs besides is less.
 constexpr double slowest = 0.85;
 
+// Levels are so much further away than those before them, of what they are further than the first: lines of one level
+// differ by where they lie on the chip, and more code has more of the far ones.
+constexpr double least_apart = 0.1;
+
 std::vector<std::uint64_t> growing(std::uint64_t most) {
   constexpr double ratio = 1.0905077326652577;  // eight to the octave
   std::vector<std::uint64_t> all;
@@ -57,7 +61,7 @@ class GrowingWalks {
   }
 
   std::vector<CodeLevel> levels() const {
-    const std::vector<Plateau> plateaus = plateaus_of(places_, cycles_, 0.5, (least_ratio - 1));
+    const std::vector<Plateau> plateaus = plateaus_of(places_, cycles_, 0.5, least_apart);
     std::vector<CodeLevel> found;
     for (std::size_t i = 0; i + 1 < plateaus.size(); ++i) found.push_back(level(plateaus, i, found));
     return found;
@@ -76,23 +80,32 @@ class GrowingWalks {
     level.lost_from_bytes = behind.from * block_;
     level.front_threshold_cycles = before.empty() ? 0 : before.back().levels.threshold_cycles;
     const Histogram& within = walk_in(here);
-    // The most code of the next level: there the least of this one is left.
-    const Histogram& beyond = has_more ? walk_in(behind) : walks_.back();
+    const Histogram& beyond = walk_in(behind);
     level.levels = levels_of(between(within, level.front_threshold_cycles, 1e9), between(beyond, middle, 1e9));
     const Mode hit = mode_of(within, level.front_threshold_cycles, middle), lost = mode_of(beyond, middle, end);
-    level.hit_cycles = hit.centre;
-    level.lost_cycles = lost.centre;
-    level.error_cycles = 0.5 + hit.error + lost.error;
+    // Medians: jumps that something else delays are slower by any amount.
+    level.hit_cycles = hit.median;
+    level.lost_cycles = lost.median;
+    level.error_cycles = 1 + hit.error + lost.error;
     level.samples = total(within) + total(beyond);
-    level.missed_share = static_cast<double>(count_from(beyond, middle)) / static_cast<double>(total(beyond));
+    const auto missed = [&](const Histogram& walk) {
+      return static_cast<double>(count_from(walk, middle)) / static_cast<double>(total(walk));
+    };
+    level.missed_share = missed(beyond);
+    level.missed_share_of_more = missed(walk_of(behind.to));
     return level;
   }
 
   // Of a level's plateau, the walk that is as far from either end.
   const Histogram& walk_in(const Plateau& plateau) const {
-    const double middle = std::sqrt(static_cast<double>(plateau.from) * static_cast<double>(plateau.to));
+    return walk_of(
+        static_cast<std::uint64_t>(std::sqrt(static_cast<double>(plateau.from) * static_cast<double>(plateau.to))));
+  }
+
+  // The walk over so many blocks, or the next fewer.
+  const Histogram& walk_of(std::uint64_t blocks) const {
     std::size_t i = 0;
-    while (i + 1 < places_.size() && static_cast<double>(places_[i + 1]) <= middle) ++i;
+    while (i + 1 < places_.size() && places_[i + 1] <= blocks) ++i;
     return walks_[i];
   }
 

@@ -44,15 +44,20 @@ CacheFacts facts_of(const CodeLevel& level, std::string_view id, const Found* in
   return facts;
 }
 
-// One jump in n finds its block lost: a miss brings in n of them. Where every one does, it may bring in less than one.
-Estimate sector_of(const CodeLevel& level, std::uint64_t block_bytes) {
-  constexpr double near = 0.08;  // of a whole number
-  const double blocks = 1 / std::max(1e-3, level.missed_share);
-  const double whole = std::round(blocks);
-  if (std::fabs(blocks - whole) > near * whole)
-    return inconclusive("B", method, "not a whole number of blocks comes with each that is missing");
+// One jump in n finds its block lost: a miss brings in n of them, a power of two. Where every one does, it may bring in
+// less than one.
+Estimate sector_of(const CodeLevel& level, std::uint64_t block_bytes, const Estimate* in_front) {
+  constexpr double near = 0.04;
+  const double blocks = 1 / std::max(1e-3, level.missed_share),
+               of_more = 1 / std::max(1e-3, level.missed_share_of_more);
+  const double whole = std::exp2(std::round(std::log2(blocks)));
+  if (std::fabs(blocks - whole) > near * whole || std::fabs(of_more - whole) > near * whole)
+    return inconclusive("B", method,
+                        "other shares of blocks are missing than where one, two or four come with each that is");
   Estimate sector = measured(whole * static_cast<double>(block_bytes), "B", method, level.samples);
   if (whole == 1) bound_above(sector, "every block of code was missing by itself");
+  if (in_front != nullptr && (!in_front->value || *in_front->value >= *sector.value))
+    bound_above(sector, "the cache in front asks for as much at once");
   return sector;
 }
 
@@ -93,7 +98,8 @@ class Instructions {
   Expected<void> measure(Found& cache) {
     auto& attributes = cache.memory.attributes;
     cache.memory.id = cache.facts.path.id;
-    const Estimate& sector = attributes["sector_size"] = sector_of(cache.level, block_);
+    const Estimate& sector = attributes["sector_size"] =
+        sector_of(cache.level, block_, found_.empty() ? nullptr : found_.back().memory.find("sector_size"));
     cache.facts.sector_bytes = sector.value ? static_cast<std::uint64_t>(*sector.value) : block_;
     if (auto ok = measure_size(cache); !ok) return ok;
     attributes["miss_penalty"] = penalty_between(cache.level);
@@ -140,6 +146,15 @@ class Instructions {
     if (line->has_value()) cache.facts.line_bytes = static_cast<std::uint64_t>(*line->value);
     auto held = if_available(count_held(session_, cache.facts, about, isolation(cache)));
     if (!held) return tl::unexpected<Error>(held.error());
+    // As many lines as fit blocks that are shorter: they are no longer than these.
+    constexpr double too_many = 1.5;
+    if (*held && size.value && cache.facts.line_bytes > cache.facts.sector_bytes &&
+        (*held)->bytes > too_many * *size.value) {
+      attributes["line_size"] = inconclusive("B", "shifted_stride", "of such lines more would be held than fits");
+      cache.facts.line_bytes = 0;
+      held = if_available(count_held(session_, cache.facts, about, isolation(cache)));
+      if (!held) return tl::unexpected<Error>(held.error());
+    }
     // What the cache in front holds of the newest code counts as held, and need not be.
     if (*held && !is_first(cache)) (*held)->interval.low = 0;
     size = agreed_size(size, *held, static_cast<double>(cache.facts.stride()));
@@ -208,20 +223,16 @@ class Instructions {
     return {};
   }
 
-  // The nearest is the L0 where an SM has several, one for each scheduler, as it has several of nothing further on.
+  // By their place: the last before an L2 is the L1.5, the second last the L1, one before these the L0; without an L2,
+  // as on GT200, one behind the L1.5 is the instructions' own.
   void name() {
     if (found_.empty()) {
       leave_open(ids[1], "jumps take as long over all the code there is: no cache shows");
       return;
     }
-    const std::optional<std::uint32_t>& instances = found_.front().memory.instances_per_scope;
-    const Scope scope = found_.front().memory.scope.value_or(Scope::sm);
-    if (!instances && scope == Scope::sm) {
-      for (std::size_t i = 0; i < found_.size(); ++i)
-        leave_open(ids[i], "whether each scheduler has the nearest one to itself isn't known, so none has a name");
-      return;
-    }
-    const std::size_t first = instances && *instances > 1 ? 0 : 1;
+    const CacheFacts* l2 = findings_.cache("l2");
+    const bool has_l2 = (l2 != nullptr && l2->present) || session_.info().l2_bytes != 0;
+    const std::size_t first = found_.size() > 3 || (has_l2 && found_.size() == 3) ? 0 : 1;
     const CacheFacts* constants = findings_.cache("constant_l1_5");
     bool has_constants = constants != nullptr && constants->present;
     for (std::size_t i = 0; i < found_.size() && first + i < ids.size(); ++i) {

@@ -60,7 +60,6 @@ enum TaskKind : std::uint32_t { task_walk = 0, task_execute = 1 };
 
 // Of Task::flags.
 inline constexpr std::uint32_t task_opens = 1;  ///< the first of its program in this queue
-inline constexpr std::uint32_t task_resumes = 4;  ///< a walk over code that the warp's next one, `next` tasks on, looks at
 inline constexpr std::uint32_t task_wide = 2;   ///< a pointer chase whose words hold whole 64-bit addresses
 
 /// One phase as one thread block sees it.
@@ -80,7 +79,7 @@ struct Task {
   std::uint32_t lead;  ///< loads before these, which aren't recorded
   std::uint32_t lead_first;
   std::uint32_t lead_step;
-  std::uint32_t next;  ///< of task_resumes: so many tasks further on in this queue
+  std::uint32_t pad;
   std::uint32_t positions;
   std::uint32_t stride_words;
   std::uint32_t first_position;

@@ -82,44 +82,6 @@ __device__ __noinline__ void walk_code(const Task& task, std::uint32_t* memory, 
   }
 }
 
-// Two short walks of one warp with others' turns between: nothing is done between them that needn't be, since all code
-// that runs there lies in the caches that the second one looks at. Who has the turn meanwhile watches the timer.
-__device__ __noinline__ void walk_twice(const Task& task, const Task& second, std::uint32_t* memory, std::uint32_t one,
-                                        Seen& seen, std::uint32_t& overflow_count) {
-  auto* const list = reinterpret_cast<std::uint16_t*>(memory + recorder_words);
-  auto* const second_list = list + code_blocks;
-  auto* const times = second_list + code_blocks;
-  const bool keeps = second.record == record_latencies;
-  const std::uint32_t count = min(task.positions, task.loads), jumps = task.loads * task.laps;
-  list_order(task, task.first_position, task.step, count, list);
-  list_order(second, second.first_position, second.step, second.loads, second_list);
-  const std::uint32_t out = keeps ? address_of(memory) : address_of(times);
-  const std::uint32_t from = address_of(list), end = address_of(list + count);
-  const std::uint32_t then = address_of(second_list), then_end = address_of(second_list + second.loads);
-  std::uint32_t left = jumps;
-  bool looks = false;
-#pragma unroll 1
-  while (true) {  // one call in a loop: the same code both times
-    left = jump(looks ? then : from, looks ? then_end : end, looks ? then : from, left, out, looks ? 2 : 0, one);
-    if (looks) break;
-    if (task.post_value != 0) atomicExch(reinterpret_cast<unsigned int*>(task.counter), task.post_value);
-#pragma unroll 1
-    for (std::uint32_t n = 0; n < task.next; ++n) __syncthreads();
-    if (second.wait_value != 0) {
-      const auto* const counter = reinterpret_cast<const std::uint32_t*>(second.counter);
-      const auto* const failed = &reinterpret_cast<LaunchState*>(seen.state)->failed;
-#pragma unroll 1
-      while (control_word(counter) < second.wait_value && control_word(failed) == 0) {
-      }
-    }
-    left = second.loads;
-    looks = true;
-  }
-  seen.last_ns = read_timer();
-  seen.last_clock = read_long_clock();
-  if (!keeps) count_times(times, 0, second.loads, memory, overflow_count);
-}
-
 // Constants, untimed: they are here to push code out.
 __device__ __noinline__ void walk_constants(const Task& task, Seen& seen) {
   std::uint32_t position = task.first_position;
@@ -152,7 +114,8 @@ __device__ __noinline__ void write_code_result(const Task& task, const std::uint
 __device__ __forceinline__ void copy_task(Task& task, const Task* from) {
   auto* const copy = reinterpret_cast<std::uint32_t*>(&task);
 #pragma unroll 1
-  for (std::uint32_t k = 0; k < task_words; ++k) copy[k] = control_word(reinterpret_cast<const std::uint32_t*>(from) + k);
+  for (std::uint32_t k = 0; k < task_words; ++k)
+    copy[k] = control_word(reinterpret_cast<const std::uint32_t*>(from) + k);
 }
 
 }  // namespace
@@ -184,24 +147,18 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1) chase_code(const 
 #pragma unroll 1
   for (std::uint32_t i = first; i < end && seen.go != 0; ++i) {
     if (control_word(&arguments.tasks[i].warp) == warp) {
-      Task task, second;
+      Task task;
       copy_task(task, arguments.tasks + i);
-      if (task.wait_value != 0 && !wait_for(reinterpret_cast<const std::uint32_t*>(task.counter), task.wait_value, state,
-                                            seen, turn_patience_ns))
+      if (task.wait_value != 0 && !wait_for(reinterpret_cast<const std::uint32_t*>(task.counter), task.wait_value,
+                                            state, seen, turn_patience_ns))
         seen.go = 0;
       look_at_code(seen);
       if ((task.flags & task_opens) != 0) open_program(seen);
-      const bool resumes = (task.flags & task_resumes) != 0 && seen.go != 0;
-      if (resumes) copy_task(second, arguments.tasks + i + task.next);
-      if ((resumes ? second : task).record != record_nothing)
+      if (task.record != record_nothing)
 #pragma unroll 1
         for (std::uint32_t k = 0; k < recorder_words; ++k) memory[k] = 0;
       std::uint32_t overflow_count = 0;
-      if (resumes) {
-        walk_twice(task, second, memory, one, seen, overflow_count);
-        i += task.next;
-        task = second;
-      } else if (seen.go != 0 && task.path == path_constant) {
+      if (seen.go != 0 && task.path == path_constant) {
         walk_constants(task, seen);
       } else if (seen.go != 0) {
         walk_code(task, memory, one, seen, overflow_count);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda/cuda_device.hpp"
+#include "evidence/histogram.hpp"
 #include "experiments/discover.hpp"
 
 namespace gputopo {
@@ -63,6 +64,31 @@ TEST_F(RealGpu, L1TextureAndReadOnlyAreOneCacheOfOneSize) {
   }
   EXPECT_EQ(t.find("l1")->find("size")->status, Status::measured);
   EXPECT_TRUE(t.find("l1")->find("size")->note.empty()) << "what fits and what is held disagree";
+}
+
+TEST_F(RealGpu, CodeThatWasPushedOutTakesLonger) {
+  if (gpu_->info().code_bytes == 0) GTEST_SKIP() << "needs compute capability 7.0";
+  const std::uint64_t block = gpu_->info().code_block_bytes;
+  program::Program p;
+  p.label = "code";
+  p.buffers = {{program::Space::code, gpu_->info().code_bytes, 0}};
+  program::Walk few;
+  few.path = program::Path::instruction;
+  few.order = program::Order::reverse;
+  few.stride_bytes = block;
+  few.footprint_bytes = 8 * block;
+  few.loads_per_lap = 512;
+  few.record = program::Record::histogram;
+  program::Walk all = few;
+  all.footprint_bytes = gpu_->info().code_bytes;
+  all.loads_per_lap = 0;
+  all.laps = 2;
+  p.phases = {few, all};
+  const auto traces = gpu_->run({p});
+  ASSERT_TRUE(traces) << traces.error().message;
+  const auto median = [](const program::PhaseTrace& t) { return *evidence::quantile(t.histogram, 0.5); };
+  EXPECT_LT(median(traces->front().phases[0]) + 5, median(traces->front().phases[1]));
+  EXPECT_EQ(evidence::total(traces->front().phases[1].histogram), 2 * all.footprint_bytes / block);
 }
 
 TEST_F(RealGpu, ReservationIsTheSameAtEveryCarveOut) {

@@ -20,26 +20,6 @@ struct OpenGroup {
   Task* head = nullptr;
 };
 
-bool is_short_walk_over_code(const Task& task) {
-  return task.kind == kernels::task_walk && task.path == static_cast<std::uint32_t>(program::Path::instruction) &&
-         task.lead == 0 && task.loads * task.laps <= kernels::stretch_jumps;
-}
-
-// A short walk that nobody records and the next one of its warp, which looks at what is left: see walk_twice.
-void mark_resumed(Task* tasks, std::uint32_t count) {
-  const auto is_other = [](const Task& a, const Task& b) { return a.warp != b.warp; };
-  for (std::uint32_t i = 0; i < count; ++i) {
-    std::uint32_t next = i + 1;
-    while (next < count && is_other(tasks[i], tasks[next]) && (tasks[next].flags & kernels::task_opens) == 0) ++next;
-    if (next == count || is_other(tasks[i], tasks[next]) || (tasks[next].flags & kernels::task_opens) != 0) continue;
-    const bool looks = tasks[next].record != 0 && tasks[next].laps == 1 && tasks[next].loads <= kernels::code_blocks;
-    if (!looks || tasks[i].record != 0 || tasks[i].result != 0) continue;
-    if (!is_short_walk_over_code(tasks[i]) || !is_short_walk_over_code(tasks[next])) continue;
-    tasks[i].flags |= kernels::task_resumes;
-    tasks[i].next = next - i;
-  }
-}
-
 }  // namespace
 
 ControlLayout::ControlLayout(std::uint32_t queue_count, std::size_t task_count)
@@ -74,7 +54,6 @@ void write_control(const PlannedLaunch& launch, const std::vector<Task>& tasks, 
     }
     ++head->group;
   }
-  for (std::size_t q = 0; q < queue_count; ++q) mark_resumed(out + queues[q].first, queues[q].count);
 }
 
 }  // namespace gputopo::device::cuda

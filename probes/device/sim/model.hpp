@@ -225,8 +225,8 @@ void add_organisation(const Model& model, Topology& truth);
 /// Adds the TLBs that loads past the L1 ask, as `discover --deep` says them: "tlb_l1" to "tlb_l3", the nearest first.
 void add_translation(const Model& model, Topology& truth);
 
-/// Adds the caches that instructions pass before the L2, as `discover --deep` says them: "instruction_l0" where an SM
-/// has several of the nearest, "instruction_l1" and on.
+/// Adds the caches that instructions pass before the L2, as `discover --deep` says them: "instruction_l1" and
+/// "instruction_l1_5", of three the first is "instruction_l0", without an L2 the third is "instruction_l2".
 void add_instructions(const Model& model, Topology& truth);
 
 /// What no memory's attribute says of a model, a line each: what lies behind the L2, how far TLBs reach, distances, who

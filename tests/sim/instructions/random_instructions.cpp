@@ -79,7 +79,9 @@ Json random_instructions(std::uint64_t seed) {
                     {"constant", constants},
                     {"instruction", code}};
   model["execution"] = {{"block", block}, {"between", draw.chance(0.3) ? block * draw.whole(1, 5) : 0}};
-  if (draw.chance(0.5)) model["distance"] = {{"slices", draw.cycles(2, 20)}, {"tpc", draw.cycles(0, 5)}};
+  // A cache of the whole GPU is as far as its slices are: no single latency is true of it.
+  const bool is_near = scope < 3;
+  if (draw.chance(0.5) && is_near) model["distance"] = {{"slices", draw.cycles(2, 20)}, {"tpc", draw.cycles(0, 5)}};
   model["clock_overhead"] = draw.whole(20, 200);
   model["background"] = {{"constants", 64}, {"code", draw.one_of({0, 512, 1024})}};
   model["noise"] = {{"jitter", draw.one_of<const char*>({"none", "gaussian", "uniform"})},

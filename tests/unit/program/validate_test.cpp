@@ -39,6 +39,20 @@ TEST(Validate, NamesTheProgramAndThePhase) {
   EXPECT_THAT(refusal(p), HasSubstr("program 'probe', phase 0"));
 }
 
+TEST(Validate, TakesWalksOverCodeByOneLaneThatArentTimedAsAWhole) {
+  Program p = one_walk(good());
+  p.buffers[0].space = Space::code;
+  Walk& walk = std::get<Walk>(p.phases[0]);
+  EXPECT_THAT(refusal(p), HasSubstr("path doesn't fit"));
+  walk.path = Path::instruction;
+  EXPECT_TRUE(validate(p));
+  walk.record = Record::lap_time;
+  EXPECT_THAT(refusal(p), HasSubstr("laps timed as a whole"));
+  walk.record = Record::nothing;
+  walk.lanes = 32;
+  EXPECT_THAT(refusal(p), HasSubstr("several lanes"));
+}
+
 TEST(Validate, RefusesWhatIsOutOfRange) {
   const auto refused = [](auto change, const char* why) {
     Walk w = good();

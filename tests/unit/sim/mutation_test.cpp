@@ -71,9 +71,10 @@ void run_every_path(device::Device& device) {
   const device::DeviceInfo& info = device.info();
   for (std::size_t i = 0; i < path_count; ++i) {
     const auto path = static_cast<Path>(i);
-    const auto space = path == Path::constant ? program::Space::constant
-                       : path == Path::shared ? program::Space::shared
-                                              : program::Space::global;
+    const auto space = path == Path::constant      ? program::Space::constant
+                       : path == Path::shared      ? program::Space::shared
+                       : path == Path::instruction ? program::Space::code
+                                                   : program::Space::global;
     auto p =
         program_of({walk(path, 4096, 64, Record::latencies, 2), walk(path, 4096, 32, Record::lap_time)}, 4096, space);
     p.agents = {{info.gpu.sm_count - 1, info.warps_per_block - 1}};
