@@ -17,8 +17,8 @@ struct CodeLevel {
   double error_cycles = 0;                     ///< of either, half a clock tick at least
   std::uint64_t from_bytes = 0, to_bytes = 0;  ///< code walked, between which it served nearly all that was lost before
   std::uint64_t lost_from_bytes = 0;           ///< code from which on it lost nearly all
-  /// Share of jumps to blocks in a row, each once, that found theirs lost: one in as many as a miss brings in. Of less code
-  /// and of more, both too much for it: where these differ it still held some.
+  /// Share of jumps to blocks in a row, each once, that found theirs lost: one in as many as a miss brings in. Of less
+  /// code and of more, both too much for it: where these differ it still held some.
   double missed_share = 0, missed_share_of_more = 0;
   std::uint64_t samples = 0;
 };

@@ -33,8 +33,8 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
 /// bound is all there is.
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& counted, double line_bytes);
 
-/// Lines that the cache in front answers whenever they are loaded needn't be in this one: of so much that `fits`, the share
-/// that was asked for in `counts` is held for sure, in whole lines.
+/// Lines that the cache in front answers whenever they are loaded needn't be in this one: of so much that `fits`, the
+/// share that was asked for in `counts` is held for sure, in whole lines.
 void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_bytes);
 
 /// How much to walk so that the cache overflows: the size where that is measured; where it is a bound alone, the most

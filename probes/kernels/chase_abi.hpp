@@ -45,8 +45,8 @@ inline constexpr std::uint32_t blocks_in_a_row = 16;
 inline constexpr std::uint32_t code_rows = 128;
 inline constexpr std::uint32_t code_own_bytes = 5 * code_block_bytes;  ///< what runs between two jumps, in its lines
 inline constexpr std::uint32_t code_blocks = code_rows * (blocks_in_a_row - 1);
-/// Jumps between two looks at the timer, fewer where they take long: 0.52 ms at 0.5 GHz, below which no GPU works. A gap
-/// that nothing else can fill then is still shorter than any that was seen.
+/// Jumps between two looks at the timer, fewer where they take long: 0.52 ms at 0.5 GHz, below which no GPU works. A
+/// gap that nothing else can fill then is still shorter than any that was seen.
 inline constexpr std::uint32_t stretch_jumps = 1408;
 inline constexpr std::uint32_t stretch_cycles = 1U << 18;
 inline constexpr std::uint32_t code_gap_ns = 2 * stretch_cycles + longest_glance_ns;
