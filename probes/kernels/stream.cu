@@ -181,8 +181,8 @@ __device__ __forceinline__ void stream(const StreamArguments& a) {
 
 // One thread of a block keeps stages of shared memory full by the SM's copy engine. Nobody reads what arrives; a copy
 // that was asked for is made.
-__device__ __forceinline__ void bulk(const StreamArguments& a) {
 #if __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void bulk(const StreamArguments& a) {
   extern __shared__ uint4 shared[];
   __shared__ std::uint64_t arrived[most_stages];
   if (threadIdx.x != 0) return;
@@ -227,8 +227,8 @@ __device__ __forceinline__ void bulk(const StreamArguments& a) {
   seen.end_ns = stream_timer();
   asm volatile("mov.u32 %0, %%smid;" : "=r"(seen.sm));
   a.blocks[blockIdx.x] = seen;
-#endif
 }
+#endif
 
 // One access a thread: the grid is the loop, and its blocks start in the order of their addresses.
 template <What what, int width>
@@ -282,9 +282,12 @@ __device__ __forceinline__ void once(const StreamArguments& a) {
   GPUTOPO_STREAM(what, shared, 4, fixed, 1) \
   GPUTOPO_STREAM(what, shared, 4, fixed, 4)
 
+// Without copy engines there is no such kernel: an empty one would be the fastest of all.
+#if __CUDA_ARCH__ >= 900
 extern "C" __global__ void stream_read_bulk(gputopo::kernels::StreamArguments a) {
   gputopo::kernels::bulk(a);
 }
+#endif
 
 // When everything before it is done, by the GPU's timer.
 extern "C" __global__ void stream_stamp(std::uint64_t* ns) {
