@@ -70,7 +70,7 @@ Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, con
 
 Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, std::string_view method) {
   using Kind = PatternWalk::Kind;
-  constexpr double collides = 0.3;  // share of places, beforehand, that put both halves of a pattern into the same sets
+  constexpr double collides = 0.5;  // of places, beforehand, that put both halves of a pattern into the same sets: unknown
   constexpr std::string_view why_not = "no stride's pattern both overflows as one too many lines do and fits as few do";
   Tally fits;
   using Place = std::pair<std::uint64_t, std::uint64_t>;  // stride, gap

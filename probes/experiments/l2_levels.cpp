@@ -160,8 +160,8 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   drop_l1_as_slow_as(l2, *hits, findings);
   l2.levels = levels_of(hits->timed, behind->levels.next);
   // Lines loaded again and again are there whatever another program does to the others.
-  const double fastest = std::min(whole_mode(hits->timed).centre, l2.latency_cycles + behind->overhead_cycles);
-  const double ratio = whole_mode(behind->levels.next).centre / std::max(1.0, fastest);
+  const double fastest = std::min(whole_mode(hits->timed).centre - l2.overhead_cycles, l2.latency_cycles);
+  const double ratio = (whole_mode(behind->levels.next).centre - l2.overhead_cycles) / std::max(1.0, fastest);
   if (!l2.levels.usable()) {
     if (ratio < least_ratio)
       set_absent(memory,
