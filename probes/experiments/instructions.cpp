@@ -158,6 +158,11 @@ class Instructions {
     // What the cache in front holds of the newest code counts as held, and need not be.
     if (*held && !is_first(cache)) (*held)->interval.low = 0;
     size = agreed_size(size, *held, static_cast<double>(cache.facts.stride()));
+    // What overflows it isn't known, and a line is told by what does.
+    if (size.status == Status::inconclusive) {
+      attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
+      cache.facts.line_bytes = 0;
+    }
     cache.facts.capacity_bytes = bytes_to_fill(size, *held);
     if (cache.facts.capacity_bytes == 0) cache.facts.capacity_bytes = cache.level.to_bytes;
     if (const std::uint64_t own = session_.info().code_own_bytes; own != 0 && is_first(cache) && size.has_value())

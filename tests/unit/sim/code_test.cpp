@@ -10,7 +10,7 @@ using program::Space;
 using ::testing::HasSubstr;
 
 // Two warps of an SM have an L0 each; code and constants meet behind it.
-constexpr std::string_view code_model = R"({
+constexpr std::string_view two_warps_model = R"({
   "schema": "gputopo-model/1",
   "gpu": {"name": "Code", "sm_count": 2, "memory": "1 GiB"},
   "caches": {
@@ -28,7 +28,7 @@ constexpr std::string_view code_model = R"({
 })";
 
 Model code_model(const std::string& between) {
-  std::string model(code_model);
+  std::string model(two_warps_model);
   return model_of(model.replace(model.find("BETWEEN"), 7, between));
 }
 
