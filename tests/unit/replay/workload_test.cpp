@@ -38,7 +38,7 @@ Workload workload(const char* kernel, std::uint32_t words) {
   return w;
 }
 
-Recording recorded() {
+Recording recorded_workloads() {
   FewWorkloads few;
   RecordingDevice recorder(few);
   EXPECT_TRUE(recorder.run_workload(workload("clocks", 3)));
@@ -49,9 +49,9 @@ Recording recorded() {
 }
 
 TEST(RecordedWorkloads, ComeBackInOrderWithWhatTheDeviceCouldntRun) {
-  auto read = parse_recording(to_text(recorded()));
+  auto read = parse_recording(to_text(recorded_workloads()));
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->workloads, recorded().workloads);
+  EXPECT_EQ(read->workloads, recorded_workloads().workloads);
   ReplayDevice replay(std::move(*read));
   EXPECT_EQ(replay.run_workload(workload("clocks", 3))->output, std::vector<std::uint32_t>({77, 77, 77}));
   EXPECT_EQ(replay.run_workload(workload("product", 0))->cycles, 102U);
@@ -61,14 +61,14 @@ TEST(RecordedWorkloads, ComeBackInOrderWithWhatTheDeviceCouldntRun) {
 }
 
 TEST(RecordedWorkloads, OfOtherWordsAreBadInput) {
-  Recording wrong = recorded();
+  Recording wrong = recorded_workloads();
   wrong.workloads.front().trace.output.pop_back();
   ReplayDevice replay(wrong);
   EXPECT_THAT(replay.run_workload(workload("clocks", 3)).error().message, HasSubstr("gave other words"));
 }
 
 TEST(RecordedWorkloads, AreLeftOutWhereThereAreNone) {
-  Recording none = recorded();
+  Recording none = recorded_workloads();
   none.workloads.clear();
   EXPECT_EQ(to_text(none).find("workloads"), std::string::npos);
 }
