@@ -56,7 +56,10 @@ std::set<std::string> planned() {
 }
 
 TEST(StreamKernels, EveryKernelIsReachedAndEveryNameIsThere) {
-  const auto wanted = planned(), there = compiled();
+  // GPUs of any age take this PTX, which has none of what only newer ones do: no copies in bulk.
+  auto wanted = planned();
+  EXPECT_EQ(wanted.erase("stream_read_bulk"), 1U);
+  const auto there = compiled();
   std::vector<std::string> differ;
   std::set_symmetric_difference(wanted.begin(), wanted.end(), there.begin(), there.end(), std::back_inserter(differ));
   EXPECT_THAT(differ, testing::IsEmpty());
