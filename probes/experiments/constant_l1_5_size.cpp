@@ -60,10 +60,11 @@ bool sets_thrash_in_turn(const Counts& counts, double size, double line_bytes) {
   }
   const std::size_t rows = static_cast<std::size_t>(own_bytes / static_cast<std::uint64_t>(line_bytes)) + 1;
   double before = -1, step = -1;
-  std::size_t seen = 0;
+  std::size_t seen = 0, by_strangers = 0;
   for (const auto& [footprint, range] : least_most) {
     if (footprint < size) continue;
-    if (range.second - range.first > 0.5) return false;
+    // Strangers add to one launch and hardly ever to another of the same footprint: the least of them counts.
+    if (range.second - range.first > 0.5 && ++by_strangers > 1) return false;
     if (footprint == size) {
       before = range.first;
       continue;
