@@ -18,8 +18,15 @@ std::string number(const Estimate& e) {
 
 Answer judged(const Estimate& truth, const Estimate* found) {
   if (found == nullptr || found->status == Status::inconclusive) return Answer::open;
+  // A bound on the right side is no answer, and not wrong.
+  if (found->status == Status::lower_bound && found->value)
+    return *found->value <= *truth.value ? Answer::open : Answer::wrong;
+  if (found->status == Status::upper_bound && found->value)
+    return *found->value >= *truth.value ? Answer::open : Answer::wrong;
   if (!found->value || found->status != Status::measured) return Answer::wrong;
-  const bool same_range = !truth.interval || (found->interval && *found->interval == *truth.interval);
+  // A range is what sets of different sizes have.
+  const auto range_of = [](const Estimate& e) { return e.interval.value_or(Interval{*e.value, *e.value}); };
+  const bool same_range = range_of(truth) == range_of(*found);
   return *found->value == *truth.value && same_range ? Answer::exact : Answer::wrong;
 }
 
