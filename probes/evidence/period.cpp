@@ -38,8 +38,8 @@ Estimate likeliest(const std::vector<Candidate>& candidates, double rival, std::
   return estimate_of(p, method, static_cast<std::uint64_t>(samples), {{}, {}, why_not});
 }
 
-// The likelihood of 'the same' at one place. One place in twenty is odd: a cache that throws out the oldest holds more of
-// one region than of the other, or the region's sets have room. No single place rules out what all others say.
+// The likelihood of 'the same' at one place. One place in twenty is odd: a cache that throws out the oldest holds more
+// of one region than of the other, or the region's sets have room. No single place rules out what all others say.
 double likelihood_of(const Sameness& s) {
   constexpr double odd = 0.05;
   return (1 - odd) * s.probability + odd * (1 - s.probability);
@@ -70,7 +70,8 @@ Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, con
 
 Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, std::string_view method) {
   using Kind = PatternWalk::Kind;
-  constexpr double collides = 0.5;  // of places, beforehand, that put both halves of a pattern into the same sets: unknown
+  constexpr double collides =
+      0.5;  // of places, beforehand, that put both halves of a pattern into the same sets: unknown
   constexpr std::string_view why_not = "no stride's pattern both overflows as one too many lines do and fits as few do";
   Tally fits;
   using Place = std::pair<std::uint64_t, std::uint64_t>;  // stride, gap

@@ -73,9 +73,9 @@ void find_next_level(CacheFacts& l2, const Histogram& all) {
     l2.next_level = nearest;
 }
 
-// Where lines that the L2 lost to a cache come from, held against what other SMs brought in: from the same place, a cache
-// behind several L2s; or from farther away, a cache behind an L2 with sides. How far that is can't be told: other sides
-// may still have some of them.
+// Where lines that the L2 lost to a cache come from, held against what other SMs brought in: from the same place, a
+// cache behind several L2s; or from farther away, a cache behind an L2 with sides. How far that is can't be told: other
+// sides may still have some of them.
 LostTo lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& lost) {
   const double nearest = lost.centre - lost.error - l2.overhead_cycles;
   if (!others.interval || nearest <= others.interval->high) return LostTo::a_cache;
@@ -86,7 +86,8 @@ LostTo lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& los
 Estimate size_by_parts(Findings& findings, CacheFacts& l2, LostTo lost, const Mode& lost_mode) {
   Memory& memory = findings.memory("l2");
   const auto& part = findings.beyond_near_l2;
-  if (!findings.beyond_own_l2) lost = part || lost == LostTo::a_cache ? LostTo::a_cache : LostTo::memory;
+  if (!findings.beyond_own_l2)
+    lost = part || lost == LostTo::a_cache ? LostTo::a_cache : LostTo::memory;
   else if (lost == LostTo::a_cache)
     lost = lost_beside(findings.beyond_own_l2->latency, l2, lost_mode);
   const bool is_next_a_hit = l2.next_level && l2.next_level->centre < l2.levels.threshold_cycles;
