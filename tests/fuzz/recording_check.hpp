@@ -1,6 +1,7 @@
 // What must hold for any bytes that somebody calls a recording.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace gputopo::fuzz {
@@ -9,5 +10,9 @@ namespace gputopo::fuzz {
 /// be looked at. Aborts where an error isn't one printable line, or what is accepted isn't written and read back bit
 /// for bit.
 void check_recording(std::string_view text);
+
+/// The same recording with the checksum that fits what stands in it (docs/formats.md); empty where the text is no JSON
+/// or lacks what the checksum is of.
+std::string sealed_recording(std::string_view text);
 
 }  // namespace gputopo::fuzz

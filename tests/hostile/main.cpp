@@ -15,6 +15,7 @@
 #include "child.hpp"
 #include "device/replay/recording.hpp"
 #include "mutations.hpp"
+#include "recording_check.hpp"
 #include "store/store.hpp"
 #include "store_text_check.hpp"
 #include "topology/json.hpp"
@@ -48,9 +49,16 @@ class Folder {
   fs::path path_;
 };
 
+// A recording and the command that it answers.
+struct Replay {
+  std::string text;
+  std::vector<std::string> arguments;
+};
+
 // What inputs are made from.
 struct Originals {
-  std::vector<std::string> models, recordings, topologies, traces;
+  std::vector<std::string> models, topologies, traces;
+  std::vector<Replay> recordings;
   std::string stored;
   Topology stored_topology;
   std::string xml;
@@ -77,15 +85,33 @@ void store_one(const Folder& folder, Originals& from) {
   from.stored = contents(saved->path);
 }
 
+// Chases, walks over code, streams and workloads of simulated GPUs, and chases of a real one.
+std::vector<Replay> replays(const Folder& folder) {
+  std::vector<Replay> made{{{}, {"discover", "--only", "shared", "--device", "sim:gt200"}},
+                           {{}, {"discover", "--only", "instruction_l1", "--device", "sim:gt200"}},
+                           {{}, {"bench", "atomics", "--device", "sim:h200"}},
+                           {{}, {"bench", "instructions", "spilling", "clusters", "--device", "sim:h200"}}};
+  const std::string recording = folder / "recording.json";
+  for (Replay& one : made) {
+    std::vector<std::string> arguments = one.arguments;
+    arguments.insert(arguments.end(), {"--quiet", "--record", recording, "-o", folder / "t.json", "--format", "json"});
+    if (run(arguments).exit_code != 0) throw std::runtime_error("nothing recorded");
+    one.text = contents(recording);
+    one.arguments.back() = "replay:" + (folder / "replay.json");
+    one.arguments.push_back("--quiet");
+  }
+  made.push_back({contents(GPUTOPO_SOURCE_DIR "/tests/fixtures/h200/recording.json"), made.front().arguments});
+  return made;
+}
+
 Originals originals(const Folder& folder) {
   Originals from;
   for (const auto& entry : fs::directory_iterator(GPUTOPO_SOURCE_DIR "/probes/models"))
     from.models.push_back(contents(entry.path()));
   std::sort(from.models.begin(), from.models.end());
-  const std::string recording = folder / "recording.json";
-  run({"discover", "--device", "sim:gt200", "--only", "shared", "--quiet", "--record", recording, "-o",
+  from.recordings = replays(folder);
+  run({"discover", "--device", "sim:gt200", "--only", "shared,instruction_l1,instruction_l1_5", "--quiet", "-o",
        folder / "t.json", "--format", "json"});
-  from.recordings = {contents(recording), contents(GPUTOPO_SOURCE_DIR "/tests/fixtures/h200/recording.json")};
   from.topologies = {contents(folder / "t.json"), contents(GPUTOPO_SOURCE_DIR "/tests/fixtures/h200/topology.json"),
                      contents(GPUTOPO_SOURCE_DIR "/tests/fixtures/report/example.json")};
   from.traces = {trace()};
@@ -124,6 +150,15 @@ class Trials {
     return random_() % 4 == 0 ? damaged_values(result, random_) : result;
   }
 
+  bool is_one_in(std::uint64_t several) { return random_() % several == 0; }
+
+  // Half of what has a checksum gets one that fits.
+  std::string sealed_or_not(std::string text) {
+    const bool seals = is_one_in(2);
+    std::string sealed = seals ? sealed_topology(text) : std::string();
+    return sealed.empty() ? text : sealed;
+  }
+
   // The command on a file with this text.
   std::string objection(const char* name, const std::string& text, std::vector<std::string> arguments,
                         const std::vector<std::string>& variables = {}) {
@@ -131,39 +166,50 @@ class Trials {
     return objection_to(run(arguments, variables));
   }
 
+  // The whole of a model is told, a part of it is measured: what streams and workloads take from the part that says so.
   std::string model() {
     const std::string file = folder_ / "model.json";
+    std::string original = one_of(from_.models);
+    if (const std::size_t throughput = original.find("\"throughput\""); throughput != original.npos && is_one_in(2)) {
+      const std::string text = original.substr(0, throughput) + damaged(original.substr(throughput));
+      return objection("model.json", text,
+                       {"bench", one_of({"banks", "atomics", "instructions", "spilling", "clusters", "histogram"}),
+                        "--device", "sim:" + file, "--quiet", "--format", one_of({"table", "json", "csv", "html"})});
+    }
     std::vector<std::string> arguments{"models", "--truth", file, "--format", one_of({"table", "json", "csv"})};
-    if (random_() % 8 == 0) arguments = {"discover", "--device", "sim:" + file, "--only", "shared", "--quiet"};
-    return objection("model.json", damaged(one_of(from_.models)), arguments);
+    if (is_one_in(8)) arguments = {"discover", "--device", "sim:" + file, "--only", "shared", "--quiet"};
+    return objection("model.json", damaged(original), arguments);
   }
 
-  // What is accepted is what was recorded.
+  // What is accepted is what was recorded, unless whoever altered it sealed it anew.
   std::string recording(std::size_t number) {
-    const std::string& original = from_.recordings[number % 60 == 1 ? 1 : 0];
-    const std::string text = damaged(original);
-    if (const auto read = replay::parse_recording(text); read && to_text(*read) != original)
+    const Replay& original = from_.recordings[number % 60 == 1 ? 4 : random_() % 4];
+    std::string text = damaged(original.text);
+    if (const auto read = replay::parse_recording(text); read && to_text(*read) != original.text)
       return "a recording's values were changed unnoticed";
-    return objection("replay.json", text,
-                     {"discover", "--device", "replay:" + (folder_ / "replay.json"), "--only", "shared", "--quiet"});
+    if (is_one_in(2))
+      if (std::string sealed = fuzz::sealed_recording(text); !sealed.empty()) text = std::move(sealed);
+    return objection("replay.json", text, original.arguments);
   }
 
   std::string stored() {
-    const std::string text = damaged(from_.stored);
+    std::string text = damaged(from_.stored);
     const auto& t = from_.stored_topology;
     const auto read = store::read_stored(text, t.gpu.uuid, t.provenance.driver_version);
     if (is_protected_ && read && !(*read == t)) return "a stored value was changed unnoticed";
     check_store_text(text);
-    return objection("stored.json", text, {"show", folder_ / "stored.json", "--all"});
+    return objection("stored.json", sealed_or_not(std::move(text)), {"show", folder_ / "stored.json", "--all"});
   }
 
   std::string topology(std::size_t number) {
-    const std::string text = damaged(one_of(from_.topologies));
+    const std::string text = sealed_or_not(damaged(one_of(from_.topologies)));
     const std::string file = folder_ / "topology.json";
     std::vector<std::string> arguments{"show", "--all", file, "--format",
                                        one_of({"table", "json", "csv", "markdown", "html"})};
     if (number % 7 == 0) arguments = {"compare", file, file};
     if (number % 7 == 1) arguments = {"export", "--prometheus", "-", file};
+    if (number % 7 == 2) arguments = {"export", "--mt4g", "-", file};
+    if (number % 7 == 3) arguments = {"bench", "traffic", file, "--predict", "1,3,8,1024", "--size", "400000000"};
     if (number % 21 == 2) arguments = {"export", "--hwloc-xml", "-", file};
     return objection("topology.json", text, arguments,
                      {"HWLOC_XMLFILE=" GPUTOPO_SOURCE_DIR "/tests/fixtures/hwloc/two-gpus.xml"});

@@ -33,17 +33,6 @@ void annotate_twice(const Topology& gpu) {
   hwloc_topology_destroy(topology);
 }
 
-// The same text with the checksum that fits it: without, nothing of a stored file that was changed would be looked at.
-std::string sealed(std::string_view text) {
-  constexpr std::size_t worth_it = 1 << 16;
-  const auto read = text.size() > worth_it ? json::parse("", {}) : json::parse(text, {.depth = 12});
-  if (!read || read->find("checksum") == nullptr) return {};
-  auto j = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (!j.is_object()) return {};
-  j["checksum"] = json::checksum_without(*read, "checksum");
-  return j.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
-}
-
 void check_one(std::string_view text) {
   const auto named = parse_topology(text);
   if (!named) return;
@@ -54,9 +43,20 @@ void check_one(std::string_view text) {
 
 }  // namespace
 
+std::string sealed_topology(std::string_view text) {
+  const auto read = json::parse(text, {.depth = 12});
+  if (!read || read->find("checksum") == nullptr) return {};
+  auto j = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!j.is_object()) return {};
+  j["checksum"] = json::checksum_without(*read, "checksum");
+  return j.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 void check_store_text(std::string_view text) {
   check_one(text);
-  if (const std::string fitting = sealed(text); !fitting.empty()) check_one(fitting);
+  constexpr std::size_t worth_it = 1 << 16;
+  if (text.size() > worth_it) return;
+  if (const std::string fitting = sealed_topology(text); !fitting.empty()) check_one(fitting);
 }
 
 }  // namespace gputopo
