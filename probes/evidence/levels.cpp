@@ -34,13 +34,15 @@ double chance_of(double distance, std::uint64_t m, std::uint64_t n) {
 }
 
 // Samples may hold many hits and few misses. Where their hits differ a little from those that are known, the best
-// threshold between the two would lie among the hits: none lies nearer to them than to any other level. Where places
-// and distance spread hits they reach an inter-quartile range above their upper quartile (2.7 standard deviations).
+// threshold between the two would lie among the hits: none lies nearer to their middle than to any other level's, nor
+// below where they end (the whisker of Tukey's box: the slowest one within his fence).
 double least_threshold(const Histogram& hit, double overhead_cycles) {
   const double low = quantile(hit, 0.25).value_or(0), high = quantile(hit, 0.75).value_or(0);
-  const double clock = 1;  // apart by no more than one cycle both are one level
-  const double slowest = high - low <= clock ? quantile(hit, 0.5).value_or(0) : 2 * high - low;
-  return overhead_cycles + half_a_level * (slowest - overhead_cycles);
+  const double middle = quantile(hit, 0.5).value_or(0);
+  double whisker = middle;
+  for (const auto& bin : hit)
+    if (bin.latency_cycles <= high + 1.5 * (high - low)) whisker = std::max<double>(whisker, bin.latency_cycles);
+  return std::max(overhead_cycles + half_a_level * (middle - overhead_cycles), whisker + 0.5);
 }
 
 // A threshold, and the widest stretch without loads that it may lie in.
@@ -136,6 +138,23 @@ Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double
   levels.false_hit = std::min(levels.false_hit, std::max(of_sure_misses, levels.false_miss));
   levels.doubt = surely.doubt;
   return levels;
+}
+
+bool hold_slower_loads(const Histogram& hits, const Histogram& others, double overhead_cycles) {
+  return is_surely_another_kind(levels_from(least_threshold(hits, overhead_cycles), hits, others));
+}
+
+bool hide_a_level(const Levels& levels, double overhead_cycles) {
+  const double middle = quantile(levels.hit, 0.5).value_or(0), until = levels.threshold_cycles;
+  const double half = overhead_cycles + half_a_level * (middle - overhead_cycles);
+  const auto loads_from = [](const Histogram& h, double from, double to) {
+    return static_cast<double>(total(between(h, from, to)));
+  };
+  // Loads as fast as the faster half of hits are hits, and as many of the slower half belong to them.
+  const double late = loads_from(levels.next, half, until), seen = loads_from(levels.next, until, 2 * until - middle);
+  const double hits =
+      loads_from(levels.next, 0, half) / loads_from(levels.hit, 0, half) * loads_from(levels.hit, half, until);
+  return late - hits > seen + 4 * std::sqrt(late + hits + seen);
 }
 
 Levels close_to_hits(Levels levels, double overhead_cycles) {

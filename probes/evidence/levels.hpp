@@ -36,6 +36,13 @@ Levels levels_of(Histogram hit, Histogram next);
 /// by the last.
 Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double overhead_cycles);
 
+/// Whether more of `others` than of `hits` take longer than half a level more: no sample of the same loads.
+bool hold_slower_loads(const Histogram& hits, const Histogram& others, double overhead_cycles);
+
+/// Whether misses hold more loads below the threshold than their fast ones let expect of hits, and no more right above
+/// it: those of a level that lies too near for the threshold to be between the two.
+bool hide_a_level(const Levels& levels, double overhead_cycles);
+
 /// The same with its threshold as near to the hits as these allow: for misses that may be faster than any that were
 /// seen.
 Levels close_to_hits(Levels levels, double overhead_cycles);

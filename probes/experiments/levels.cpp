@@ -129,8 +129,15 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
       set_open(memory, "levels", "hits and misses of these loads can't be told apart by their latency");
     return {};
   }
+  // Lines that were timed by the lap may have pushed each other out, in a cache of one way.
+  const bool all_hit = !hold_slower_loads(samples->hits, load->timed, cache.overhead_cycles);
+  cache.levels = graded_levels(all_hit ? merged(samples->hits, load->timed) : samples->hits, samples->graded,
+                               cache.overhead_cycles);
+  if (hide_a_level(cache.levels, cache.overhead_cycles)) {
+    set_open(memory, "levels", "two levels lie so near that one load's latency can't tell which of them served it");
+    return {};
+  }
   cache.present = true;
-  cache.levels = graded_levels(merged(samples->hits, load->timed), samples->graded, cache.overhead_cycles);
   memory.attributes["latency"] = load->estimate;
   return {};
 }
