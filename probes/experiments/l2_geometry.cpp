@@ -30,6 +30,7 @@ constexpr std::uint64_t unit_bytes = 4 * kibi;
 constexpr std::uint64_t sampled_loads = 1024;  // of a walk for the line
 constexpr std::uint64_t stretch_lines = 64;    // one in 64 loads is the first of its page at most
 constexpr std::uint64_t most_stretches = 8;
+constexpr std::uint64_t least_places = 16;
 constexpr std::uint32_t warm_laps = 2;
 constexpr std::uint64_t patient_bytes = 8 * mebi;  // larger ones don't get the time to settle
 
@@ -73,9 +74,12 @@ class Rows {
     return all;
   }
 
-  // Counts loads that took `threshold_cycles` or longer.
+  // Counts loads that took `threshold_cycles` or longer, at `least_places` at least: which lines a full set throws out
+  // follows their order, and a few places may have none of these.
   CountRows counter(double threshold_cycles) {
     return [this, threshold_cycles](const std::vector<RowRequest>& rows, std::size_t replicates) -> Expected<Counts> {
+      if (!rows.empty())
+        replicates = std::max<std::size_t>(replicates, least_places / stretches(rows.back().footprint_bytes));
       auto all = histograms(rows, replicates);
       if (!all) return tl::unexpected<Error>(all.error());
       Counts counts;
