@@ -69,6 +69,9 @@ class Device {
   /// `device` where the GPU failed, `interrupted` after request_stop().
   virtual Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) = 0;
 
+  /// Whether another process was seen to hold SMs while programs ran: under MPS several run at the same time.
+  virtual bool is_shared() const { return false; }
+
   /// Runs a stream program, which has the GPU for itself. Caches are as earlier programs left them.
   /// Errors: `bad_input` for an invalid stream (or one that a recording lacks), `unavailable` where this device can't
   /// run it (a configuration that its kernels don't have, a model without throughput), `device` where the GPU failed.

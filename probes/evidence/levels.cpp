@@ -144,6 +144,13 @@ bool hold_slower_loads(const Histogram& hits, const Histogram& others, double ov
   return is_surely_another_kind(levels_from(least_threshold(hits, overhead_cycles), hits, others));
 }
 
+bool miss_as_fast(const Histogram& hit, const Histogram& missed) {
+  constexpr double hardly_any = 0.05;
+  const auto loads = static_cast<double>(std::max<std::uint64_t>(1, total(missed)));
+  const double fast = 1 - static_cast<double>(count_from(missed, quantile(hit, 0.5).value_or(0) + 0.5)) / loads;
+  return fast > hardly_any + 4 * std::sqrt(fast * (1 - fast) / loads);
+}
+
 bool hide_a_level(const Levels& levels, double overhead_cycles) {
   const double middle = quantile(levels.hit, 0.5).value_or(0), until = levels.threshold_cycles;
   const double half = overhead_cycles + half_a_level * (middle - overhead_cycles);

@@ -22,8 +22,10 @@ struct Levels {
 
   /// Youden's index, the share of loads that the threshold tells apart: 1 for levels without overlap, 0 for one level.
   double told_apart() const { return 1 - false_miss - false_hit; }
-  /// Whether counts of misses mean anything. Below one half a load says less about its level than about chance.
-  bool usable() const { return told_apart() > 0.5 && doubt < 0.01; }
+  /// Whether counts of misses mean anything. Below one half a load says less about its level than about chance. One
+  /// load in twenty is a stranger's (docs/domain.md): where five times as many known hits are slow lines get lost, the
+  /// more the longer a lap is, and no share of false misses holds for every footprint.
+  bool usable() const { return told_apart() > 0.5 && false_miss < 0.25 && doubt < 0.01; }
 };
 
 /// The threshold with the least errors on both samples, in the middle of the widest gap where several are equally good.
@@ -38,6 +40,10 @@ Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double
 
 /// Whether more of `others` than of `hits` take longer than half a level more: no sample of the same loads.
 bool hold_slower_loads(const Histogram& hits, const Histogram& others, double overhead_cycles);
+
+/// Whether loads that can't have hit are as fast as the faster half of hits: what is behind isn't slower, or not
+/// always. Levels that overlap by jitter have one in twenty of these at most.
+bool miss_as_fast(const Histogram& hit, const Histogram& missed);
 
 /// Whether misses hold more loads below the threshold than their fast ones let expect of hits, and no more right above
 /// it: those of a level that lies too near for the threshold to be between the two.

@@ -70,6 +70,15 @@ void keep_wanted(Topology& t, const std::vector<std::string>& only) {
   });
 }
 
+// Whoever runs at the same time delays loads, at no two of them alike or always: what was measured is an upper bound.
+void bound_what_others_delay(Topology& t) {
+  constexpr std::string_view why = "another process ran on this GPU at the same time";
+  for (Memory& m : t.memories)
+    for (auto& [name, estimate] : m.attributes)
+      if (estimate.unit == "cycles") evidence::bound_above(estimate, why);
+  t.provenance.notes.push_back(fmt::format("{}, as under MPS: latencies are upper bounds", why));
+}
+
 void add_disturbance(const Disturbance& d, Provenance& p) {
   p.interruptions = Interruptions{d.switches, static_cast<double>(d.away_ns) / 1e6, d.programs, d.repeated, d.given_up};
   if (d.clock_changes != 0)
@@ -132,6 +141,7 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
   set_parents(t);
   keep_wanted(t, options.only);
   add_disturbance(session.disturbance(), t.provenance);
+  if (device.is_shared()) bound_what_others_delay(t);
   session.report(1, "done");
   t.provenance.duration_s = seconds_since(begin);
   return std::move(t);

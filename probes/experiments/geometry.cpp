@@ -128,15 +128,16 @@ Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, 
     fill = bytes_to_fill(size, *held) / cache.stride() * cache.stride();
   }
   if (fill == 0) found.line = inconclusive("B", "shifted_stride", "needs the size");
-  if (fill == 0) return {};
-  auto alone = if_available(is_left_alone(session, cache, fill, Scope::sm));
+  auto alone = if_available(is_left_alone(session, cache, fill != 0 ? fill : first_bytes, Scope::sm));
   if (!alone) return tl::unexpected<Error>(alone.error());
   if (alone->value_or(true)) {
     cache.capacity_bytes = fill;
     return {};
   }
   found.line = inconclusive("B", "shifted_stride", others_fill_it);
-  bound_below(size, others_fill_it);
+  // Where nothing was seen to end, what others push out may have hidden it.
+  if (fill == 0) size = inconclusive("B", "misses", others_fill_it);
+  if (size.status == Status::measured) bound_below(size, others_fill_it);
   return {};
 }
 

@@ -117,8 +117,12 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
   cache.latency_cycles = load->cycles;
   auto samples = path.slot == slot_constant ? time_footprints(session, path) : time_pairs(session, path);
   if (!samples) return tl::unexpected<Error>(samples.error());
-  const Levels surely = levels_of(samples->hits, samples->graded.back());
-  if (!surely.usable()) {
+  // Lines that were timed by the lap may have pushed each other out, in a cache of one way.
+  const bool all_hit = !hold_slower_loads(samples->hits, load->timed, cache.overhead_cycles);
+  cache.levels = graded_levels(all_hit ? merged(samples->hits, load->timed) : samples->hits, samples->graded,
+                               cache.overhead_cycles);
+  if (!levels_of(samples->hits, samples->graded.back()).usable() || !cache.levels.usable() ||
+      miss_as_fast(cache.levels.hit, samples->graded.back())) {
     const bool all_alike = std::all_of(samples->graded.begin(), samples->graded.end(), [&](const Histogram& behind) {
       return are_alike(samples->hits, behind, cache.overhead_cycles, session.clock_share());
     });
@@ -129,10 +133,6 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
       set_open(memory, "levels", "hits and misses of these loads can't be told apart by their latency");
     return {};
   }
-  // Lines that were timed by the lap may have pushed each other out, in a cache of one way.
-  const bool all_hit = !hold_slower_loads(samples->hits, load->timed, cache.overhead_cycles);
-  cache.levels = graded_levels(all_hit ? merged(samples->hits, load->timed) : samples->hits, samples->graded,
-                               cache.overhead_cycles);
   if (hide_a_level(cache.levels, cache.overhead_cycles)) {
     set_open(memory, "levels", "two levels lie so near that one load's latency can't tell which of them served it");
     return {};

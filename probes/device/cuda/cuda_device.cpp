@@ -18,8 +18,10 @@ namespace cuda {
 namespace {
 
 // Programs are launched again when the hardware put no block on their SM. Blocks of a process that runs beside this one
-// (under MPS) may take the room for as long as its kernels last, so the pauses grow: 0.6 s in all.
+// (under MPS) may take the room for as long as its kernels last, so the pauses grow: 0.6 s in all for one launch, and
+// so much for all of a device's that a discovery ends within five seconds.
 constexpr int placement_attempts = 12;
+constexpr std::chrono::milliseconds most_waiting{1500};
 constexpr std::chrono::milliseconds first_pause{1};
 constexpr std::chrono::milliseconds longest_pause{100};
 
@@ -51,6 +53,7 @@ class CudaDevice final : public Device {
   }
 
   const DeviceInfo& info() const override { return info_; }
+  bool is_shared() const override { return is_shared_; }
 
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override {
     auto launches = plan(batch, info_.gpu.sm_count, info_.warps_per_block);
@@ -87,13 +90,16 @@ class CudaDevice final : public Device {
   Expected<void> run_until_placed(const program::Batch& batch, PlannedLaunch& launch,
                                   std::vector<program::ProgramTrace>& traces) {
     auto pause = first_pause;
-    for (int attempt = 0; attempt < placement_attempts; ++attempt) {
-      if (attempt != 0) {
+    int attempts = 0;
+    for (; attempts < placement_attempts && (attempts == 0 || waited_ < most_waiting); ++attempts) {
+      const auto begin = std::chrono::steady_clock::now();
+      if (attempts != 0) {
         std::this_thread::sleep_for(pause);
         pause = std::min(2 * pause, longest_pause);
       }
       auto missing = launcher_->run(batch, launch, traces);
       if (!missing) return tl::unexpected<Error>(missing.error());
+      if (attempts != 0 || !missing->empty()) waited_ += std::chrono::steady_clock::now() - begin;
       if (missing->empty()) return {};
       // A chain runs as a whole; private programs only where they are missing.
       if (launch.crosses_sms) continue;
@@ -103,10 +109,12 @@ class CudaDevice final : public Device {
       std::erase_if(launch.phases, [&](const PlannedPhase& p) { return ran(p.program); });
       std::erase_if(launch.programs, ran);
     }
-    return fail(Error::Kind::unavailable,
-                fmt::format("couldn't place a thread block on every SM needed for '{}' in {} attempts; another process "
-                            "fills this GPU, as under MPS: try again when it is done",
-                            batch[launch.programs.front()].label, placement_attempts));
+    is_shared_ = true;
+    return fail(
+        Error::Kind::unavailable,
+        fmt::format("couldn't place a thread block on every SM needed for '{}' in {} attempt{}; another process "
+                    "fills this GPU, as under MPS: try again when it is done",
+                    batch[launch.programs.front()].label, attempts, attempts == 1 ? "" : "s"));
   }
 
   Driver driver_;
@@ -115,6 +123,8 @@ class CudaDevice final : public Device {
   GpuLockOptions lock_options_;
   std::shared_ptr<const GpuLock> lock_;  ///< from the first run on
   bool retained_ = false;
+  bool is_shared_ = false;
+  std::chrono::steady_clock::duration waited_{};  ///< for SMs that others held
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<StreamLauncher> streams_;  ///< from the first stream on
   std::unique_ptr<WorkLauncher> workloads_;  ///< from the first workload on

@@ -13,6 +13,7 @@ class RecordingDevice : public device::Device {
   explicit RecordingDevice(device::Device& inner);
 
   const device::DeviceInfo& info() const override { return inner_.info(); }
+  bool is_shared() const override { return inner_.is_shared(); }
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override;
   Expected<program::StreamTrace> run_stream(const program::Stream& stream) override;
   Expected<program::WorkloadTrace> run_workload(const program::Workload& workload) override;

@@ -31,16 +31,46 @@ Json model_of(double l2_cycles, double memory_cycles) {
           {"paths", {{"global_cached", beyond}, {"global_l2_only", beyond}}}};
 }
 
-Topology discovered(const Json& model) {
+std::unique_ptr<device::Device> device_of(const Json& model) {
   auto parsed = sim::parse_model(model.dump(), "disturbed");
   EXPECT_TRUE(parsed) << parsed.error().message;
-  const auto device = sim::make_device(std::move(*parsed));
+  return sim::make_device(std::move(*parsed));
+}
+
+Topology discovered(device::Device& device, const std::vector<std::string>& only) {
   experiments::DiscoverOptions options;
-  options.only = {"constant_l1", "l1", "l2", "device_memory"};
+  options.only = only;
   options.extras = false;
-  auto found = experiments::discover(*device, options);
+  auto found = experiments::discover(device, options);
   EXPECT_TRUE(found) << found.error().message;
   return std::move(*found);
+}
+
+Topology discovered(const Json& model) {
+  return discovered(*device_of(model), {"constant_l1", "l1", "l2", "device_memory"});
+}
+
+// Another process's blocks were seen on the SMs, as under MPS.
+class SharedGpu final : public device::Device {
+ public:
+  explicit SharedGpu(const Json& model) : device_(device_of(model)) {}
+  const device::DeviceInfo& info() const override { return device_->info(); }
+  bool is_shared() const override { return true; }
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override { return device_->run(batch); }
+
+ private:
+  std::unique_ptr<device::Device> device_;
+};
+
+TEST(BesideAProcessOnTheSameSms, LatenciesAreUpperBounds) {
+  SharedGpu device(model_of(150, 280));
+  const Topology found = discovered(device, {"shared"});
+  const Estimate& latency = *found.find("shared")->find("latency");
+  EXPECT_EQ(latency.status, Status::upper_bound);
+  EXPECT_THAT(latency.note, testing::HasSubstr("at the same time"));
+  EXPECT_THAT(found.provenance.notes, testing::Contains(testing::HasSubstr("as under MPS")));
+  const auto alone = device_of(model_of(150, 280));
+  EXPECT_EQ(discovered(*alone, {"shared"}).find("shared")->find("latency")->status, Status::measured);
 }
 
 TEST(BesideATenant, LatenciesLeaveOutItsWaits) {
