@@ -3,7 +3,7 @@
 namespace gputopo::catalog {
 namespace {
 
-constexpr std::array<AttributeRow, 23> attribute_rows{{
+constexpr std::array<AttributeRow, 30> attribute_rows{{
     {"size", "size", "B", "Size", "SizeBytes", "Size", "Size [B]",
      "Largest footprint that fits: what one instance can hold at the configuration in force."},
     {"line_size", "line size", "B", "Line", "LineSizeBytes", "LineSize", "Line [B]",
@@ -20,6 +20,20 @@ constexpr std::array<AttributeRow, 23> attribute_rows{{
      "Bytes written in a second by all SMs together."},
     {"copy_bandwidth", "copy bandwidth", "B/s", "", "CopyBandwidthBytesPerSecond", "", "Copy bandwidth [B/s]",
      "Bytes read and written in a second by all SMs together, as many of either."},
+    {"shared_read_bandwidth", "read bandwidth, all alike", "B/s", "", "SharedReadBandwidthBytesPerSecond", "", "",
+     "Bytes that reach the SMs in a second when all of them read the same ones."},
+    {"near_read_bandwidth", "near read bandwidth", "B/s", "", "NearReadBandwidthBytesPerSecond", "", "",
+     "Bytes read in a second by all SMs together, each from the partition that is nearer."},
+    {"far_read_bandwidth", "far read bandwidth", "B/s", "", "FarReadBandwidthBytesPerSecond", "", "",
+     "Bytes read in a second by all SMs together, each from a partition that is farther away."},
+    {"near_write_bandwidth", "near write bandwidth", "B/s", "", "NearWriteBandwidthBytesPerSecond", "", "",
+     "Bytes written in a second by all SMs together, each to the partition that is nearer."},
+    {"far_write_bandwidth", "far write bandwidth", "B/s", "", "FarWriteBandwidthBytesPerSecond", "", "",
+     "Bytes written in a second by all SMs together, each to a partition that is farther away."},
+    {"to_device_bandwidth", "bandwidth from the host", "B/s", "", "ToDeviceBandwidthBytesPerSecond", "", "",
+     "Bytes copied in a second from page-locked memory of the host."},
+    {"to_host_bandwidth", "bandwidth to the host", "B/s", "", "ToHostBandwidthBytesPerSecond", "", "",
+     "Bytes copied in a second to page-locked memory of the host."},
     {"instances", "instances", "", "", "Instances", "", "", "How many there are on the GPU."},
     {"partitions", "partitions", "", "", "Partitions", "", "Partitions",
      "Parts of an L2 that differ in how near they are to an SM."},

@@ -1,15 +1,16 @@
 // The bandwidth of each level as attributes: the benchmark's findings, of all SMs together.
-#include <set>
-
 #include <fmt/format.h>
 
+#include "catalog/catalog.hpp"
 #include "experiments/experiments.hpp"
 #include "throughput/registry.hpp"
 
 namespace gputopo::experiments {
 namespace {
 
-const std::set<std::string_view> attributes{"read_bandwidth", "write_bandwidth", "copy_bandwidth"};
+// Device memory's attributes are what fills it from the host, too.
+constexpr std::string_view host_link = "host_link";
+constexpr std::string_view device_memory = "device_memory";
 
 // Of an SM and cycle to the GPU and second; nothing where the clock isn't known.
 std::optional<double> to_bytes_per_second(const Estimate& e, const Gpu& gpu) {
@@ -20,8 +21,8 @@ std::optional<double> to_bytes_per_second(const Estimate& e, const Gpu& gpu) {
 
 void keep(const throughput::Finding& finding, Findings& findings) {
   const auto factor = to_bytes_per_second(finding.estimate, findings.topology.gpu);
-  if (!factor || !attributes.contains(finding.quantity)) return;
-  Memory* memory = findings.topology.find(finding.memory);
+  if (!factor || catalog::find_attribute(finding.quantity) == nullptr) return;
+  Memory* memory = findings.topology.find(finding.memory == host_link ? device_memory : finding.memory);
   if (memory == nullptr) return;
   Estimate e = finding.estimate;
   if (e.value) *e.value *= *factor;
@@ -34,6 +35,20 @@ void keep(const throughput::Finding& finding, Findings& findings) {
   memory->attributes[finding.quantity] = std::move(e);
 }
 
+// What tells about a memory: its own levels' streams; where its lines live on two sides, theirs.
+throughput::Options options_for(const Topology& topology, std::string_view memory) {
+  throughput::Options options;
+  options.chosen = {throughput::find_benchmark("bandwidth")};
+  options.memories = {std::string(memory)};
+  options.plots = false;
+  if (memory == device_memory) options.memories.emplace_back(host_link);
+  const Memory* m = topology.find(memory);
+  const Estimate* sides = m == nullptr ? nullptr : m->find("partitions");
+  if (sides != nullptr && is_usable(*sides) && sides->value == 2)
+    options.chosen.push_back(throughput::find_benchmark("sides"));
+  return options;
+}
+
 }  // namespace
 
 Expected<void> measure_bandwidth(Session& session, Findings& findings, const std::string_view& memory) {
@@ -43,9 +58,7 @@ Expected<void> measure_bandwidth(Session& session, Findings& findings, const std
     notes.push_back(fmt::format("{} bandwidth: {}", memory, ok.error().message));
     return {};
   }
-  throughput::Options options;
-  options.chosen = {throughput::find_benchmark("bandwidth")};
-  options.memories = {std::string(memory)};
+  throughput::Options options = options_for(findings.topology, memory);
   options.stop = session.settings().stop;
   const auto report = throughput::run(session.device(), findings.topology, options);
   if (!report) return tl::unexpected<Error>(report.error());

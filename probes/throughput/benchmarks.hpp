@@ -21,6 +21,7 @@ struct Setting {
   std::function<void(double)> progress;        ///< share of this benchmark's work done
   OpenCounter open_counter = {};               ///< the device's hardware counters; empty: nobody asks for them
   std::span<const std::string> memories = {};  ///< whose bandwidth is wanted; empty: all
+  bool plots = true;                           ///< also what only plots show, where that takes time
 
   bool wants(std::string_view memory) const {
     return memories.empty() || std::find(memories.begin(), memories.end(), memory) != memories.end();
@@ -28,8 +29,8 @@ struct Setting {
 
   /// A memory's size in bytes, measured or told by the driver; 0 where it isn't known.
   std::uint64_t size_of(std::string_view memory) const;
-  /// The line of the cache that global loads ask first; 128 where it isn't known.
-  std::uint64_t line_bytes() const;
+  /// The line of a cache; 128 where it isn't known.
+  std::uint64_t line_bytes(std::string_view memory) const;
 };
 
 Expected<void> measure_bandwidth(const Setting& setting, Result& result);
@@ -48,6 +49,7 @@ Expected<void> measure_histogram(const Setting& setting, Result& result);
 struct AdditionRates {
   double address = 0;  ///< all to one address
   double sectors = 0;  ///< each lane of a warp to another sector of 32 B, the same for all warps; 0 in shared memory
+  double rows = 0;     ///< a warp to a line, of 1 KiB that is the same for all; 0 in shared memory
   double spread = 0;   ///< to an address of each thread's
 };
 Expected<AdditionRates> addition_rates(const Setting& setting, program::Path path);

@@ -28,8 +28,8 @@ std::uint64_t Setting::size_of(std::string_view memory) const {
   return memory == "l2" ? meter.info().l2_bytes : 0;
 }
 
-std::uint64_t Setting::line_bytes() const {
-  const Memory* m = sizes.find("l1");
+std::uint64_t Setting::line_bytes(std::string_view memory) const {
+  const Memory* m = sizes.find(memory);
   const Estimate* line = m == nullptr ? nullptr : m->find("line_size");
   return line != nullptr && line->value && is_usable(*line) ? static_cast<std::uint64_t>(*line->value)
                                                             : usual_line_bytes;
@@ -147,7 +147,7 @@ Expected<Report> run(device::Device& device, const Topology& sizes, const Option
     };
     tell(0);
     bool beside = has_neighbour(device);
-    const auto ok = run_one(b, {meter, sizes, tell, options.open_counter, options.memories}, result);
+    const auto ok = run_one(b, {meter, sizes, tell, options.open_counter, options.memories, options.plots}, result);
     beside = has_neighbour(device) || beside;
     if (beside) bound_beside_neighbour(result);
     report.interrupted = !ok && ok.error().kind == Error::Kind::interrupted;

@@ -44,6 +44,7 @@ struct Options {
   std::function<void(double, std::string_view)> progress;
   OpenCounter open_counter;                 ///< empty: no counters
   std::vector<std::string> memories;        ///< whose bandwidth is wanted; empty: all
+  bool plots = true;                        ///< also what only plots show, where that takes time
   const std::atomic<bool>* stop = nullptr;  ///< ends the run after what was done by then
 };
 

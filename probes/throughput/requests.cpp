@@ -31,9 +31,10 @@ struct Kind {
   program::Operation operation;
   const char* doing;   // of plots
   const char* prefix;  // of quantities
+  const char* asked;   // the cache whose lines count: the first that keeps what is moved
 };
 constexpr std::array<Kind, 2> kinds{
-    {{program::Operation::read, "reading", ""}, {program::Operation::write, "writing", "write_"}}};
+    {{program::Operation::read, "reading", "", "l1"}, {program::Operation::write, "writing", "write_", "l2"}}};
 
 Stream stream_of(const Setting& setting, const Kind& kind, std::uint32_t width, std::uint32_t items,
                  Arrangement arrangement) {
@@ -79,7 +80,7 @@ struct Swept {
 
 // Striped accesses touch the same lines whatever the items: what they reach is one figure, the median of all.
 Expected<Swept> sweep(const Setting& setting, const Kind& kind, std::uint32_t width, Plot& plot) {
-  const std::uint64_t line = setting.line_bytes();
+  const std::uint64_t line = setting.line_bytes(kind.asked);
   const auto last = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, line / width));
   Series striped{fmt::format("striped, {} bits", 8 * width), {}};
   Series direct{fmt::format("direct, {} bits", 8 * width), {}};
@@ -155,7 +156,7 @@ Expected<void> measure_requests(const Setting& setting, Result& result) {
         result.notes.push_back(all.error().message);
         continue;
       }
-      add_findings(kind, width, *all, setting.line_bytes(), result);
+      add_findings(kind, width, *all, setting.line_bytes(kind.asked), result);
     }
     if (!plot.series.empty()) result.plots.push_back(std::move(plot));
   }
