@@ -62,17 +62,31 @@ Expected<Row> find_row(Meter& meter) {
   return first + 1 == costs.end() ? Row{} : Row{first->first, costs.front().second};
 }
 
-// Two words of one bank take turns, two banks don't: the least offset that makes every other lane's turn free.
+// Two words of one bank take turns, two banks don't: the least offset that makes every other lane's turn free. Accesses
+// are as narrow as the offset, so that they lie in one word.
 Expected<std::uint64_t> find_word(Meter& meter, const Row& found) {
   const std::uint64_t row = found.bytes;
-  const auto same = meter.measure(lanes(meter.info(), 2, row, 2 * row), Rate::cycles_per_access);
-  if (!same) return tl::unexpected<Error>(same.error());
   constexpr double fewer = 0.75;  // half of the turns are left
-  for (std::uint64_t offset = 1; offset < row; offset *= 2) {
+  double same = 0, free = 0;      // cycles of an access of one width
+  std::uint32_t of_width = 0;
+  const auto cost_of = [&](std::uint32_t group, std::uint64_t lane_stride, std::uint64_t group_stride,
+                           std::uint32_t width, double& cycles) -> Expected<void> {
     const auto cost =
-        meter.measure(lanes(meter.info(), 2, row + offset, 2 * row, offset < 4 ? 1 : 4), Rate::cycles_per_access);
+        meter.measure(lanes(meter.info(), group, lane_stride, group_stride, width), Rate::cycles_per_access);
     if (!cost) return tl::unexpected<Error>(cost.error());
-    if (cost->median - found.free_cycles < fewer * (same->median - found.free_cycles)) return offset;
+    cycles = cost->median;
+    return {};
+  };
+  for (std::uint64_t offset = 1; offset < row; offset *= 2) {
+    const std::uint32_t width = offset < 4 ? 1 : 4;
+    if (width != of_width) {
+      if (auto ok = cost_of(2, row, 2 * row, width, same); !ok) return tl::unexpected<Error>(ok.error());
+      if (auto ok = cost_of(program::warp_lanes, width, 0, width, free); !ok) return tl::unexpected<Error>(ok.error());
+      of_width = width;
+    }
+    double cost = 0;
+    if (auto ok = cost_of(2, row + offset, 2 * row, width, cost); !ok) return tl::unexpected<Error>(ok.error());
+    if (cost - free < fewer * (same - free)) return offset;
   }
   return std::uint64_t{0};
 }
@@ -88,9 +102,9 @@ Estimate count(double value, std::string_view unit, std::string_view method) {
 }
 
 // The slope of cost over ways by least squares, and twice its standard error. With few banks a warp's bytes take
-// several turns anyway, so the first ways are free and are left out.
-Estimate slope_of(const Series& series) {
-  constexpr double first_ways = 4;
+// several turns anyway, so the first ways are free and are left out, and those whose lanes' banks fill more than a row.
+Estimate slope_of(const Series& series, std::uint64_t banks_in_row) {
+  const double first_ways = std::max(4.0, program::warp_lanes / static_cast<double>(banks_in_row));
   double n = 0, mx = 0, my = 0;
   for (const Point& p : series.points)
     if (p.x >= first_ways) ++n, mx += p.x, my += p.y;
@@ -125,7 +139,11 @@ Expected<void> cost_of_ways(const Setting& setting, const Banks& banks, Operatio
     setting.progress(ways / static_cast<double>(program::warp_lanes) / 2);
   }
   const std::string what(program::to_string(operation));
-  result.findings.push_back({"shared", what + "_conflict_cost", slope_of(series), "4 B, 1024 threads an SM", {}});
+  result.findings.push_back({"shared",
+                             what + "_conflict_cost",
+                             slope_of(series, banks.row_bytes / next_bank),
+                             "4 B, 1024 threads an SM",
+                             {}});
   plot.series.push_back(std::move(series));
   return {};
 }
