@@ -1,6 +1,7 @@
 // The bandwidth of every level: the best of many configurations, beside what clock and width allow.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -28,6 +29,9 @@ struct Target {
   std::string quantity;
   Rate rate = Rate::bytes_per_sm_cycle;
   std::vector<Stream> candidates;
+  // SMs that read the same bytes are served together as long as they happen to be at the same ones, so that a run
+  // differs from the next by a third.
+  std::size_t finalists = 5;
 };
 
 Stream base(Path path, Operation operation, Region region) {
@@ -94,6 +98,7 @@ void add_l2(const Setting& setting, std::vector<Target>& targets) {
   add(targets, "l2", "read_bandwidth", Rate::bytes_per_second, std::move(reads));
   add(targets, "l2", "shared_read_bandwidth", Rate::bytes_per_second,
       of(Path::global_l2_only, Operation::read, Region::all, {size / 16, size / 4, size / 2, size * 3 / 4}));
+  targets.back().finalists = 12;
   add(targets, "l2", "write_bandwidth", Rate::bytes_per_second,
       of(Path::global_cached, Operation::write, Region::grid, {size / 4, size / 2}));
   add(targets, "l2", "copy_bandwidth", Rate::bytes_per_second,
@@ -143,7 +148,7 @@ void add_host_link(const Setting& setting, std::vector<Target>& targets) {
 Expected<void> measure(const Setting& setting, const Target& target, const std::optional<Banks>& banks,
                        std::vector<Reached>& reached, Result& result) {
   std::string why;
-  const auto best = search_best(setting.meter, target.candidates, target.rate, why);
+  const auto best = search_best(setting.meter, target.candidates, target.rate, why, target.finalists);
   if (!best) return tl::unexpected<Error>(best.error());
   if (!*best) {
     result.notes.push_back(
@@ -158,30 +163,49 @@ Expected<void> measure(const Setting& setting, const Target& target, const std::
   return {};
 }
 
-// Reading by footprint: where the L2 ends, and what it gives before.
+// Those of the configurations that reach the most somewhere: which one it is changes with the footprint.
+std::vector<Stream> l2_readers(Region region, std::uint64_t footprint, std::uint32_t sms) {
+  const std::uint64_t own = region == Region::block ? footprint / sms : footprint;
+  auto readers = candidates_of({base(Path::global_l2_only, Operation::read, region), {own}, 8, bytes_of_l2}, sms);
+  std::erase_if(readers, [&](const Stream& s) {
+    const std::uint64_t on_sm = std::uint64_t{s.threads} * s.blocks / sms;
+    return on_sm < 1024 || s.unroll == 1 || s.unroll > 8 || program::buffer_bytes(s) < footprint / 8 * 7;
+  });
+  for (Stream& s : readers) s.label = "l2 by footprint";
+  return readers;
+}
+
+// Footprints of which each SM's part is a whole number of steps: a power of two for each SM, a twelfth of the L2 at
+// most, and multiples of it to twice the L2.
+std::vector<std::uint64_t> l2_footprints(std::uint64_t size, std::uint32_t sms) {
+  const std::uint64_t first = std::bit_floor(std::max<std::uint64_t>(size / 12 / sms, 1024)) * sms;
+  std::vector<std::uint64_t> footprints;
+  for (std::uint64_t f = first; f <= 2 * size; f += f < size ? first : f / 3 / first * first + first)
+    footprints.push_back(f);
+  return footprints;
+}
+
+// Reading by footprint: where the L2 ends, and what it gives before. Each byte by one SM: by neighbouring warps, or of
+// each SM's own part.
 Expected<void> plot_l2(const Setting& setting, Result& result) {
   const std::uint64_t size = setting.size_of("l2");
   if (size == 0) return {};
   const std::uint32_t sms = setting.meter.info().gpu.sm_count;
   Plot plot{"L2 read by footprint", "footprint (MiB)", "GB/s", true, {}};
-  for (const auto& [region, label] :
-       {std::pair{Region::grid, "each byte by one SM"}, std::pair{Region::all, "all SMs the same bytes"}}) {
-    Series series{label, {}};
-    for (std::uint64_t footprint = size / 16; footprint <= 4 * size; footprint += std::max(footprint / 4, size / 16)) {
-      Stream s = base(Path::global_l2_only, Operation::read, region);
-      s.label = "l2 by footprint";
-      s.access_bytes = 16;
-      s.items = s.unroll = 4;
-      s.threads = 512;
-      s.blocks = 2 * sms;
-      s = program::fitted(s, footprint);
-      s.laps = laps_for(s, bytes_of_l2);
-      const auto sample = setting.meter.measure(s, Rate::bytes_per_second, 3);
-      if (!sample && !leaves_open(sample.error())) return tl::unexpected<Error>(sample.error());
-      if (sample)
-        series.points.push_back({static_cast<double>(s.footprint_bytes) / 0x1p20,
-                                 sample->median / 1e9,
-                                 {sample->range.low / 1e9, sample->range.high / 1e9}});
+  for (const bool same : {false, true}) {
+    Series series{same ? "all SMs the same bytes" : "each byte by one SM", {}};
+    for (const std::uint64_t footprint : l2_footprints(size, sms)) {
+      auto readers = l2_readers(same ? Region::all : Region::grid, footprint, sms);
+      if (!same)
+        for (Stream& s : l2_readers(Region::block, footprint, sms)) readers.push_back(std::move(s));
+      std::string why;
+      const auto best = search_best(setting.meter, readers, Rate::bytes_per_second, why);
+      if (!best) return tl::unexpected<Error>(best.error());
+      if (!*best) continue;
+      const auto& [stream, sample, count] = **best;
+      series.points.push_back({static_cast<double>(program::buffer_bytes(stream)) / 0x1p20,
+                               sample.median / 1e9,
+                               {sample.range.low / 1e9, sample.range.high / 1e9}});
     }
     if (!series.points.empty()) plot.series.push_back(std::move(series));
   }
@@ -209,7 +233,7 @@ Expected<void> measure_bandwidth(const Setting& setting, Result& result) {
     setting.progress(static_cast<double>(i) / static_cast<double>(targets.size() + 1));
     if (auto ok = measure(setting, targets[i], banks, reached, result); !ok) return ok;
   }
-  if (auto ok = setting.wants("l2") ? plot_l2(setting, result) : Expected<void>{}; !ok) return ok;
+  if (auto ok = setting.plots && setting.wants("l2") ? plot_l2(setting, result) : Expected<void>{}; !ok) return ok;
   return count_bytes(setting, reached, result);
 }
 

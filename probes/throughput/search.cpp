@@ -9,7 +9,6 @@ namespace {
 using program::Region;
 using program::Stream;
 
-constexpr std::size_t finalists = 5;
 constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 7> shapes{
     {{64, 1}, {256, 1}, {256, 4}, {512, 1}, {512, 2}, {1024, 1}, {1024, 2}}};  // threads, blocks an SM
 constexpr std::array<std::uint32_t, 6> unrollings{1, 2, 4, 8, 16, 32};
@@ -18,13 +17,15 @@ constexpr std::uint32_t one_shot_laps = 3;
 // lies between them.
 constexpr std::uint32_t laps_in_one = 32;
 constexpr std::uint32_t grids_in_one = 8;
+constexpr double most_bytes = 75e9;
 
 // What takes long enough by itself stays as it is: over many laps of all memory the blocks get out of step.
 Stream longer(Stream s) {
   if (s.one_shot)
     s.laps *= grids_in_one;
   else if (s.laps > 1)
-    s.laps *= laps_in_one;
+    s.laps *= static_cast<std::uint32_t>(
+        std::clamp<double>(most_bytes / static_cast<double>(program::counted_bytes(s)), 1, laps_in_one));
   return s;
 }
 
@@ -97,7 +98,7 @@ std::vector<Stream> one_shots(const Stream& base, std::uint64_t footprint_bytes)
 }
 
 Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<Stream>& candidates, Rate rate,
-                                          std::string& why) {
+                                          std::string& why, std::size_t finalists) {
   struct Ran {
     double value;
     const Stream* stream;

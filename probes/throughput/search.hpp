@@ -13,11 +13,11 @@ struct Best {
   std::size_t candidates = 0;  ///< that ran
 };
 
-/// Runs each candidate once and the best five `runs_of_a_figure` times each, longer where laps are short; the greatest
-/// median wins. Candidates that the device can't run are left out. Nothing where none ran; then `why` says why the
-/// first one didn't.
+/// Runs each candidate once and the best `finalists` `runs_of_a_figure` times each, longer where laps are short; the
+/// greatest median wins. Candidates that the device can't run are left out. Nothing where none ran; then `why` says why
+/// the first one didn't.
 Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<program::Stream>& candidates, Rate rate,
-                                          std::string& why);
+                                          std::string& why, std::size_t finalists = 5);
 
 /// One entry a width, grid and unrolling: copies of `base` that walk as much of each footprint as makes whole steps.
 /// `footprints` are of an SM for Region::block, else of the grid; `width` from `least_width` to 16 bytes.
