@@ -15,7 +15,7 @@ using program::Path;
 using program::Region;
 using program::Stream;
 
-constexpr std::uint32_t threads = 1024;
+constexpr std::uint32_t most_threads = 1024;
 constexpr std::uint64_t line_bytes = 128;
 constexpr std::uint64_t sector_bytes = 32;
 constexpr std::uint32_t turns = 64;
@@ -26,14 +26,16 @@ struct Scenario {
   std::uint64_t warp_stride;
   Region region;  // in global memory; shared memory is a block's
   std::uint64_t footprint;
+  std::uint32_t threads = most_threads;
 };
 
-constexpr std::uint64_t spread_bytes = std::uint64_t{4} * threads;
+constexpr std::uint64_t spread_bytes = std::uint64_t{4} * most_threads;
 
-constexpr std::array<Scenario, 5> in_memory{
+constexpr std::array<Scenario, 6> in_memory{
     {{"one_address", 0, 0, Region::grid, line_bytes},
      {"one_line", 4, 0, Region::grid, line_bytes},
      {"a_sector_a_lane", sector_bytes, 0, Region::grid, program::warp_lanes* sector_bytes},
+     {"eight_lines", 4, line_bytes, Region::grid, 8 * line_bytes, 8 * program::warp_lanes},
      {"an_address_a_block", 0, 0, Region::block, line_bytes},
      {"an_address_a_thread", 4, line_bytes, Region::block, spread_bytes}}};
 constexpr std::array<Scenario, 3> in_shared{{{"one_address", 0, 0, Region::block, line_bytes},
@@ -50,9 +52,9 @@ Stream stream_of(const device::DeviceInfo& info, Path path, Operation operation,
   s.lane_stride_bytes = scenario.lane_stride;
   s.warp_stride_bytes = scenario.warp_stride;
   s.footprint_bytes = scenario.footprint;
-  s.threads = threads;
+  s.threads = scenario.threads;
   // Two blocks of one SM would have an address each in shared memory.
-  s.blocks = (path == Path::shared ? 1 : 2) * info.gpu.sm_count;
+  s.blocks = (path == Path::shared ? 1 : 2 * most_threads / scenario.threads) * info.gpu.sm_count;
   s.items = s.unroll = 4;
   s.laps = turns;
   return s;
@@ -81,7 +83,7 @@ Expected<void> measure_all(const Setting& setting, Path path, const std::array<S
       result.findings.push_back({memory,
                                  fmt::format("{}_to_{}", program::to_string(operation), scenario.name),
                                  estimate_of(of_owner(*sample, path, info), "1/cycle", "stream"),
-                                 fmt::format("{} threads x {} an SM", threads, s.blocks / info.gpu.sm_count),
+                                 fmt::format("{} threads x {} an SM", s.threads, s.blocks / info.gpu.sm_count),
                                  {}});
     }
   return {};
@@ -92,9 +94,10 @@ Expected<void> measure_all(const Setting& setting, Path path, const std::array<S
 Expected<AdditionRates> addition_rates(const Setting& setting, Path path) {
   const device::DeviceInfo& info = setting.meter.info();
   AdditionRates rates;
-  const std::array<std::pair<const char*, double AdditionRates::*>, 3> wanted{
+  const std::array<std::pair<const char*, double AdditionRates::*>, 4> wanted{
       {{"one_address", &AdditionRates::address},
        {"a_sector_a_lane", &AdditionRates::sectors},
+       {"eight_lines", &AdditionRates::rows},
        {"an_address_a_thread", &AdditionRates::spread}}};
   const std::span<const Scenario> scenarios =
       path == Path::shared ? std::span<const Scenario>(in_shared) : std::span<const Scenario>(in_memory);

@@ -20,7 +20,7 @@ constexpr std::uint64_t values = std::uint64_t{128} << 20U;  // bytes, more than
 constexpr std::uint32_t bins = 256;
 constexpr int runs = 3;
 constexpr std::uint32_t banks = 32;
-constexpr std::uint32_t sectors = 32;  // of the words for all values
+constexpr std::uint32_t sectors = 32;  // of the words for all values, as many as a warp has lanes
 constexpr std::uint32_t threads = 512;
 constexpr std::uint32_t blocks_of_sm = 4;
 
@@ -79,10 +79,12 @@ Thrown thrown(std::uint32_t places) {
   return {mean.places / throws, mean.most / throws};
 }
 
-// Additions a cycle of the GPU to one word for each value.
+// Additions a cycle of the GPU to one word for each value: a warp asks for each sector that its lanes want once, and
+// lanes that want the same word add one after the other.
 double additions_in_memory(const Figures& f, bool alike) {
-  // 256 words lie in 32 sectors, as many as a warp has lanes; lanes that want the same one ask once.
-  return alike ? f.memory.address : f.memory.sectors * program::warp_lanes / thrown(sectors).places;
+  if (alike) return f.memory.address;
+  const double again = program::warp_lanes - thrown(bins).places;
+  return program::warp_lanes / (thrown(sectors).places / f.memory.sectors + again / f.memory.address);
 }
 
 // A warp's lanes that want one bank take turns, each as long as an addition of a warp to as many banks as it has lanes.
@@ -99,11 +101,18 @@ struct Step {
   std::uint32_t shared_bytes;
   double (*additions)(const Figures&, bool alike);
   double Figures::*reading;
+  bool by_block = true;  // each block counts for itself and adds its counts to those in memory
 };
-constexpr std::array<Step, 4> steps{{{"histogram_global", 0, additions_in_memory, &Figures::read_by_4},
+constexpr std::array<Step, 4> steps{{{"histogram_global", 0, additions_in_memory, &Figures::read_by_4, false},
                                      {"histogram_shared", bins * 4, additions_in_shared, &Figures::read_by_4},
                                      {"histogram_copies", bins * 4 * 32, additions_with_copies, &Figures::read_by_4},
                                      {"histogram_wide", bins * 4 * 32, additions_with_copies, &Figures::read_by_16}}};
+
+// Values a cycle of the GPU: each is a byte to be read and an addition, and in the end blocks add their counts.
+double predicted_rate(const Figures& f, const Step& step, bool alike) {
+  const double counting = values / std::min(step.additions(f, alike), f.*step.reading);
+  return values / (counting + (step.by_block ? f.sms * blocks_of_sm * bins / f.memory.rows : 0));
+}
 
 Workload filling(bool alike) {
   Workload w;
@@ -159,8 +168,7 @@ Expected<void> measure_histogram(const Setting& setting, Result& result) {
     double first = 0, first_predicted = 0;
     for (const Step& step : steps) {
       setting.progress(done++ / (2 * steps.size()));
-      // Each value is a byte to be read.
-      const double expected = std::min(step.additions(*f, alike), (*f).*step.reading);
+      const double expected = predicted_rate(*f, step, alike);
       const auto rate = measure_step(setting, step);
       if (!rate) return tl::unexpected<Error>(rate.error());
       const auto complete = counted_all(setting);

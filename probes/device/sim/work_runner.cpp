@@ -17,6 +17,11 @@ using program::WorkloadTrace;
 
 constexpr std::uint32_t usual_sector_bytes = 32;
 constexpr std::uint64_t element_bytes = 4;
+constexpr std::uint64_t line_bytes = 128;
+
+double of(std::uint64_t n) {
+  return static_cast<double>(n);
+}
 
 // The L2, and the sector of the cache before it: what stores fill.
 struct Caches {
@@ -91,30 +96,54 @@ bool WorkRunner::count(const Workload& w, WorkloadTrace& trace) {
   return true;
 }
 
-// As its additions or its reading take, whichever is longer, by the very streams that are made of them.
-Expected<double> WorkRunner::histogram_cycles(const Workload& w, std::uint64_t run) {
-  values_counted_ += w.numbers[0];
+// Additions a cycle by a stream whose lanes and warps are so far apart: of one SM's blocks as many as there are SMs.
+Expected<double> WorkRunner::addition_rate(program::Path path, std::uint64_t lane_stride, std::uint64_t warp_stride,
+                                           std::uint32_t threads, std::uint64_t run) {
   program::Stream add;
-  add.path = w.kernel == "histogram_global" ? program::Path::global_cached : program::Path::shared;
+  add.path = path;
   add.operation = program::Operation::add;
   add.arrangement = program::Arrangement::fixed;
-  add.region = add.path == program::Path::shared ? program::Region::block : program::Region::grid;
-  add.threads = 1024;
+  add.region = path == program::Path::shared ? program::Region::block : program::Region::grid;
+  add.threads = threads;
   add.blocks = model_.gpu.sm_count;
-  const bool own_banks = w.kernel == "histogram_copies" || w.kernel == "histogram_wide";
-  const bool is_global = w.kernel == "histogram_global";
-  if (is_global && !values_alike_) add.lane_stride_bytes = usual_sector_bytes;
-  if (own_banks || (!is_global && !values_alike_))
-    add.lane_stride_bytes = 4, add.warp_stride_bytes = is_global ? 0 : 128;
+  add.lane_stride_bytes = lane_stride;
+  add.warp_stride_bytes = warp_stride;
   add.footprint_bytes = 4096;
-  auto added = run_stream(model_, add, run);
+  const auto added = run_stream(model_, add, run);
   if (!added) return tl::unexpected<Error>(added.error());
-  const double per_cycle =
-      static_cast<double>(added->accesses) * program::warp_lanes / static_cast<double>(added->cycles);
+  return static_cast<double>(added->accesses) * program::warp_lanes / static_cast<double>(added->cycles);
+}
+
+// Of an addition for each value, to 256 words in memory or in each block's shared memory.
+Expected<double> WorkRunner::counting_cycles(const Workload& w, std::uint64_t run) {
   constexpr double turns_of_random_lanes = 3.53;  // most lanes in one of 32 banks, on average
-  constexpr double random_sectors = 20.4 / 32;    // of as many as there are lanes, those that are asked for
-  const double random = is_global ? random_sectors : turns_of_random_lanes;
-  const double turns = own_banks || values_alike_ ? 1 : random;
+  constexpr double random_sectors = 20.4;         // of 32, those that 32 lanes ask for
+  constexpr double lanes_again = 1.85;            // that want a word of 256 that another one wants
+  constexpr std::uint32_t threads = 1024;
+  const double values = of(w.numbers[0]);
+  const bool is_global = w.kernel == "histogram_global";
+  const auto path = is_global ? program::Path::global_cached : program::Path::shared;
+  const bool own_banks = w.kernel == "histogram_copies" || w.kernel == "histogram_wide";
+  const auto to_one = addition_rate(path, 0, 0, threads, run);
+  if (!to_one) return to_one;
+  if (is_global && values_alike_) return values / *to_one;
+  if (is_global) {
+    const auto to_sectors = addition_rate(path, usual_sector_bytes, 0, threads, run);
+    if (!to_sectors) return to_sectors;
+    return values / program::warp_lanes * (random_sectors / *to_sectors + lanes_again / *to_one);
+  }
+  const auto spread = addition_rate(path, element_bytes, line_bytes, threads, run);
+  if (!spread) return spread;
+  const double rate = own_banks ? *spread : values_alike_ ? *to_one : *spread / turns_of_random_lanes;
+  return values / rate;
+}
+
+// As its additions or its reading take, whichever is longer, by the very streams that are made of them; then what
+// blocks counted is added.
+Expected<double> WorkRunner::histogram_cycles(const Workload& w, std::uint64_t run) {
+  values_counted_ += w.numbers[0];
+  const auto counting = counting_cycles(w, run);
+  if (!counting) return counting;
   program::Stream read;
   read.access_bytes = w.kernel == "histogram_wide" ? 16 : 4;
   read.threads = w.threads;
@@ -122,9 +151,15 @@ Expected<double> WorkRunner::histogram_cycles(const Workload& w, std::uint64_t r
   read = program::fitted(read, w.numbers[0]);
   const auto seen = run_stream(model_, read, run);
   if (!seen) return tl::unexpected<Error>(seen.error());
-  const double reading =
-      static_cast<double>(seen->cycles) * static_cast<double>(w.numbers[0]) / static_cast<double>(seen->bytes);
-  return std::max(static_cast<double>(w.numbers[0]) / per_cycle * turns, reading);
+  const double reading = of(seen->cycles) * of(w.numbers[0]) / of(seen->bytes);
+  constexpr std::uint32_t bins = 256;
+  double adding = 0;
+  if (w.kernel != "histogram_global") {
+    const auto rate = addition_rate(program::Path::global_cached, element_bytes, line_bytes, bins, run);
+    if (!rate) return rate;
+    adding = of(w.blocks) * bins / *rate;
+  }
+  return std::max(*counting, reading) + adding;
 }
 
 Expected<double> WorkRunner::cycles_of(const Workload& w, WorkloadTrace& trace, std::uint64_t run) {

@@ -23,6 +23,9 @@ class WorkRunner {
   Expected<program::WorkloadTrace> sweep(const program::Workload& workload);
   Expected<double> cycles_of(const program::Workload& workload, program::WorkloadTrace& trace, std::uint64_t run);
   Expected<double> histogram_cycles(const program::Workload& workload, std::uint64_t run);
+  Expected<double> counting_cycles(const program::Workload& workload, std::uint64_t run);
+  Expected<double> addition_rate(program::Path path, std::uint64_t lane_stride, std::uint64_t warp_stride,
+                                 std::uint32_t threads, std::uint64_t run);
   bool count(const program::Workload& workload, program::WorkloadTrace& trace);
 
   const Model& model_;
