@@ -40,6 +40,8 @@ constexpr std::array<MemoryMetrics, 7> client_blackwell{{l1,
 
 constexpr ByteMetrics l1_bytes{"l1", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum", "", sector_bytes};
 constexpr ByteMetrics texture_bytes{"texture", "l1tex__t_sectors_pipe_tex_lookup_hit.sum", "", sector_bytes};
+// A warp's word, of which it gives 8 bytes at a time.
+constexpr ByteMetrics constant_l1_bytes{"constant_l1", "idc__requests_lookup_hit.sum", "", 8};
 // A wavefront is a turn of all 32 banks of 4 bytes.
 constexpr ByteMetrics shared_bytes{"shared", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
                                    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", 128};
@@ -47,16 +49,18 @@ constexpr ByteMetrics l2_bytes{"l2", "lts__t_sectors_srcunit_tex_op_read.sum",
                                "lts__t_sectors_srcunit_tex_op_write.sum", sector_bytes};
 constexpr ByteMetrics link_bytes{"host_link", "pcie__read_bytes.sum", "pcie__write_bytes.sum", 1, true};
 
-constexpr std::array<ByteMetrics, 6> bytes_until_hopper{
+constexpr std::array<ByteMetrics, 7> bytes_until_hopper{
     {l1_bytes,
      texture_bytes,
+     constant_l1_bytes,
      shared_bytes,
      l2_bytes,
      {"device_memory", "dram__sectors_read.sum", "dram__sectors_write.sum", sector_bytes},
      link_bytes}};
-constexpr std::array<ByteMetrics, 6> bytes_of_client_blackwell{
+constexpr std::array<ByteMetrics, 7> bytes_of_client_blackwell{
     {l1_bytes,
      texture_bytes,
+     constant_l1_bytes,
      shared_bytes,
      l2_bytes,
      {"device_memory", "dram__sectors_op_read.sum", "dram__sectors_op_write.sum", sector_bytes},

@@ -18,7 +18,7 @@ struct MemoryMetrics {
   std::size_t passes = 1;   ///< of both together
 };
 
-/// What counts the bytes that a memory gave and took, in pieces of `unit_bytes`.
+/// What counts the bytes that a memory gave and took, in pieces of `unit_bytes`, or of an access where that is less.
 struct ByteMetrics {
   std::string_view memory;  ///< a Memory id, or "host_link"
   std::string_view given;   ///< of caches of an SM: of lookups that hit

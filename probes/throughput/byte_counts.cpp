@@ -85,8 +85,8 @@ Expected<void> count_bytes(const Setting& setting, const std::vector<Reached>& r
       say(pieces.error());
       continue;
     }
-    compare(finding, r.stream, {bytes_of_run(r.stream), *pieces * static_cast<double>(m->unit_bytes)},
-            m->counts_headers);
+    const std::uint64_t piece = std::min<std::uint64_t>(m->unit_bytes, program::warp_bytes(r.stream));
+    compare(finding, r.stream, {bytes_of_run(r.stream), *pieces * static_cast<double>(piece)}, m->counts_headers);
   }
   return {};
 }
