@@ -231,8 +231,10 @@ GPUTOPO_CHAIN(special_reciprocal_root)
 GPUTOPO_CHAIN(special_exponential)
 GPUTOPO_CHAIN(convert)
 GPUTOPO_CHAIN(shuffle)
-#if __CUDA_ARCH__ >= 800
+#if __CUDA_ARCH__ >= 800 || (__CUDA_ARCH__ >= 700 && !defined(GPUTOPO_PORTABLE))
 GPUTOPO_CHAIN(tensor_half)
+#endif
+#if __CUDA_ARCH__ >= 800
 GPUTOPO_CHAIN(tensor_double)
 #endif
 GPUTOPO_HOLD(8)

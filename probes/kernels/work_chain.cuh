@@ -10,7 +10,7 @@ namespace gputopo::kernels {
 #define GPUTOPO_OPERATION(name, type, start, in_a_row, text, constraint)               \
   struct name {                                                                        \
     using Word = type;                                                                 \
-    static constexpr int count = in_a_row;                                             \
+    static constexpr int count = in_a_row, products = 0;                               \
     static __device__ __forceinline__ type first(std::uint32_t zero) { return start; } \
     static __device__ __forceinline__ void apply(type& x, type& y, int k) {            \
       if (k % 2 == 0)                                                                  \
@@ -35,7 +35,7 @@ GPUTOPO_OPERATION(double_multiply_add, double, 1.0 + zero, 512, "fma.rn.f64 %0, 
 #define GPUTOPO_OPERATION(name, type, start, in_a_row, text, constraint)               \
   struct name {                                                                        \
     using Word = type;                                                                 \
-    static constexpr int count = in_a_row;                                             \
+    static constexpr int count = in_a_row, products = 0;                               \
     static __device__ __forceinline__ type first(std::uint32_t zero) { return start; } \
     static __device__ __forceinline__ void apply(type& x, type& y, int) {              \
       asm volatile(text : "+" constraint(x) : constraint(y));                          \
@@ -53,11 +53,12 @@ GPUTOPO_OPERATION(shuffle, std::uint32_t, threadIdx.x % 32 + zero, 256,
                   "shfl.sync.idx.b32 %0, %0, %0, 0x1f, 0xffffffff;", "r")
 #undef GPUTOPO_OPERATION
 
+// Products of halves, summed in single precision, by a warp: the largest that the GPU's tensor cores take at once. PTX
+// for any GPU has none, since each generation emulates the older ones'.
 #if __CUDA_ARCH__ >= 800
-// 16 x 8 x 16 products of halves, summed in single precision, by a warp.
 struct tensor_half {
   using Word = float4;
-  static constexpr int count = 128;
+  static constexpr int count = 128, products = 16 * 8 * 16;
   static __device__ __forceinline__ float4 first(std::uint32_t) { return {0, 0, 0, 0}; }
   static __device__ __forceinline__ void apply(float4& x, float4&, int) {
     const std::uint32_t one = 0x3c003c00U;
@@ -67,10 +68,45 @@ struct tensor_half {
         : "r"(one));
   }
 };
+#elif __CUDA_ARCH__ >= 750 && !defined(GPUTOPO_PORTABLE)
+struct tensor_half {
+  using Word = float4;
+  static constexpr int count = 128, products = 16 * 8 * 8;
+  static __device__ __forceinline__ float4 first(std::uint32_t) { return {0, 0, 0, 0}; }
+  static __device__ __forceinline__ void apply(float4& x, float4&, int) {
+    const std::uint32_t one = 0x3c003c00U;
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%4}, {%4}, {%0,%1,%2,%3};"
+                 : "+f"(x.x), "+f"(x.y), "+f"(x.z), "+f"(x.w)
+                 : "r"(one));
+  }
+};
+#elif __CUDA_ARCH__ >= 700 && !defined(GPUTOPO_PORTABLE)
+// Each quarter of a warp its own 8 x 8 x 4.
+struct tensor_half {
+  struct Word {
+    float4 a, b;
+  };
+  static constexpr int count = 128, products = 4 * 8 * 8 * 4;
+  static __device__ __forceinline__ Word first(std::uint32_t) { return {}; }
+  static __device__ __forceinline__ void apply(Word& x, Word&, int) {
+    const std::uint32_t one = 0x3c003c00U;
+    asm volatile(
+        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%8}, {%8,%8}, "
+        "{%0,%1,%2,%3,%4,%5,%6,%7};"
+        : "+f"(x.a.x), "+f"(x.a.y), "+f"(x.a.z), "+f"(x.a.w), "+f"(x.b.x), "+f"(x.b.y), "+f"(x.b.z), "+f"(x.b.w)
+        : "r"(one));
+  }
+};
+__device__ __forceinline__ bool is_marked(const tensor_half::Word& v) {
+  return v.a.x + v.a.y + v.a.z + v.a.w + v.b.x + v.b.y + v.b.z + v.b.w == 0.123F;
+}
+#endif
+
+#if __CUDA_ARCH__ >= 800
 // 8 x 8 x 4 products of doubles.
 struct tensor_double {
   using Word = double2;
-  static constexpr int count = 128;
+  static constexpr int count = 128, products = 8 * 8 * 4;
   static __device__ __forceinline__ double2 first(std::uint32_t) { return {0, 0}; }
   static __device__ __forceinline__ void apply(double2& x, double2&, int) {
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%2}, {%0,%1};"
@@ -96,7 +132,8 @@ __device__ __forceinline__ bool is_marked(double2 v) {
   return v.x + v.y == 0.123;
 }
 
-// n0 rounds of Operation::count operations in all chains of a thread. output[0]: that number, for readers.
+// n0 rounds of Operation::count operations in all chains of a thread. output, for readers: that number, and the
+// products of a tensor instruction.
 template <typename Operation, int chains>
 __device__ __forceinline__ void chain(const WorkArguments& a) {
   constexpr int in_a_row = Operation::count / chains;
@@ -111,7 +148,7 @@ __device__ __forceinline__ void chain(const WorkArguments& a) {
 #pragma unroll
         for (int c = 0; c < chains; ++c) Operation::apply(x[c], y[c], k);
   });
-  if (blockIdx.x == 0 && threadIdx.x == 0) a.output[0] = in_a_row * chains;
+  if (blockIdx.x == 0 && threadIdx.x == 0) a.output[0] = in_a_row * chains, a.output[1] = Operation::products;
   bool marked = false;
 #pragma unroll
   for (int c = 0; c < chains; ++c) marked |= is_marked(x[c]) || is_marked(y[c]);

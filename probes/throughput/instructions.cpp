@@ -18,7 +18,8 @@ using program::WorkloadTrace;
 
 struct Class {
   const char* name;
-  double of_warp;  // results of one instruction of a warp: lanes, and of products the single ones
+  double
+      of_warp;  // results of one instruction of a warp: lanes, and of products the single ones, unless the kernel says
   const char* per_step = "";
 };
 constexpr std::array<Class, 17> classes{{{"integer_add", 32},
@@ -36,8 +37,8 @@ constexpr std::array<Class, 17> classes{{{"integer_add", 32},
                                          {"special_exponential", 32},
                                          {"convert", 64, "to integers and back"},
                                          {"shuffle", 32},
-                                         {"tensor_half", 16 * 8 * 16, "products of 16 x 8 x 16, by mma.sync"},
-                                         {"tensor_double", 8 * 8 * 4, "products of 8 x 8 x 4, by mma.sync"}}};
+                                         {"tensor_half", 16 * 8 * 16, "by mma.sync"},
+                                         {"tensor_double", 8 * 8 * 4, "by mma.sync"}}};
 
 constexpr std::uint32_t most_threads = 1024;
 constexpr double rounds_of_latency = 40;
@@ -52,7 +53,7 @@ Workload chains_of(const Class& c, int chains, std::uint32_t threads, std::uint3
   w.threads = threads;
   w.blocks = blocks;
   w.numbers = {static_cast<std::uint64_t>(chains == 1 && blocks == 1 ? rounds_of_latency : rounds_of_rate)};
-  w.output_words = 1;  // operations of a thread in a round
+  w.output_words = 2;  // operations of a thread in a round, and a tensor instruction's products
   return w;
 }
 
@@ -60,11 +61,16 @@ double cycles_of_one(const WorkloadTrace& t, const Workload& w) {
   return static_cast<double>(t.cycles) / static_cast<double>(w.numbers[0]) / t.output[0];
 }
 
+double results_of(const Class& c, const WorkloadTrace& t) {
+  return t.output.size() > 1 && t.output[1] != 0 ? t.output[1] : c.of_warp;
+}
+
 // Results a cycle of one SM.
 Expected<Sample> rate_of(const Setting& setting, const Class& c, int chains, std::uint32_t threads) {
   const Workload w = chains_of(c, chains, threads, setting.meter.info().gpu.sm_count);
   const double warps = threads / static_cast<double>(program::warp_lanes);
-  return setting.meter.measure(w, [&](const WorkloadTrace& t) { return c.of_warp * warps / cycles_of_one(t, w); });
+  return setting.meter.measure(w,
+                               [&](const WorkloadTrace& t) { return results_of(c, t) * warps / cycles_of_one(t, w); });
 }
 
 Expected<void> measure_class(const Setting& setting, const Class& c, Result& result) {

@@ -3,7 +3,7 @@
 # GPU it knows, although nothing of ours needs more than these; ptxas refuses whatever does.
 set(version 7.4)  # CUDA 11.4, driver 470: loads that allocate no line
 set(target sm_70)
-execute_process(COMMAND ${NVCC} -std=c++17 -O3 -Wno-deprecated-gpu-targets -I${INCLUDE} ${DEFINES}
+execute_process(COMMAND ${NVCC} -std=c++17 -O3 -Wno-deprecated-gpu-targets -I${INCLUDE} -DGPUTOPO_PORTABLE ${DEFINES}
                         -arch=compute_${ARCHITECTURE} -ptx ${SOURCE} -o ${OUTPUT}.made COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${OUTPUT}.made text)
 file(REMOVE ${OUTPUT}.made)
