@@ -9,8 +9,6 @@
 namespace gputopo::throughput {
 namespace {
 
-constexpr int places_between = 8;  // neighbouring points, where the rise may begin
-
 // How unlikely the costs are where they rise from `onset` on, which lies behind point `at`: a negative log-likelihood.
 double unlikely_from(const std::vector<Cost>& costs, std::size_t at, double onset, double scatter) {
   std::vector<double> slopes;  // one that is far off weighs by how far
@@ -28,14 +26,14 @@ double unlikely_from(const std::vector<Cost>& costs, std::size_t at, double onse
 
 }  // namespace
 
-std::optional<Onset> find_onset(const std::vector<Cost>& costs, double scatter) {
+std::optional<Onset> find_onset(const std::vector<Cost>& costs, double scatter, int places) {
   constexpr double noticeable = 1.02;
   if (costs.size() < 3 || costs.back().cost < noticeable) return std::nullopt;
   std::vector<double> unlikely;
   for (std::size_t at = 0; at + 1 < costs.size(); ++at) {
     unlikely.push_back(std::numeric_limits<double>::infinity());
-    for (int k = 0; k < places_between; ++k) {
-      const double onset = costs[at].x + (costs[at + 1].x - costs[at].x) * k / places_between;
+    for (int k = 0; k < places; ++k) {
+      const double onset = costs[at].x + (costs[at + 1].x - costs[at].x) * k / places;
       unlikely.back() = std::min(unlikely.back(), unlikely_from(costs, at, onset, scatter));
     }
   }

@@ -17,8 +17,9 @@ struct Onset {
   std::size_t at = 0, low = 0, high = 0;
 };
 
-/// Behind the onset each step of x costs as much again. What is off is distributed by Cauchy's law, because some x cost
-/// far more than their neighbours; `scatter` is its half width. Nothing where nothing costs 2 % more.
-std::optional<Onset> find_onset(const std::vector<Cost>& costs, double scatter);
+/// Behind the onset each step of x costs as much again; it is one of `places` between one x and the next. What is off
+/// is distributed by Cauchy's law, because some x cost far more than their neighbours; `scatter` is its half width.
+/// Nothing where nothing costs 2 % more.
+std::optional<Onset> find_onset(const std::vector<Cost>& costs, double scatter, int places = 1);
 
 }  // namespace gputopo::throughput

@@ -118,12 +118,32 @@ Estimate threshold(double value, std::string_view unit, std::uint64_t samples) {
   return e;
 }
 
+// By the lines that an access touches, of which items only take more now and then where lines are long: the most items
+// that touch as many, and the mean of what all of those cost.
+std::vector<Measured> by_lines(const std::vector<Measured>& all) {
+  std::vector<Measured> groups;
+  double members = 0;
+  for (const Measured& m : all) {
+    if (groups.empty() || groups.back().lines != m.lines) {
+      groups.push_back(m);
+      members = 1;
+      continue;
+    }
+    Measured& group = groups.back();
+    group.items = m.items;
+    group.cost += (m.cost - group.cost) / ++members;
+  }
+  return groups;
+}
+
 void add_findings(const Kind& kind, std::uint32_t width, const Swept& swept, std::uint64_t line, Result& result) {
-  const std::vector<Measured>& all = swept.all;
-  const std::uint64_t samples = all.size() * 2 * runs_of_a_figure;
+  const std::vector<Measured> all = by_lines(swept.all);
+  const std::uint64_t samples = swept.all.size() * 2 * runs_of_a_figure;
   std::vector<Cost> costs;
-  for (const Measured& m : all) costs.push_back({static_cast<double>(m.items), m.cost});
-  const auto last = find_onset(costs, swept.scatter);  // some numbers of items (powers of two) meet in few sets
+  for (const Measured& m : all) costs.push_back({static_cast<double>(m.lines), m.cost});
+  // A whole number of lines is free. Some numbers of items (powers of two) meet in few sets.
+  const auto step = all.size() < 2 ? 1 : static_cast<int>(all[1].lines - all[0].lines);
+  const auto last = find_onset(costs, swept.scatter, step);
   const std::size_t at = last ? last->at : all.size() - 1;
   Estimate items = threshold(all[at].items, "", samples);
   Estimate lines = threshold(static_cast<double>(all[at].lines), "", samples);

@@ -17,9 +17,9 @@ using program::WorkloadTrace;
 
 constexpr std::uint32_t usual_sector_bytes = 32;
 constexpr std::uint64_t element_bytes = 4;
-constexpr std::uint64_t line_bytes = 128;
+constexpr std::uint64_t counted_line_bytes = 128;
 
-double of(std::uint64_t n) {
+double as_double(std::uint64_t n) {
   return static_cast<double>(n);
 }
 
@@ -120,7 +120,7 @@ Expected<double> WorkRunner::counting_cycles(const Workload& w, std::uint64_t ru
   constexpr double random_sectors = 20.4;         // of 32, those that 32 lanes ask for
   constexpr double lanes_again = 1.85;            // that want a word of 256 that another one wants
   constexpr std::uint32_t threads = 1024;
-  const double values = of(w.numbers[0]);
+  const double values = as_double(w.numbers[0]);
   const bool is_global = w.kernel == "histogram_global";
   const auto path = is_global ? program::Path::global_cached : program::Path::shared;
   const bool own_banks = w.kernel == "histogram_copies" || w.kernel == "histogram_wide";
@@ -132,7 +132,7 @@ Expected<double> WorkRunner::counting_cycles(const Workload& w, std::uint64_t ru
     if (!to_sectors) return to_sectors;
     return values / program::warp_lanes * (random_sectors / *to_sectors + lanes_again / *to_one);
   }
-  const auto spread = addition_rate(path, element_bytes, line_bytes, threads, run);
+  const auto spread = addition_rate(path, element_bytes, counted_line_bytes, threads, run);
   if (!spread) return spread;
   const double rate = own_banks ? *spread : values_alike_ ? *to_one : *spread / turns_of_random_lanes;
   return values / rate;
@@ -151,13 +151,13 @@ Expected<double> WorkRunner::histogram_cycles(const Workload& w, std::uint64_t r
   read = program::fitted(read, w.numbers[0]);
   const auto seen = run_stream(model_, read, run);
   if (!seen) return tl::unexpected<Error>(seen.error());
-  const double reading = of(seen->cycles) * of(w.numbers[0]) / of(seen->bytes);
+  const double reading = as_double(seen->cycles) * as_double(w.numbers[0]) / as_double(seen->bytes);
   constexpr std::uint32_t bins = 256;
   double adding = 0;
   if (w.kernel != "histogram_global") {
-    const auto rate = addition_rate(program::Path::global_cached, element_bytes, line_bytes, bins, run);
+    const auto rate = addition_rate(program::Path::global_cached, element_bytes, counted_line_bytes, bins, run);
     if (!rate) return rate;
-    adding = of(w.blocks) * bins / *rate;
+    adding = as_double(w.blocks) * bins / *rate;
   }
   return std::max(*counting, reading) + adding;
 }
