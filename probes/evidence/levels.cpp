@@ -144,11 +144,23 @@ bool hold_slower_loads(const Histogram& hits, const Histogram& others, double ov
   return is_surely_another_kind(levels_from(least_threshold(hits, overhead_cycles), hits, others));
 }
 
-bool miss_as_fast(const Histogram& hit, const Histogram& missed) {
+namespace {
+
+// Significantly more than one in twenty, as many as are a stranger's.
+bool are_some_below(const Histogram& loads, double cycles) {
   constexpr double hardly_any = 0.05;
-  const auto loads = static_cast<double>(std::max<std::uint64_t>(1, total(missed)));
-  const double fast = 1 - static_cast<double>(count_from(missed, quantile(hit, 0.5).value_or(0) + 0.5)) / loads;
-  return fast > hardly_any + 4 * std::sqrt(fast * (1 - fast) / loads);
+  const auto all = static_cast<double>(std::max<std::uint64_t>(1, total(loads)));
+  const double fast = 1 - static_cast<double>(count_from(loads, cycles)) / all;
+  return fast > hardly_any + 4 * std::sqrt(fast * (1 - fast) / all);
+}
+
+}  // namespace
+
+bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, double overhead_cycles) {
+  const double fastest = quantile(hit, 0.01).value_or(0), middle = quantile(hit, 0.5).value_or(0);
+  const double faster = overhead_cycles + (fastest - overhead_cycles) / half_a_level;
+  return are_some_below(graded.back(), middle + 0.5) ||
+         std::any_of(graded.begin(), graded.end(), [&](const Histogram& h) { return are_some_below(h, faster); });
 }
 
 bool hide_a_level(const Levels& levels, double overhead_cycles) {

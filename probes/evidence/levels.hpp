@@ -41,9 +41,10 @@ Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double
 /// Whether more of `others` than of `hits` take longer than half a level more: no sample of the same loads.
 bool hold_slower_loads(const Histogram& hits, const Histogram& others, double overhead_cycles);
 
-/// Whether loads that can't have hit are as fast as the faster half of hits: what is behind isn't slower, or not
-/// always. Levels that overlap by jitter have one in twenty of these at most.
-bool miss_as_fast(const Histogram& hit, const Histogram& missed);
+/// Whether loads that can't have hit (the last of `graded`) are as fast as the faster half of hits, or any are faster
+/// than hits by half a level: what is behind isn't slower, or not always. Levels that overlap by jitter have one in
+/// twenty of these at most.
+bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, double overhead_cycles);
 
 /// Whether misses hold more loads below the threshold than their fast ones let expect of hits, and no more right above
 /// it: those of a level that lies too near for the threshold to be between the two.

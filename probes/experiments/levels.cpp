@@ -122,7 +122,7 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
   cache.levels = graded_levels(all_hit ? merged(samples->hits, load->timed) : samples->hits, samples->graded,
                                cache.overhead_cycles);
   if (!levels_of(samples->hits, samples->graded.back()).usable() || !cache.levels.usable() ||
-      miss_as_fast(cache.levels.hit, samples->graded.back())) {
+      miss_as_fast(cache.levels.hit, samples->graded, cache.overhead_cycles)) {
     const bool all_alike = std::all_of(samples->graded.begin(), samples->graded.end(), [&](const Histogram& behind) {
       return are_alike(samples->hits, behind, cache.overhead_cycles, session.clock_share());
     });
