@@ -54,6 +54,14 @@ std::vector<double> without_outliers(std::vector<double> numbers) {
   return numbers;
 }
 
+// A mean of them would be no level's.
+bool are_of_two_levels(const std::vector<double>& penalties, double hit_cycles) {
+  constexpr double clear_cut = 0.1;  // share of lines that strangers and distance may leave between the kinds
+  if (penalties.size() < 2) return false;
+  const TwoKinds kinds = two_kinds(penalties);
+  return kinds.share_between <= clear_cut && hit_cycles + kinds.far > least_ratio * (hit_cycles + kinds.near);
+}
+
 }  // namespace
 
 Estimate penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optional<double> far_less_near_cycles) {
@@ -92,6 +100,8 @@ Estimate penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optio
     means.push_back(*mean_estimate(usual, "cycles", method).value);
     lines.insert(lines.end(), usual.begin(), usual.end());
   }
+  if (are_of_two_levels(lines, quantile(levels.hit, 0.5).value_or(0)))
+    return inconclusive("cycles", method, "some of the lost lines were served by another level than the rest");
   Estimate penalty = mean_estimate(means.size() > 2 ? means : lines, "cycles", method);
   penalty.samples = samples;
   return penalty;

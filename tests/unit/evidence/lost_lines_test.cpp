@@ -61,6 +61,14 @@ TEST(PenaltyOfLost, ItsIntervalIsThatOfPlaces) {
   EXPECT_GT(e.interval->high, 212);
 }
 
+TEST(PenaltyOfLost, LinesOfTwoLevelsHaveNoMean) {
+  const LostBySm by_sm{LooksByLine(14, looks_from(240)), LooksByLine(14, looks_from(241)),
+                       LooksByLine(14, looks_from(500))};
+  const Estimate e = penalty_of_lost(by_sm, l1, std::nullopt);
+  EXPECT_EQ(e.status, Status::inconclusive);
+  EXPECT_NE(e.note.find("another level"), std::string::npos);
+}
+
 TEST(PenaltyOfLost, LinesThatAreAlwaysDelayedHaveNoPartInIt) {
   LooksByLine lines(40, looks_from(240));
   lines.insert(lines.end(), 3, looks_from(900));
