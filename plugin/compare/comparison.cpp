@@ -33,7 +33,8 @@ double tolerance_of(const Quantity& q, const Options& options) {
   return is_rate_or_time || q.key == "device_memory.size" ? options.tolerance_percent : 0;
 }
 
-// Whoever agrees with the most others goes first and takes them along, then the same among the rest.
+// Whoever agrees with the most others goes first and takes them along, then the same among the rest. Everybody is on a
+// side of its own at least, whatever the numbers say: so this ends.
 std::vector<Side> sides_of(const Row& row, double tolerance) {
   std::vector<std::size_t> rest;
   for (std::size_t i = 0; i < row.answers.size(); ++i)
@@ -44,7 +45,7 @@ std::vector<Side> sides_of(const Row& row, double tolerance) {
     for (const std::size_t i : rest) {
       Side side{{}, row.answers[i]};
       for (const std::size_t k : rest)
-        if (can_agree(row.answers[i], row.answers[k], tolerance)) side.gpus.push_back(k);
+        if (k == i || can_agree(row.answers[i], row.answers[k], tolerance)) side.gpus.push_back(k);
       if (side.gpus.size() > best.gpus.size()) best = std::move(side);
       if (best.gpus.size() == rest.size()) break;
     }

@@ -55,5 +55,14 @@ TEST_F(CompareCommand, NeedsTwoTopologies) {
   EXPECT_EQ(run_gputopo({"compare", whole_, whole_, "--format", "html"}).exit_code, 2);
 }
 
+TEST_F(CompareCommand, TakesPercentAlone) {
+  for (const char* no_percent : {"nan", "-1", "inf", "0x10", "101", "5%", ""}) {
+    const Outcome o = run_gputopo({"compare", whole_, whole_, "--tolerance", no_percent});
+    EXPECT_EQ(o.exit_code, 2) << no_percent;
+    EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+  }
+  EXPECT_EQ(run_gputopo({"compare", whole_, whole_, "--tolerance", "010"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace gputopo::cli

@@ -1,5 +1,7 @@
 #include "compare/comparison.hpp"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +51,13 @@ TEST(Compare, TimesHaveATolerance) {
   const Topology slightly = with_latency(284, {283, 285});
   EXPECT_THAT(compared({sample(), slightly}).differences, IsEmpty());
   EXPECT_EQ(compared({slightly, sample()}, {0, {}}).differences.size(), 1U);
+}
+
+// A number that isn't equal to itself leaves nobody without a side.
+TEST(Compare, EndsWhateverTheTolerance) {
+  const Comparison result = compared({sample(), sample()}, {std::nan(""), {}});
+  ASSERT_NE(difference_of(result, "l2.latency"), nullptr);
+  EXPECT_EQ(difference_of(result, "l2.latency")->sides.size(), 2U);
 }
 
 TEST(Compare, CountsAndSizesHaveNone) {
