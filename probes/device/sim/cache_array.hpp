@@ -21,6 +21,8 @@ namespace gputopo::sim {
 class CacheArray {
  public:
   CacheArray(const Organisation& organisation, std::uint64_t lines);
+  /// What such an array takes at most, bytes: known before one is made.
+  static std::uint64_t most_bytes(const Organisation& organisation, std::uint64_t lines);
   CacheArray(const CacheArray&) = delete;
   CacheArray& operator=(const CacheArray&) = delete;
 

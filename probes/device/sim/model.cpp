@@ -84,6 +84,7 @@ Model read_model(const Json& j, std::string_view name) {
   read_caches(root, model);
   read_shared(root, model);
   read_paths(root, model);
+  check_room(model);
   read_variation(root, model);
   read_disturbance(root, model);
   read_limits(root, model);

@@ -6,7 +6,7 @@ PackedSets::PackedSets(const SetIndex& index, Replacement replacement)
     : replacement_(replacement),
       most_ways_(index.most_ways()),
       leaves_(std::bit_ceil(index.most_ways())),
-      stride_(keys + most_ways_ + (most_ways_ + 1) / 2),
+      stride_(words_of_set(most_ways_)),
       words_(stride_ * index.sets(), 0) {
   for (std::uint32_t set = 0; set < index.sets(); ++set) words_[set * stride_ + state] = index.ways(set) << 8;
   clear();

@@ -23,6 +23,10 @@ class PackedSets {
   static constexpr std::uint32_t way_limit = 16;
 
   PackedSets(const SetIndex& index, Replacement replacement);
+  /// What so many sets of at most so many ways take.
+  static std::uint64_t bytes(std::uint64_t sets, std::uint32_t most_ways) {
+    return sets * words_of_set(most_ways) * sizeof(std::uint64_t);
+  }
 
   /// CacheArray::fetch and pass, in the set that the key belongs to.
   std::uint32_t fetch(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
@@ -67,6 +71,7 @@ class PackedSets {
   // order: under LRU the ways from most to least recent, four bits each (free ways last, in their order); under
   // tree pseudo-LRU bit n says that the right half below node n was used less recently.
   static constexpr std::size_t order = 0, state = 1, keys = 2;
+  static constexpr std::size_t words_of_set(std::uint32_t ways) { return keys + ways + (ways + 1) / 2; }
 
   // state: ways in use (they fill in order), ways, and FIFO's next, not-most-recent's last way plus 1 or LRU's seen().
   static std::uint32_t filled(const std::uint64_t* s) { return static_cast<std::uint32_t>(s[state] & 0xff); }

@@ -12,7 +12,7 @@ namespace gputopo::sim {
 inline constexpr double most_sms = 4096;
 inline constexpr double most_cache_bytes = 0x1p32;
 inline constexpr double most_cache_lines = 0x1p24;   ///< of one instance
-inline constexpr double most_lines_in_all = 0x1p26;  ///< of all instances of a cache or TLB
+inline constexpr double most_lines_in_all = 0x1p24;  ///< of all instances of a cache or TLB
 inline constexpr double most_memory_bytes = 0x1p44;
 inline constexpr double most_cycles = 1e6;
 
@@ -35,6 +35,9 @@ void read_variation(Fields& root, Model& model);
 void read_disturbance(Fields& root, Model& model);
 /// "throughput": needs Model::gpu.
 void read_throughput(Fields& root, Model& model);
+
+/// That running the model takes no more memory than any file may ask for. Needs the paths.
+void check_room(const Model& model);
 
 /// Index into model.caches or model.tlbs of that name; size() where there is none.
 std::size_t cache_of_name(const Model& model, std::string_view name);

@@ -9,12 +9,17 @@
 
 namespace gputopo::sim {
 
-/// Sizes are powers of two. Lines with dirty and valid parts of `sector_bytes` each, 16 ways, least recently used. A
-/// load brings `fetch_bytes`; a store writes nothing until its line has to leave, and what it left of a sector is read
-/// then.
+/// Lines and sectors are powers of two, 1 to 32 sectors a line. Lines with dirty and valid parts of `sector_bytes`
+/// each, 16 ways, least recently used. A load brings `fetch_bytes`; a store writes nothing until its line has to leave,
+/// and what it left of a sector is read then.
 class TrafficCache {
  public:
   TrafficCache(std::uint64_t size_bytes, std::uint32_t line_bytes, std::uint32_t sector_bytes);
+
+  /// What one of that size takes at most.
+  static std::uint64_t bytes(std::uint64_t size_bytes, std::uint64_t line_bytes) {
+    return (size_bytes / line_bytes + ways) * (sizeof(Line) + 2 * sizeof(std::uint64_t));
+  }
 
   void load(std::uint64_t address, std::uint32_t fetch_bytes);
   /// Of a whole sector, or of a part of it.

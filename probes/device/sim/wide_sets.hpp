@@ -14,6 +14,11 @@ namespace gputopo::sim {
 class WideSets {
  public:
   WideSets(const SetIndex& index, Replacement replacement);
+  /// What so many sets of so many lines in all take at most: keys, sectors, both links, up to four entries of the
+  /// table.
+  static std::uint64_t most_bytes(std::uint64_t sets, std::uint64_t lines) {
+    return sets * 12 + lines * (8 + 4 + 8 + 32);
+  }
 
   /// CacheArray::fetch, pass and contains, in the set that the key belongs to.
   std::uint32_t fetch(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random);

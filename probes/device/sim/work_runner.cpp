@@ -8,6 +8,7 @@
 #include "device/sim/random.hpp"
 #include "device/sim/stream_runner.hpp"
 #include "device/sim/work_cost.hpp"
+#include "stop/stop.hpp"
 
 namespace gputopo::sim {
 namespace {
@@ -51,16 +52,18 @@ Expected<WorkloadTrace> WorkRunner::product(const Workload& w) {
   const auto [l2, first_sector] = caches_of(model_);
   if (l2 == nullptr)
     return fail(Error::Kind::unavailable, "this GPU has no L2, so nothing passes between it and memory");
-  // As the prediction takes it: what stores fill is a part of what loads fetch.
-  const std::uint32_t sector = l2->sector_bytes % first_sector == 0 ? first_sector : usual_sector_bytes;
-  if (l2_ == nullptr)
-    l2_ = std::make_unique<TrafficCache>(usable_bytes(*l2, 0), static_cast<std::uint32_t>(l2->line_bytes), sector);
+  // As the prediction takes it: what stores fill is a part of what loads fetch. No line has over 32 of them.
+  const auto line = static_cast<std::uint32_t>(l2->line_bytes);
+  const std::uint32_t wanted = l2->sector_bytes % first_sector == 0 ? first_sector : usual_sector_bytes;
+  const std::uint32_t sector = std::clamp(wanted, std::max(1U, line / 32), line);
+  if (l2_ == nullptr) l2_ = std::make_unique<TrafficCache>(usable_bytes(*l2, 0), line, sector);
   const std::uint32_t fetch = w.fetch_bytes != 0 ? w.fetch_bytes : static_cast<std::uint32_t>(l2->sector_bytes);
   const std::uint64_t step = element_bytes * w.numbers[0];
   const std::uint64_t bytes = element_bytes * w.numbers[1];
   // Three vectors, far apart. Threads side by side use neighbouring elements, so a sector is asked for once.
   const std::uint64_t apart = (bytes / (std::uint64_t{1} << 30U) + 1) << 30U;
   for (std::uint64_t at = 0; at < bytes;) {
+    stop::look();
     l2_->load(at, fetch);
     l2_->load(apart + at, fetch);
     l2_->store(2 * apart + at, step == element_bytes);

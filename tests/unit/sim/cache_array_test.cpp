@@ -1,6 +1,7 @@
 // Replacement and sectors against sequences worked out by hand.
 #include "device/sim/cache_array.hpp"
 
+#include <malloc.h>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -32,6 +33,32 @@ class Sequence {
   CacheArray array_;
   Random random_{7};
 };
+
+#ifndef __SANITIZE_ADDRESS__  // whose allocator isn't the one that is asked
+// A model is refused by what its caches would take, so that has to be true.
+TEST(CacheArray, TakesNoMoreMemoryThanItSays) {
+  constexpr std::uint32_t lines = 1U << 14U;
+  for (const Replacement replacement : {Replacement::lru, Replacement::tree_plru, Replacement::random})
+    for (const std::uint32_t sets : {1U, 64U, lines / 17 + 1, lines / 16, lines / 4, lines / 3 + 1, lines})
+      for (const IndexKind index : {IndexKind::modulo, IndexKind::hash}) {
+        Organisation o;
+        o.replacement = replacement;
+        o.sets = sets;
+        o.index = index;
+        const auto in_use = [] {
+          const auto now = ::mallinfo2();
+          return now.uordblks + now.hblkhd;
+        };
+        const std::size_t before = in_use();
+        CacheArray array(o, lines);
+        Random random(1);
+        for (std::uint64_t line = 0; line < 2 * lines; ++line) array.access(line, 0, 1, random);
+        const std::size_t taken = in_use() - before;
+        EXPECT_LE(taken, CacheArray::most_bytes(o, lines) + 4096) << sets << " sets";
+        EXPECT_GT(taken, CacheArray::most_bytes(o, lines) / 5) << sets << " sets";
+      }
+}
+#endif
 
 TEST(CacheArray, LruEvictsWhatWasUsedLongestAgo) {
   Sequence s(Replacement::lru, 4);

@@ -1,4 +1,7 @@
 // What passes between a simulated L2 and memory.
+#include <tuple>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,6 +73,29 @@ TEST(SimulatedWorkloads, AProductAndASweepMoveEveryByte) {
   EXPECT_EQ(kernel->traffic->read + later->traffic->read, 65536 * (64 + 64 + 32) + (1 << 20));
   EXPECT_EQ(kernel->traffic->written + later->traffic->written, 65536 * 32);
   EXPECT_GT(later->traffic->written, 0) << "some of it waits";
+}
+
+// Whatever lines and sectors the caches have, the sectors that stores fill are of one line, and at most 32 of it.
+TEST(SimulatedWorkloads, AProductPassesL2sOfAnyLine) {
+  for (const auto& [line, sector, first] :
+       {std::tuple{16, 16, 32}, {4, 4, 4}, {4096, 4096, 4}, {1 << 20, 1 << 20, 32}}) {
+    const std::string text = fmt::format(
+        R"({{"schema": "gputopo-model/1", "gpu": {{"name": "Lines", "sm_count": 2, "memory": "1 GiB"}},
+             "caches": {{"l1": {{"size": "64 KiB", "line": {0}, "sector": {1}}},
+                         "l2": {{"size": "2 MiB", "line": {2}, "sector": {3}, "scope": "gpu"}}}},
+             "paths": {{"global_cached": [{{"level": "l1", "latency": 30}}, {{"level": "l2", "latency": 200}},
+                                          {{"level": "device_memory", "latency": 500}}]}}}})",
+        std::max(first, 32), first, line, sector);
+    auto model = parse_model(text, "lines");
+    ASSERT_TRUE(model) << model.error().message;
+    const auto device = make_device(std::move(*model));
+    const auto kernel = device->run_workload(product(1, 65536));
+    Workload sweep;
+    sweep.label = sweep.kernel = "sweep";
+    const auto trace = device->run_workload(sweep);
+    ASSERT_TRUE(kernel && trace);
+    EXPECT_EQ(kernel->traffic->written + trace->traffic->written, 65536 * 4) << line;
+  }
 }
 
 TEST(SimulatedWorkloads, WhatNoModelSaysIsUnavailable) {
