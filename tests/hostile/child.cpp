@@ -72,10 +72,15 @@ Outcome run_apart(const std::function<int()>& work, const std::vector<std::strin
   return outcome;
 }
 
-std::string objection_to(const Outcome& o) {
+std::string objection_to_cost(const Outcome& o) {
   if (o.exit_code != 0 && o.exit_code != 1 && o.exit_code != 3) return fmt::format("exit status {}", o.exit_code);
   if (o.cpu_seconds > most_cpu_seconds) return fmt::format("took {:.1f} s", o.cpu_seconds);
   if (o.peak_mib > most_mib) return fmt::format("took {:.0f} MiB", o.peak_mib);
+  return {};
+}
+
+std::string objection_to(const Outcome& o) {
+  if (std::string cost = objection_to_cost(o); !cost.empty()) return cost;
   const bool is_one_line =
       o.err.empty() || (std::count(o.err.begin(), o.err.end(), '\n') == 1 && o.err.ends_with('\n'));
   if (!is_one_line || o.err.size() > longest_error) return "more than one line on stderr";

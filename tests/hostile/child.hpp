@@ -22,7 +22,9 @@ Outcome run(const std::vector<std::string>& arguments, const std::vector<std::st
 /// Calls `work` in a process of its own, whose exit status it gives.
 Outcome run_apart(const std::function<int()>& work, const std::vector<std::string>& variables);
 
-/// What must hold of any run on any input; empty, or what doesn't.
+/// What must hold of any run on any input; empty, or what doesn't: how it ends, its time and its memory; that and what
+/// it prints.
+std::string objection_to_cost(const Outcome& outcome);
 std::string objection_to(const Outcome& outcome);
 
 }  // namespace gputopo::hostile
