@@ -13,7 +13,7 @@ _gputopo() {
     --device) words="auto cuda:0 $(gputopo models 2>/dev/null | awk 'NR > 1 && NF { print "sim:" $1 }')" ;;
     --truth | :) words=$(gputopo models 2>/dev/null | awk 'NR > 1 && NF { print $1 }') ;;
     --only) words='l1 texture read_only constant_l1 constant_l1_5 l2 shared device_memory instruction_l0 instruction_l1 instruction_l1_5 instruction_l2 tlb_l1 tlb_l2 tlb_l3' ;;
-    -o | --output | --record | --hwloc-xml | --mt4g | --prometheus)
+    -o | --output | --record | --evidence | --hwloc-xml | --mt4g | --prometheus)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       return ;;
   esac

@@ -35,14 +35,18 @@ std::string findings_html(const Result& result) {
 }
 
 std::string plot_html(const Plot& plot) {
-  std::vector<report::Curve> curves;
+  report::CurvePlot drawn;
+  drawn.title = plot.title;
+  drawn.x_label = plot.x_label;
+  drawn.y_label = plot.y_label;
+  drawn.logarithmic_x = plot.logarithmic_x;
   for (const auto& series : plot.series) {
     report::Curve curve{series.label, {}};
     for (const auto& p : series.points) curve.points.emplace_back(p.x, p.y);
-    curves.push_back(std::move(curve));
+    drawn.curves.push_back(std::move(curve));
   }
-  return fmt::format("<h3>{}</h3>\n", escape_html(plot.title)) +
-         report::curve_plot(curves, plot.logarithmic_x, plot.x_label, plot.y_label, plot.title);
+  return fmt::format("<h3>{}</h3>\n<div class=\"scroll\">{}</div>\n", escape_html(plot.title),
+                     report::curve_plot(drawn));
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct DiscoverFlags {
   std::string format;
   std::string output;
   std::string record;
+  std::string evidence;
   bool save = false;
   bool force = false;
   bool verify = false;
@@ -60,8 +61,9 @@ struct Subject {
 };
 
 Expected<Topology> measure(device::Device& device, const DiscoverFlags& flags, const Context& context,
-                           const Subject& subject) {
+                           const Subject& subject, std::vector<DecidingCurve>& curves) {
   experiments::DiscoverOptions options;
+  options.curves = &curves;
   options.only = flags.only;
   options.deep = flags.deep;
   options.method = flags.method == "thesis" ? experiments::Method::thesis : experiments::Method::standard;
@@ -74,10 +76,10 @@ Expected<Topology> measure(device::Device& device, const DiscoverFlags& flags, c
 }
 
 Expected<Topology> measure_and_record(device::Device& device, const DiscoverFlags& flags, const Context& context,
-                                      const Subject& subject) {
-  if (flags.record.empty()) return measure(device, flags, context, subject);
+                                      const Subject& subject, std::vector<DecidingCurve>& curves) {
+  if (flags.record.empty()) return measure(device, flags, context, subject, curves);
   replay::RecordingDevice recorder(device);
-  auto topology = measure(recorder, flags, context, subject);
+  auto topology = measure(recorder, flags, context, subject, curves);
   if (topology)
     if (auto saved = emit(flags.record, to_text(recorder.recording())); !saved)
       return tl::unexpected<Error>(saved.error());
@@ -114,6 +116,7 @@ Expected<void> verify_discovery(device::Device& device, const device::Spec& spec
 
 struct Measured {
   Topology topology;
+  Evidence evidence;
   std::string headline;
   std::optional<Error> not_saved;
 };
@@ -144,8 +147,12 @@ Expected<Measured> measure_one(const DiscoverFlags& flags, const Context& contex
   if (!opened) return tl::unexpected<Error>(opened.error());
   if (auto ok = may_be_saved(opened->device->info(), flags); !ok) return tl::unexpected<Error>(ok.error());
   if (flags.format != "table" && !flags.quiet) tell(opened->headline);
-  auto topology = measure_and_record(*opened->device, flags, context, subject);
+  std::vector<DecidingCurve> curves;
+  auto topology = measure_and_record(*opened->device, flags, context, subject, curves);
   if (!topology) return tl::unexpected<Error>(topology.error());
+  Evidence evidence{topology->gpu.uuid, topology->provenance.created, std::move(curves)};
+  if (!flags.evidence.empty())
+    if (auto kept = emit(flags.evidence, to_json_text(evidence)); !kept) return tl::unexpected<Error>(kept.error());
   if (flags.verify || flags.save) subject.progress->clear();  // they have lines of their own
   if (flags.verify)
     if (auto ok = verify_discovery(*opened->device, subject.spec, flags, context, *topology); !ok)
@@ -153,7 +160,7 @@ Expected<Measured> measure_one(const DiscoverFlags& flags, const Context& contex
   std::optional<Error> not_saved;
   if (flags.save) not_saved = save(*topology, flags);
   if (not_saved && not_saved->kind == Error::Kind::interrupted) return tl::unexpected<Error>(*not_saved);
-  return Measured{std::move(*topology), std::move(opened->headline), std::move(not_saved)};
+  return Measured{std::move(*topology), std::move(evidence), std::move(opened->headline), std::move(not_saved)};
 }
 
 // GPUs share nothing that a chase could feel, so each is measured by a thread of its own, at once; the counters are the
@@ -195,6 +202,7 @@ Expected<Exit> write_all(const std::vector<device::Spec>& specs, std::vector<Exp
       options.numbers.push_back(static_cast<unsigned>(
           specs[i].kind == device::Spec::Kind::cuda ? static_cast<std::size_t>(specs[i].ordinal) : i));
     topologies.push_back(std::move(results[i]->topology));
+    options.evidence.push_back(std::move(results[i]->evidence));
   }
   if (topologies.empty()) return fail(Error::Kind::unavailable, "none of the GPUs could be measured");
   if (results.size() > 1) options.headline.clear();
@@ -212,13 +220,15 @@ Expected<std::vector<device::Spec>> every_gpu() {
 }
 
 Expected<Exit> discover(const DiscoverFlags& flags, const std::vector<device::Spec>& named, const Context& context) {
-  if (auto ok = check_outputs(flags.output, flags.record); !ok) return tl::unexpected<Error>(ok.error());
+  if (auto ok = check_outputs(flags.output, flags.record, flags.evidence); !ok)
+    return tl::unexpected<Error>(ok.error());
   if (flags.save)
     if (auto ok = store::check_writable(store::process_environment()); !ok) return tl::unexpected<Error>(ok.error());
   const auto specs = flags.all_gpus ? every_gpu() : named;
   if (!specs) return tl::unexpected<Error>(specs.error());
-  if (specs->size() > 1 && !flags.record.empty())
-    return fail(Error::Kind::bad_input, "--record keeps one GPU's answers and several are asked; name one by --device");
+  if (specs->size() > 1 && !(flags.record.empty() && flags.evidence.empty()))
+    return fail(Error::Kind::bad_input,
+                "--record and --evidence keep one GPU's answers and several are asked; name one by --device");
   return write_all(*specs, measure_all(*specs, flags, context), flags, context);
 }
 
@@ -248,6 +258,10 @@ void add_discover_command(CLI::App& app, Context& context) {
                  "With --save: also keep a replay or a run beside others, and replace what knows more")
       ->needs(save);
   command->add_option("--record", flags->record, "Keep everything the device answered in FILE, for replay:FILE")
+      ->type_name("FILE");
+  command
+      ->add_option("--evidence", flags->evidence,
+                   "Keep the curves that decided the values in FILE, for show --evidence")
       ->type_name("FILE");
   command->add_option("--method", flags->method, "Statistics: default, or thesis (geometric mapping and KS test)")
       ->check(CLI::IsMember({"default", "thesis"}))

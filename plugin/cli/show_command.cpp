@@ -17,6 +17,7 @@ struct ShowFlags {
   std::string file;
   std::string format;
   std::string output;
+  std::string evidence;
   bool all = false;
 };
 
@@ -32,6 +33,11 @@ Expected<Exit> show(const ShowFlags& flags, const Context& context) {
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   report::Options options = report_options(context, flags.output, flags.all);
   options.numbers = gpus->numbers;
+  if (!flags.evidence.empty()) {
+    auto evidence = read_evidence_file(flags.evidence);
+    if (!evidence) return tl::unexpected<Error>(evidence.error());
+    options.evidence.push_back(std::move(*evidence));
+  }
   const std::string text = renderer(flags.format)(gpus->topologies, options);
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;
@@ -44,6 +50,10 @@ void add_show_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("show", "Print the stored topology of this machine's GPUs, or that in a file");
   command->add_option("FILE", flags->file, "A topology written by discover --format json");
   command->add_flag("--all", flags->all, "Everything that is known, not the main table alone");
+  command
+      ->add_option("--evidence", flags->evidence,
+                   "For html: the curves that decided the values, of discover --evidence")
+      ->type_name("FILE");
   add_format_option(*command, flags->format);
   add_output_option(*command, flags->output);
   command->callback([flags, &context] { context.action = [=, &context] { return show(*flags, context); }; });

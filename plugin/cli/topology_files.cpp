@@ -58,4 +58,14 @@ Expected<FromFiles> read_topology_files(const std::vector<std::string>& paths, c
   return all;
 }
 
+Expected<Evidence> read_evidence_file(const std::string& path) {
+  const auto text = files::read_input(path, topology_limit_bytes);
+  if (!text) return tl::unexpected<Error>(text.error());
+  auto evidence = parse_evidence(*text);
+  if (!evidence)
+    return fail(evidence.error().kind, fmt::format("can't show '{}': {}; write one with 'gputopo discover --evidence'",
+                                                   path, evidence.error().message));
+  return evidence;
+}
+
 }  // namespace gputopo::cli

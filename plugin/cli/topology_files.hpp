@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "topology/error.hpp"
+#include "topology/evidence.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::cli {
@@ -23,5 +24,8 @@ Expected<std::vector<Topology>> read_topology_file(const std::string& path, cons
 /// All topologies of all files, in order. `verb` says in an error what couldn't be done ("compare"). Errors: `io`,
 /// `bad_input` for what isn't a topology (with the remedy) or makes no sense as a whole.
 Expected<FromFiles> read_topology_files(const std::vector<std::string>& paths, const std::string& verb);
+
+/// What discover --evidence wrote. Errors: `io`, `bad_input` for anything else, with the remedy.
+Expected<Evidence> read_evidence_file(const std::string& path);
 
 }  // namespace gputopo::cli

@@ -9,78 +9,110 @@
 namespace gputopo::report {
 namespace {
 
-constexpr double width = 900, height = 340;
-constexpr double left = 90, right = 20, top = 15, bottom = 50;
+constexpr double left = 64, right = 22, top = 26, bottom = 52;
 constexpr double legend_row = 20;
 constexpr std::size_t colours = 8;
 constexpr int rules = 4;
 
-struct Axes {
-  double low = 0, high = 1, most = 1;  // of x, x, y
-  bool logarithmic = false;
+class Axes {
+ public:
+  explicit Axes(const CurvePlot& plot) : plot_(plot) {
+    bool first = true;
+    const auto see = [&](double x, double y) {
+      low_ = first ? x : std::min(low_, x);
+      high_ = first ? x : std::max(high_, x);
+      most_ = first ? y : std::max(most_, y);
+      first = false;
+    };
+    for (const Curve& curve : plot.curves)
+      for (const auto& [x, y] : curve.points) see(x, y);
+    if (!(most_ > 0)) most_ = 1;
+  }
 
   double place(double x) const {
-    const auto scaled = [&](double v) { return logarithmic ? std::log2(std::max(v, 1e-9)) : v; };
-    const double span = scaled(high) - scaled(low);
-    return left + (span > 0 ? (scaled(x) - scaled(low)) / span : 0.5) * (width - left - right);
+    const double span = scaled(high_) - scaled(low_);
+    const double share = span > 0 ? (scaled(x) - scaled(low_)) / span : 0.5;
+    return left + std::clamp(share, 0.0, 1.0) * (plot_.width - left - right);
   }
-  double rise(double y) const { return top + (1 - y / most) * (height - top - bottom); }
-};
+  double rise(double y) const { return top + (1 - y / most_) * (plot_.height - top - bottom); }
+  double most() const { return most_; }
+  double at(double share) const {
+    return plot_.logarithmic_x ? low_ * std::pow(high_ / std::max(low_, 1e-9), share) : low_ + (high_ - low_) * share;
+  }
 
-Axes axes_of(const std::vector<Curve>& curves, bool logarithmic) {
-  Axes axes;
-  axes.logarithmic = logarithmic;
-  bool first = true;
-  for (const Curve& curve : curves)
-    for (const auto& [x, y] : curve.points) {
-      axes.low = first ? x : std::min(axes.low, x);
-      axes.high = first ? x : std::max(axes.high, x);
-      axes.most = first ? y : std::max(axes.most, y);
-      first = false;
-    }
-  if (!(axes.most > 0)) axes.most = 1;
-  return axes;
-}
+ private:
+  double scaled(double v) const { return plot_.logarithmic_x ? std::log2(std::max(v, 1e-9)) : v; }
+
+  const CurvePlot& plot_;
+  double low_ = 0, high_ = 1, most_ = 1;  // of x, x, y
+};
 
 std::string tick_text(double value) {
   return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
+// Three digits of a size: a tick needs no more.
+std::string x_text(const CurvePlot& plot, double value) {
+  if (!plot.x_is_bytes) return tick_text(value);
+  std::size_t unit = 0;
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
+  return fmt::format("{} {}", tick_text(value), units[unit]);
 }
 
 std::string label_at(double x, double y, const char* anchor, std::string_view text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escape_html(text));
 }
 
-std::string frame(const Axes& axes, const std::string& x_label, const std::string& y_label) {
+std::string frame(const CurvePlot& plot, const Axes& axes) {
   std::string svg;
   for (int i = 0; i <= rules; ++i) {
-    const double y = axes.most * i / rules;
-    svg += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" class=\"grid\"/>\n", left, width - right,
-                       axes.rise(y), axes.rise(y));
+    const double share = double(i) / rules, y = axes.most() * share, x = axes.at(share);
+    svg += fmt::format("<line x1=\"{:.0f}\" x2=\"{:.0f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" class=\"grid\"/>\n", left,
+                       plot.width - right, axes.rise(y), axes.rise(y));
     svg += label_at(left - 8, axes.rise(y) + 4, "end", tick_text(y));
-    const double x = axes.logarithmic ? axes.low * std::pow(axes.high / std::max(axes.low, 1e-9), double(i) / rules)
-                                      : axes.low + (axes.high - axes.low) * i / rules;
-    svg += label_at(axes.place(x), height - bottom + 18, "middle", tick_text(x));
+    if (i % 2 == 0 || plot.width > 600)
+      svg += label_at(axes.place(x), plot.height - bottom + 18,
+                      i == rules ? "end"
+                      : i == 0   ? "start"
+                                 : "middle",
+                      x_text(plot, x));
   }
-  svg += label_at((left + width - right) / 2, height - bottom + 38, "middle", x_label);
-  return svg + label_at(left, top - 3, "start", y_label);
+  svg += label_at((left + plot.width - right) / 2, plot.height - bottom + 38, "middle", plot.x_label);
+  return svg + label_at(2, top - 11, "start", plot.y_label);
+}
+
+std::string change_mark(const CurvePlot& plot, const Axes& axes) {
+  if (!plot.change) return {};
+  std::string svg;
+  const double height = plot.height - top - bottom;
+  if (plot.around) {
+    const double from = axes.place(plot.around->low), to = axes.place(plot.around->high);
+    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"around\"/>\n", from,
+                       top, std::max(to - from, 3.0), height);
+  }
+  const double x = axes.place(*plot.change);
+  return svg + fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.1f}\" class=\"change\"/>\n", x,
+                           top, top + height);
 }
 
 }  // namespace
 
-std::string curve_plot(const std::vector<Curve>& curves, bool logarithmic_x, const std::string& x_label,
-                       const std::string& y_label, const std::string& title) {
-  const Axes axes = axes_of(curves, logarithmic_x);
-  std::string svg = fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n", width,
-                                height + legend_row * static_cast<double>(curves.size()), escape_html(title));
-  svg += frame(axes, x_label, y_label);
-  for (std::size_t i = 0; i < curves.size(); ++i) {
+std::string curve_plot(const CurvePlot& plot) {
+  const Axes axes(plot);
+  std::string svg =
+      fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n", plot.width,
+                  plot.height + legend_row * static_cast<double>(plot.curves.size()), escape_html(plot.title));
+  svg += change_mark(plot, axes) + frame(plot, axes);
+  for (std::size_t i = 0; i < plot.curves.size(); ++i) {
     std::string points;
-    for (const auto& [x, y] : curves[i].points) points += fmt::format("{:.1f},{:.1f} ", axes.place(x), axes.rise(y));
+    for (const auto& [x, y] : plot.curves[i].points)
+      points += fmt::format("{:.1f},{:.1f} ", axes.place(x), axes.rise(y));
     svg += fmt::format("<polyline points=\"{}\" class=\"curve group{}\"/>\n", points, i % colours);
-    const double y = height + legend_row * static_cast<double>(i);
+    const double y = plot.height + legend_row * static_cast<double>(i);
     svg += fmt::format("<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"14\" height=\"10\" class=\"group{}\"/>\n", left, y,
                        i % colours);
-    svg += label_at(left + 22, y + 10, "start", curves[i].label);
+    svg += label_at(left + 22, y + 10, "start", plot.curves[i].label);
   }
   return svg + "</svg>\n";
 }

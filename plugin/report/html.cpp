@@ -12,22 +12,24 @@
 namespace gputopo::report {
 namespace {
 
-std::string cell_html(const Cell& cell, Align align) {
+std::string cell_html(const Cell& cell, Align align, const std::string& heading) {
   const std::string mark = cell.mark.empty() ? "" : "<sup>" + escape_html(cell.mark) + "</sup>";
-  return fmt::format("<td{}>{}{}</td>", align == Align::right ? " class=\"right\"" : "", escape_html(cell.text), mark);
+  return fmt::format("<td{} data-label=\"{}\">{}{}</td>", align == Align::right ? " class=\"right\"" : "",
+                     escape_html(heading), escape_html(cell.text), mark);
 }
 
 std::string table_html(const Topology& topology) {
   Footnotes notes(MarkStyle::plain);
   const MainTable table = main_table(topology, Detail{}, true, notes);
-  std::string html = "<div class=\"scroll\"><table>\n<thead><tr>";
+  std::string html = "<div class=\"scroll\"><table class=\"cards\">\n<thead><tr>";
   for (const Column& column : table.columns)
     html += fmt::format("<th{}>{}</th>", column.align == Align::right ? " class=\"right\"" : "",
                         escape_html(heading_of(column)));
   html += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {
     html += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) html += cell_html(row[i], table.columns[i].align);
+    for (std::size_t i = 0; i < row.size(); ++i)
+      html += cell_html(row[i], table.columns[i].align, heading_of(table.columns[i]));
     html += "</tr>\n";
   }
   html += fmt::format("</tbody></table></div>\n<p>{}</p>\n", escape_html(latency_legend));
@@ -66,8 +68,9 @@ std::string article(const Topology& topology, const Options& options, const std:
   for (const std::string& remark : {shared_gpu_text(topology.provenance), earlier_runs_text(topology)})
     if (!remark.empty()) html += "<p>" + escape_html(remark) + "</p>\n";
   for (const std::string& note : topology.provenance.notes) html += "<p>Note: " + escape_html(note) + "</p>\n";
-  html += table_html(topology) + latency_section(topology) + size_section(topology) + carve_out_section(topology) +
-          sharing_section(topology) + time_section(topology);
+  html += table_html(topology) + latency_section(topology) + size_section(topology) + chip_section(topology) +
+          carve_out_section(topology) + sharing_section(topology) + evidence_section(topology, options.evidence) +
+          time_section(topology);
   if (options.all) html += map_html(topology);
   return html + footer_html(topology) + "</article>\n";
 }

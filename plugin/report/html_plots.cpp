@@ -21,7 +21,8 @@ std::string tone_of(const Memory& m) {
 
 std::string section(const std::string& title, const std::string& remark, const std::string& body) {
   if (body.empty()) return {};
-  return fmt::format("<section><h2>{}</h2>\n<p>{}</p>\n{}</section>\n", escape_html(title), escape_html(remark), body);
+  return fmt::format("<section><h2>{}</h2>\n<p>{}</p>\n<div class=\"scroll\">{}</div></section>\n", escape_html(title),
+                     escape_html(remark), body);
 }
 
 std::string attribute_plot(const Topology& topology, const char* attribute, bool logarithmic,

@@ -12,13 +12,18 @@ constexpr const char* style = R"css(
   --scratchpad: #b5722f; --memory: #7a4fa3; --time: #8a94a3; color-scheme: light dark; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ee; --faint: #98a2b0; --line: #343c48; --paper: #14181e;
   --near: #5f9fe0; --far: #3fb5a8; --scratchpad: #d99a5b; --memory: #ad86d4; --time: #6b7685; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 62rem;
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 76rem;
   margin: 3rem auto; padding: 0 1.5rem; }
 h1 { font-size: 1.9rem; margin: 0; letter-spacing: -0.01em; }
 h2 { font-size: 1.25rem; margin: 2.5rem 0 0.25rem; }
 h3 { font-size: 1rem; margin: 1.25rem 0 0.5rem; font-weight: 600; }
 p, footer, .notes { color: var(--faint); margin: 0.25rem 0 0.75rem; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; } .scroll > svg { min-width: 42rem; max-width: 62rem; display: block; }
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22rem, 100%), 1fr)); gap: 1.25rem 2rem; }
+figure { margin: 0; break-inside: avoid; } figcaption { color: var(--faint); font-size: 0.85rem; }
+.legend { list-style: none; padding: 0; color: var(--faint); font-size: 0.85rem; } svg.key { width: 14px; height: 10px; }
+.outline { fill: none; stroke: var(--faint); } .around { fill: var(--ink); opacity: 0.12; }
+.change { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 4 3; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; margin: 1.5rem 0 0.75rem; }
 th { text-align: left; font-weight: 600; font-size: 0.85rem; color: var(--faint); border-bottom: 2px solid var(--line); }
 th, td { padding: 0.4rem 0.7rem 0.4rem 0; white-space: nowrap; }
@@ -40,7 +45,12 @@ svg .inside, svg .sm { fill: #fff; } svg .sm { text-anchor: middle; font-size: 1
 .curve.group7 { stroke: #8a6d1f; fill: none; } .grid { stroke: var(--line); }
 .whisker { stroke: var(--ink); fill: none; stroke-width: 1.5; }
 footer { border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; font-size: 0.85rem; }
-@media print { body { margin: 0 auto; } section { break-inside: avoid; } }
+@media (max-width: 46rem) { body { padding: 0 1rem; margin: 1rem auto; }
+  .cards thead { display: none; } .cards tr { display: block; border-bottom: 2px solid var(--line); padding: 0.4rem 0; }
+  .cards td { display: block; border: 0; padding: 0.1rem 0; white-space: normal; text-align: right; }
+  .cards td::before { content: attr(data-label); color: var(--faint); float: left; } }
+@media print { body { margin: 0 auto; max-width: none; } section { break-inside: avoid; } section.long { break-inside: auto; }
+  .scroll { overflow: visible; } .scroll > svg { min-width: 0; } }
 )css";
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "topology/evidence.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::report {
@@ -15,6 +16,7 @@ struct Options {
   bool unicode = false;           ///< table: may use characters beyond ASCII
   std::string headline;           ///< table, for a single topology: its first line; empty: made from the topology
   std::vector<unsigned> numbers;  ///< of the GPUs in their machine, for headings; empty: their places among several
+  std::vector<Evidence> evidence;  ///< html: what decided the values, of any of the topologies
   std::size_t width = 80;  ///< table: columns of the terminal; what finds no room moves to footnotes or is left out
 };
 

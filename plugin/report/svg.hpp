@@ -1,10 +1,13 @@
 // Scalable vector graphics, as far as the report's plots need them. Text is escaped here.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "topology/estimate.hpp"
 
 namespace gputopo::report {
 
@@ -43,8 +46,17 @@ struct Curve {
   std::vector<std::pair<double, double>> points;
 };
 
-/// Curves over one pair of axes, y from 0 on, with their labels below. `logarithmic_x` scales x by powers of two.
-std::string curve_plot(const std::vector<Curve>& curves, bool logarithmic_x, const std::string& x_label,
-                       const std::string& y_label, const std::string& title);
+/// Curves over one pair of axes, y from 0 on, with their labels below.
+struct CurvePlot {
+  std::string title;  ///< what a screen reader says
+  std::string x_label, y_label;
+  std::vector<Curve> curves;
+  bool logarithmic_x = false;      ///< by powers of two
+  bool x_is_bytes = false;         ///< its numbers are sizes
+  std::optional<double> change;    ///< a line across at this x
+  std::optional<Interval> around;  ///< a band around that
+  double width = 900, height = 340;
+};
+std::string curve_plot(const CurvePlot& plot);
 
 }  // namespace gputopo::report

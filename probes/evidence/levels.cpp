@@ -198,4 +198,24 @@ bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_c
   return apart + far.error + near.error < (least_ratio - 1) * own && levels_of(hits, behind).doubt > by_chance;
 }
 
+DecidingCurve curve_of(const Levels& levels) {
+  DecidingCurve curve;
+  curve.quantity = "latency";
+  curve.x = {"latency as timed", "cycles", true};
+  curve.y = {"share of loads that took at most as long", "", false};
+  for (const auto& [loads, label] :
+       {std::pair{&levels.hit, "hits, by construction"}, std::pair{&levels.next, "misses, by construction"}}) {
+    Series& series = curve.series.emplace_back(Series{label, {}});
+    const auto all = static_cast<double>(total(*loads));
+    double so_far = 0;
+    for (const auto& [cycles, count] : *loads) {
+      series.points.emplace_back(cycles, so_far / all);  // a step
+      so_far += static_cast<double>(count);
+      series.points.emplace_back(cycles, so_far / all);
+    }
+  }
+  if (levels.usable()) curve.change = levels.threshold_cycles;
+  return curve;
+}
+
 }  // namespace gputopo::evidence

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "evidence/histogram.hpp"
+#include "topology/evidence.hpp"
 
 namespace gputopo::evidence {
 
@@ -53,6 +54,9 @@ bool hide_a_level(const Levels& levels, double overhead_cycles);
 /// The same with its threshold as near to the hits as these allow: for misses that may be faster than any that were
 /// seen.
 Levels close_to_hits(Levels levels, double overhead_cycles);
+
+/// The share of loads of either kind that took so long or less, over latency; the change is the threshold.
+DecidingCurve curve_of(const Levels& levels);
 
 /// Whether loads that can't have hit take as long as those that can: the same kind of loads, and less than levels are
 /// apart, at the SM clock there is and at the driver's (`clock_share` is the one in the other). What lies behind an SM

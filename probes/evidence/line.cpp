@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -128,6 +129,26 @@ class Pattern {
   program::Batch batch_;
 };
 
+// Misses of shifted patterns over their stride, beside the same without the shift.
+DecidingCurve curve_of(const std::vector<PatternWalk>& walks, const Estimate& line, std::string_view memory) {
+  DecidingCurve curve;
+  curve.memory = memory;
+  curve.quantity = "line_size";
+  curve.x = {"stride", "B", true};
+  curve.y = {"share of loads that miss", "", false};
+  for (const auto& [kind, label] : {std::pair{PatternWalk::Kind::shifted, "shifted by half a stride"},
+                                    std::pair{PatternWalk::Kind::straight, "not shifted"}}) {
+    std::map<std::uint64_t, Tally> by_stride;
+    for (const PatternWalk& walk : walks)
+      if (walk.kind == kind) by_stride[walk.stride_bytes] += walk.seen;
+    Series& series = curve.series.emplace_back(Series{label, {}});
+    for (const auto& [stride, seen] : by_stride)
+      if (seen.loads > 0) series.points.emplace_back(stride, seen.share());
+  }
+  if (line.has_value() && line.status == Status::measured) curve.change = line.value, curve.interval = line.interval;
+  return curve;
+}
+
 }  // namespace
 
 Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
@@ -158,6 +179,7 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     line = line_of(walks, least, method);
     if (line.has_value()) break;
   }
+  session.keep(curve_of(walks, line, cache.path.id));
   return line;
 }
 

@@ -1,6 +1,7 @@
 #include "evidence/search.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "evidence/estimates.hpp"
 
@@ -39,6 +40,9 @@ class Search {
     limit_ = multiple(spec.limit_bytes, spec.unit_bytes);
     resolution_ = multiple(std::max(spec.resolution_bytes, spec.unit_bytes), spec.unit_bytes);
   }
+
+  /// Everything counted with the laps of the answer.
+  const Counts& seen() const { return seen_; }
 
   Expected<SearchResult> run() {
     auto stretch = doubled();
@@ -182,10 +186,35 @@ class Search {
   Counts seen_;  // with this patience
 };
 
+// Misses over footprint, and where what fits ends.
+DecidingCurve curve_of(const Counts& seen, const CapacityPosterior& p, std::string_view memory) {
+  DecidingCurve curve;
+  curve.memory = memory;
+  curve.quantity = "size";
+  curve.x = {"footprint", "B", true};
+  curve.y = {"share of loads that miss", "", false};
+  std::map<double, std::pair<double, double>> rows;  // misses and loads
+  for (const Count& c : seen) {
+    auto& [misses, loads] = rows[c.footprint_bytes];
+    misses += static_cast<double>(c.misses), loads += static_cast<double>(c.loads);
+  }
+  Series& shares = curve.series.emplace_back(Series{"by timing", {}});
+  for (const auto& [bytes, row] : rows)
+    if (row.second > 0) shares.points.emplace_back(bytes, row.first / row.second);
+  if (p.footprints_bytes.empty() || p.none_fits > 0.5 || p.probability.back() > 0.5) return curve;
+  curve.change = p.footprints_bytes[p.best()];
+  const Interval likely = p.credible(0.95);
+  curve.interval = Interval{std::min(likely.low, *curve.change), std::max(likely.high, *curve.change)};
+  return curve;
+}
+
 }  // namespace
 
-Expected<SearchResult> search_capacity(const SearchSpec& spec) {
-  return Search(spec).run();
+Expected<SearchResult> search_capacity(Session& session, const SearchSpec& spec) {
+  Search search(spec);
+  auto result = search.run();
+  if (result) session.keep(curve_of(search.seen(), result->posterior, spec.memory));
+  return result;
 }
 
 Estimate estimate_of(const SearchResult& result, std::string_view method) {

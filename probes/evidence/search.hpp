@@ -7,6 +7,7 @@
 
 #include "evidence/capacity.hpp"
 #include "evidence/counts.hpp"
+#include "evidence/session.hpp"
 #include "topology/error.hpp"
 
 namespace gputopo::evidence {
@@ -30,6 +31,7 @@ struct SearchSpec {
   std::size_t replicates = 4;           ///< of each row of the last sweep
   std::uint32_t most_patience = 16;     ///< 1: the cache gets no second look with more laps
   std::uint64_t resolution_bytes = 0;   ///< stop when the step is this fine; 0: `unit_bytes`
+  std::string_view memory;              ///< whose it is; empty: the session knows
 };
 
 struct SearchResult {
@@ -39,8 +41,8 @@ struct SearchResult {
   bool settled = true;          ///< false where more laps still changed the answer
 };
 
-/// Errors are those of `count`.
-Expected<SearchResult> search_capacity(const SearchSpec& spec);
+/// Errors are those of `count`. The session keeps the curve.
+Expected<SearchResult> search_capacity(Session& session, const SearchSpec& spec);
 
 /// The search's answer as an Estimate, `inconclusive` where it didn't settle.
 Estimate estimate_of(const SearchResult& result, std::string_view method);

@@ -112,4 +112,17 @@ std::uint64_t Session::fresh_region(Slot slot, std::uint64_t bytes) {
   return at;
 }
 
+void Session::now_measuring(std::string_view experiment, std::string_view memory) {
+  experiment_ = experiment;
+  memory_ = memory;
+}
+
+void Session::keep(DecidingCurve curve) {
+  if (curve.memory.empty()) curve.memory = memory_;
+  if (curve.source.empty()) curve.source = experiment_;
+  std::erase_if(curves_,
+                [&](const DecidingCurve& c) { return c.memory == curve.memory && c.quantity == curve.quantity; });
+  curves_.push_back(std::move(curve));
+}
+
 }  // namespace gputopo::evidence

@@ -10,6 +10,7 @@
 
 #include "device/device.hpp"
 #include "evidence/walks.hpp"
+#include "topology/evidence.hpp"
 
 namespace gputopo::evidence {
 
@@ -59,6 +60,13 @@ class Session {
   /// Tells the progress callback.
   void report(double done, std::string_view what) const;
 
+  /// What measures from now on: the experiment's name and the memory that it is about.
+  void now_measuring(std::string_view experiment, std::string_view memory);
+  /// Keeps what decided a quantity, in place of what was kept of it before. Who measures is filled in where it is
+  /// empty.
+  void keep(DecidingCurve curve);
+  const std::vector<DecidingCurve>& curves() const { return curves_; }
+
   /// A part of `slot` that no walk has touched yet, `bytes` long: what lies there is in no SM-private cache. Regions
   /// come round again only after more than any SM-private cache holds has been walked in between.
   std::uint64_t fresh_region(Slot slot, std::uint64_t bytes);
@@ -72,6 +80,8 @@ class Session {
   Settings settings_;
   Disturbance disturbance_;
   std::vector<std::uint64_t> fresh_;
+  std::string experiment_, memory_;  // that measure now
+  std::vector<DecidingCurve> curves_;
   double cycles_per_ns_ = 0;
   std::uint32_t clock_rejections_ = 0;
   std::uint32_t clocks_left_behind_ = 0;

@@ -106,6 +106,7 @@ Expected<bool> run_all(Session& session, std::span<const Experiment* const> expe
   for (std::size_t i = 0; i < experiments.size(); ++i) {
     const Experiment& e = *experiments[i];
     session.report(static_cast<double>(i) / static_cast<double>(experiments.size()), e.name);
+    session.now_measuring(e.name, e.memories.front());
     const auto start = Clock::now();
     auto ok = e.run(session, findings);
     if (!ok && !leaves_quantity_open(ok.error(), session.info())) return tl::unexpected<Error>(ok.error());
@@ -114,6 +115,23 @@ Expected<bool> run_all(Session& session, std::span<const Experiment* const> expe
     if (!is_last && session.clocks_left_behind() != clocks) return false;
   }
   return true;
+}
+
+// What experiments handed to the session, and for each cache what tells its hits from misses; of memories that are
+// reported.
+std::vector<DecidingCurve> curves_of(Session& session, const Findings& findings) {
+  for (const auto& [id, cache] : findings.caches)
+    if (cache.present && !cache.levels.hit.empty() && !cache.levels.next.empty()) {
+      DecidingCurve curve = evidence::curve_of(cache.levels);
+      curve.memory = id;
+      curve.source = id + ".levels";
+      session.keep(std::move(curve));
+    }
+  std::vector<DecidingCurve> curves;
+  for (const Memory& m : findings.topology.memories)
+    for (const DecidingCurve& c : session.curves())
+      if (c.memory == m.id) curves.push_back(c);
+  return curves;
 }
 
 }  // namespace
@@ -142,6 +160,7 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
   keep_wanted(t, options.only);
   add_disturbance(session.disturbance(), t.provenance);
   if (device.is_shared()) bound_what_others_delay(t);
+  if (options.curves != nullptr) *options.curves = curves_of(session, findings);
   session.report(1, "done");
   t.provenance.duration_s = seconds_since(begin);
   return std::move(t);

@@ -11,6 +11,7 @@
 
 #include "device/device.hpp"
 #include "topology/error.hpp"
+#include "topology/evidence.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::experiments {
@@ -28,7 +29,8 @@ struct DiscoverOptions {
   std::uint64_t seed = 1;
   /// Called now and then with the share of the work done (0 to 1) and what is being measured.
   std::function<void(double, std::string_view)> progress;
-  const std::atomic<bool>* stop = nullptr;  ///< when it turns true, discover ends with Error::Kind::interrupted
+  std::vector<DecidingCurve>* curves = nullptr;  ///< takes what decided the values, where somebody wants it
+  const std::atomic<bool>* stop = nullptr;       ///< when it turns true, discover ends with Error::Kind::interrupted
 };
 
 /// The ids that discover knows, in the order of its output: "l1", "texture", "read_only", "constant_l1",

@@ -50,7 +50,7 @@ Expected<Rough> rough_capacity(Session& session, const CacheFacts& cache) {
   spec.rows = 24;
   spec.replicates = 1;
   spec.most_patience = 4;
-  auto found = search_capacity(spec);
+  auto found = search_capacity(session, spec);
   if (!found) return tl::unexpected<Error>(found.error());
   const CapacityPosterior& p = found->posterior;
   if (p.probability.back() > 0.5 || p.none_fits > 0.5) return Rough{};
@@ -101,7 +101,7 @@ Expected<LineAndSize> fit(Session& session, CacheFacts& cache, const Rough& roug
     }
     SearchSpec spec = spec_of(session, cache, cache.stride());
     if (rough.bytes != 0) spec.first_bytes = std::max(first_bytes, rough.bytes / 4);
-    auto found = search_capacity(spec);
+    auto found = search_capacity(session, spec);
     if (!found) return tl::unexpected<Error>(found.error());
     result.size = estimate_of(*found, "misses");
     is_settled = rough.bytes == 0 || found->patience <= result.patience;
@@ -156,7 +156,7 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
     const std::string why =
         fmt::format("{} B, but at that stride more fits than when every sector is loaded", cache->line_bytes);
     cache->line_bytes = 0;
-    auto by_sector = search_capacity(spec_of(session, *cache, cache->stride()));
+    auto by_sector = search_capacity(session, spec_of(session, *cache, cache->stride()));
     if (!by_sector) return tl::unexpected<Error>(by_sector.error());
     *found = {inconclusive("B", "shifted_stride", why), estimate_of(*by_sector, "misses"), by_sector->patience};
     cache->capacity_bytes = 0;

@@ -128,13 +128,14 @@ class Instructions {
     spec.first_bytes = std::max(cache.level.from_bytes, rows.stride_bytes);
     spec.limit_bytes = session_.info().code_bytes;
     spec.rows = 24;
+    spec.memory = cache.facts.path.id;
     return spec;
   }
 
   Expected<void> measure_size(Found& cache) {
     auto& attributes = cache.memory.attributes;
     attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
-    auto fits = search_capacity(spec_of(cache));
+    auto fits = search_capacity(session_, spec_of(cache));
     if (!fits) return tl::unexpected<Error>(fits.error());
     Estimate& size = attributes["size"] = estimate_of(*fits, "misses");
     leave_out_front(size, fits->counts, cache.facts.stride());

@@ -153,7 +153,7 @@ Expected<SearchResult> search(Session& session, Rows& rows, const Levels& levels
   // One part in 64 of the driver's figure, the finest that a thousand loads tell of the share that misses.
   spec.resolution_bytes = std::max(unit_bytes, session.info().l2_bytes / 64);
   spec.most_patience = session.info().l2_bytes <= patient_bytes ? 16 : 1;
-  return search_capacity(spec);
+  return search_capacity(session, spec);
 }
 
 struct Size {

@@ -96,6 +96,7 @@ Expected<Estimate> TlbEntries::fitting() {
   spec.rows = 24;
   spec.replicates = 2;
   spec.most_patience = 4;
+  spec.memory = facts_.path.id;
   if (spec.first_bytes + 2 * spec.unit_bytes > spec.limit_bytes)
     return inconclusive("B", method,
                         "so few lines, each in an entry of its own, can be touched that it holds them all");
@@ -104,7 +105,7 @@ Expected<Estimate> TlbEntries::fitting() {
   learn_strangers();
   spec.sweep.line_bytes = static_cast<double>(level_.entry.bytes);
   spec.sweep.contamination = facts_.contamination();
-  auto found = search_capacity(spec);
+  auto found = search_capacity(pages_.session(), spec);
   if (!found) return tl::unexpected<Error>(found.error());
   learn_strangers();
   return estimate_of(*found, method);

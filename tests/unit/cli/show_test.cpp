@@ -29,6 +29,22 @@ TEST(Show, PrintsAFileInEveryFormat) {
   EXPECT_THAT(show_text(json, "html").out, StartsWith("<!DOCTYPE html>"));
 }
 
+TEST(Show, DrawsTheCurvesThatADiscoveryKept) {
+  const Folder folder;
+  const std::string topology = folder / "t.json", evidence = folder / "e.json";
+  const Outcome found = run_gputopo({"discover", "--device", "sim:gt200", "--only", "constant_l1", "--quiet",
+                                     "--format", "json", "-o", topology, "--evidence", evidence});
+  ASSERT_NE(found.exit_code, 1) << found.err;
+  const Outcome page = run_gputopo({"show", topology, "--evidence", evidence, "--format", "html"});
+  EXPECT_EQ(page.exit_code, 0) << page.err;
+  for (const char* curve : {"Constant L1 cache: size", "Constant L1 cache: line size", "Constant L1 cache: latency"})
+    EXPECT_THAT(page.out, HasSubstr(curve));
+  EXPECT_THAT(page.out, HasSubstr("2 KiB, "));
+  const Outcome refused = run_gputopo({"show", topology, "--evidence", topology, "--format", "html"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("write one with 'gputopo discover --evidence'"));
+}
+
 TEST(Show, AFileWithoutChecksumIsShownAndOneThatWasAlteredIsRefused) {
   auto json = nlohmann::ordered_json::parse(run_gputopo({"models", "--truth", "h200", "--format", "json"}).out);
   json["gpu"]["sm_count"] = 131;

@@ -56,7 +56,19 @@ TEST(Golden, Json) {
   expect_golden("example.json", rendered_example(render_json, {}));
 }
 TEST(Golden, Html) {
-  expect_golden("example.html", rendered_example(render_html, {}));
+  Options options;
+  const Topology t = example();
+  const DecidingCurve curve{"l1",
+                            "size",
+                            "l1.geometry",
+                            {"footprint", "B", true},
+                            {"share of loads that miss", "", false},
+                            {{"by timing", {{4096, 0}, {8192, 0.125}, {16384, 1}}}},
+                            4096,
+                            Interval{4096, 5120}};
+  options.evidence = {{t.gpu.uuid, t.provenance.created, {curve}},
+                      {"another GPU's", t.provenance.created, {curve, curve}}};
+  expect_golden("example.html", rendered_example(render_html, options));
 }
 
 TEST(Golden, TablesStayWithinTheTerminal) {

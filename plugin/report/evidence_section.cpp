@@ -1,0 +1,75 @@
+// The curves that decided a topology's values, and the counters' over them.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "report/html_plots.hpp"
+#include "report/svg.hpp"
+#include "report/text.hpp"
+
+namespace gputopo::report {
+namespace {
+
+std::string with_unit(const Axis& axis) {
+  // A tick says the unit of a size itself.
+  return axis.unit.empty() || axis.unit == "B" ? axis.label : fmt::format("{} ({})", axis.label, axis.unit);
+}
+
+// Misses by counter of the same footprints, where somebody counted.
+Curve counted(const Topology& topology, const DecidingCurve& decided) {
+  Curve curve{"by counter", {}};
+  if (decided.quantity != "size") return curve;
+  for (const CrossCheck& c : topology.crosscheck)
+    if (c.memory == decided.memory && c.metric.find(": ") == std::string::npos && c.loads != 0 &&
+        c.carve_out_percent == 0)
+      curve.points.emplace_back(static_cast<double>(c.size_bytes), c.by_counter / static_cast<double>(c.loads));
+  std::sort(curve.points.begin(), curve.points.end());
+  return curve;
+}
+
+std::string answer_text(const DecidingCurve& c) {
+  if (!c.change) return "no change shows";
+  std::string text = quantity_text(*c.change, c.x.unit);
+  if (c.interval && c.interval->low < c.interval->high)
+    text +=
+        fmt::format(", {} to {}", quantity_text(c.interval->low, c.x.unit), quantity_text(c.interval->high, c.x.unit));
+  return text;
+}
+
+std::string figure(const Topology& topology, const DecidingCurve& decided) {
+  const Memory* m = topology.find(decided.memory);
+  CurvePlot plot;
+  plot.title = fmt::format("{}: {}", m == nullptr || m->label.empty() ? decided.memory : m->label, decided.quantity);
+  std::replace(plot.title.begin(), plot.title.end(), '_', ' ');
+  plot.x_label = with_unit(decided.x);
+  plot.y_label = with_unit(decided.y);
+  plot.logarithmic_x = decided.x.logarithmic;
+  plot.x_is_bytes = decided.x.unit == "B";
+  plot.change = decided.change;
+  plot.around = decided.interval;
+  plot.width = 460, plot.height = 270;
+  for (const Series& s : decided.series) plot.curves.push_back({s.label, s.points});
+  if (Curve by_counter = counted(topology, decided); !by_counter.points.empty())
+    plot.curves.push_back(std::move(by_counter));
+  return fmt::format("<figure>\n<h3>{}</h3>\n{}<figcaption>{}{}. Source: {}.</figcaption>\n</figure>\n",
+                     escape_html(printable(plot.title, 60)), curve_plot(plot),
+                     decided.quantity == "latency" && decided.change ? "Misses from " : "",
+                     escape_html(answer_text(decided)), escape_html(printable(decided.source, 60)));
+}
+
+}  // namespace
+
+std::string evidence_section(const Topology& topology, std::span<const Evidence> evidence) {
+  std::string figures;
+  for (const Evidence& e : evidence) {
+    if (e.uuid != topology.gpu.uuid || e.created != topology.provenance.created) continue;
+    for (const DecidingCurve& c : e.curves) figures += figure(topology, c);
+  }
+  if (figures.empty()) return {};
+  return "<section class=\"long\"><h2>What decided it</h2>\n<p>For each value the curve that it was read from. The "
+         "line "
+         "across is the answer, the band its interval.</p>\n<div class=\"figures\">\n" +
+         figures + "</div></section>\n";
+}
+
+}  // namespace gputopo::report
