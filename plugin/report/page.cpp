@@ -47,7 +47,8 @@ svg .inside, svg .sm { fill: #fff; } svg .sm { text-anchor: middle; font-size: 1
 footer { border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; font-size: 0.85rem; }
 @media (max-width: 46rem) { body { padding: 0 1rem; margin: 1rem auto; }
   .cards thead { display: none; } .cards tr { display: block; border-bottom: 2px solid var(--line); padding: 0.4rem 0; }
-  .cards td { display: block; border: 0; padding: 0.1rem 0; white-space: normal; text-align: right; }
+  .cards td { display: block; overflow: hidden; border: 0; padding: 0.1rem 0; white-space: normal; text-align: right; }
+  .cards td:empty { display: none; }
   .cards td::before { content: attr(data-label); color: var(--faint); float: left; } }
 @media print { body { margin: 0 auto; max-width: none; } section { break-inside: avoid; } section.long { break-inside: auto; }
   .scroll { overflow: visible; } .scroll > svg { min-width: 0; } }
