@@ -39,7 +39,7 @@ TEST(Show, DrawsTheCurvesThatADiscoveryKept) {
   EXPECT_EQ(page.exit_code, 0) << page.err;
   for (const char* curve : {"Constant L1 cache: size", "Constant L1 cache: line size", "Constant L1 cache: latency"})
     EXPECT_THAT(page.out, HasSubstr(curve));
-  EXPECT_THAT(page.out, HasSubstr("2 KiB, "));
+  EXPECT_THAT(page.out, HasSubstr("<figcaption>2 KiB"));
   const Outcome refused = run_gputopo({"show", topology, "--evidence", topology, "--format", "html"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("write one with 'gputopo discover --evidence'"));
