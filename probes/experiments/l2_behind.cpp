@@ -52,9 +52,9 @@ Expected<std::optional<Histogram>> time_lost(Session& session, const CacheFacts&
 // What the other set has counts as a hit here, be it on another side or in a cache behind, which would have these.
 enum class LostTo { memory, a_cache, a_cache_behind_sides, unknown };
 
-// Of the fastest quarter, where what a cache still had comes first: memory makes some of the others wait.
+// Of the fastest tenth, where what a cache still had comes first: memory makes some of the others wait.
 double swift_mean(const Histogram& loads) {
-  return mean(between(loads, 0, quantile(loads, 0.25).value_or(0) + 0.5)).value_or(0);
+  return mean(between(loads, 0, quantile(loads, 0.1).value_or(0) + 0.5)).value_or(0);
 }
 
 // Loads that are slower than hits and still sooner than the fastest from memory came from a cache in part.
@@ -150,11 +150,13 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   if (!lost) return tl::unexpected<Error>(lost.error());
   LostTo to = LostTo::unknown;
   // Others who fill the L2 push lines out of a cache behind it as well.
-  if (*lost && !findings.others_fill_l2) to = lost_to(*l2, **lost, l2->levels.next);
-  if (*lost && !findings.beyond_own_l2 && !findings.beyond_near_l2)
-    find_next_level(*l2, **lost);
-  else if (to == LostTo::memory)
-    l2->is_before_memory = true;
+  if (*lost && !findings.others_fill_l2) {
+    to = lost_to(*l2, **lost, l2->levels.next);
+    if (!findings.beyond_own_l2 && !findings.beyond_near_l2)
+      find_next_level(*l2, **lost);
+    else if (to == LostTo::memory)
+      l2->is_before_memory = true;
+  }
   doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");
   const Estimate size = size_by_parts(findings, *l2, to, *lost ? whole_mode(**lost) : Mode{});
