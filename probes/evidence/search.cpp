@@ -210,6 +210,10 @@ DecidingCurve curve_of(const Counts& seen, const CapacityPosterior& p, std::stri
 
 }  // namespace
 
+Expected<SearchResult> search_capacity(const SearchSpec& spec) {
+  return Search(spec).run();
+}
+
 Expected<SearchResult> search_capacity(Session& session, const SearchSpec& spec) {
   Search search(spec);
   auto result = search.run();

@@ -41,7 +41,9 @@ struct SearchResult {
   bool settled = true;          ///< false where more laps still changed the answer
 };
 
-/// Errors are those of `count`. The session keeps the curve.
+/// Errors are those of `count`.
+Expected<SearchResult> search_capacity(const SearchSpec& spec);
+/// The same; the session keeps the curve.
 Expected<SearchResult> search_capacity(Session& session, const SearchSpec& spec);
 
 /// The search's answer as an Estimate, `inconclusive` where it didn't settle.
