@@ -87,12 +87,12 @@ std::vector<Mode> modes_of(std::span<const LatencyCount> histogram, double least
   std::vector<Mode> modes;
   const auto whole = static_cast<double>(total(histogram));
   if (whole == 0) return modes;
-  // The tail of outliers would cost time and joins the last mode anyway.
-  const auto last = static_cast<std::uint32_t>(quantile(histogram, 0.98).value_or(0));
   const double width = std::max(2.0, 0.015 * quantile(histogram, 0.5).value_or(0));
-  // All of the fastest peak, its smoothed flank too: cut in half it would hold half its share.
-  const std::uint32_t fastest = histogram.front().latency_cycles;
-  const std::uint32_t first = fastest - std::min(fastest, static_cast<std::uint32_t>(std::ceil(3 * width)));
+  // All of the first and the last peak, their smoothed flanks too: cut in half they would hold half their shares. The
+  // tail of outliers would cost time and joins the last mode anyway.
+  const auto flank = static_cast<std::uint32_t>(std::ceil(3 * width));
+  const std::uint32_t fastest = histogram.front().latency_cycles, first = fastest - std::min(fastest, flank);
+  const std::uint32_t last = static_cast<std::uint32_t>(quantile(histogram, 0.98).value_or(0)) + flank;
   const auto density = density_of(histogram, first, std::max(first, last), width);
   auto segments = segments_of(density);
   double loads = 0;

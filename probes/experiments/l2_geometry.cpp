@@ -74,11 +74,11 @@ class Rows {
     return all;
   }
 
-  // Counts loads that took `threshold_cycles` or longer, at `least_places` at least: which lines a full set throws out
-  // follows their order, and a few places may have none of these.
+  // Counts loads that took `threshold_cycles` or longer, of small footprints at `least_places` at least: which lines a
+  // full set throws out follows their order, and a few places may have none of these.
   CountRows counter(double threshold_cycles) {
     return [this, threshold_cycles](const std::vector<RowRequest>& rows, std::size_t replicates) -> Expected<Counts> {
-      if (!rows.empty())
+      if (!rows.empty() && rows.back().footprint_bytes <= patient_bytes)
         replicates = std::max<std::size_t>(replicates, least_places / stretches(rows.back().footprint_bytes));
       auto all = histograms(rows, replicates);
       if (!all) return tl::unexpected<Error>(all.error());
