@@ -109,6 +109,14 @@ bool is_surely_another_kind(const Levels& l) {
   return 2 * (apart - together) > least;
 }
 
+// Significantly more than one in twenty, as many as are a stranger's.
+bool are_some_below(const Histogram& loads, double cycles) {
+  constexpr double hardly_any = 0.05;
+  const auto all = static_cast<double>(std::max<std::uint64_t>(1, total(loads)));
+  const double fast = 1 - static_cast<double>(count_from(loads, cycles)) / all;
+  return fast > hardly_any + 4 * std::sqrt(fast * (1 - fast) / all);
+}
+
 }  // namespace
 
 Levels levels_of(Histogram hit, Histogram next) {
@@ -144,18 +152,6 @@ bool hold_slower_loads(const Histogram& hits, const Histogram& others, double ov
   return is_surely_another_kind(levels_from(least_threshold(hits, overhead_cycles), hits, others));
 }
 
-namespace {
-
-// Significantly more than one in twenty, as many as are a stranger's.
-bool are_some_below(const Histogram& loads, double cycles) {
-  constexpr double hardly_any = 0.05;
-  const auto all = static_cast<double>(std::max<std::uint64_t>(1, total(loads)));
-  const double fast = 1 - static_cast<double>(count_from(loads, cycles)) / all;
-  return fast > hardly_any + 4 * std::sqrt(fast * (1 - fast) / all);
-}
-
-}  // namespace
-
 bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, double overhead_cycles) {
   const double fastest = quantile(hit, 0.01).value_or(0), middle = quantile(hit, 0.5).value_or(0);
   const double faster = overhead_cycles + (fastest - overhead_cycles) / half_a_level;
@@ -163,17 +159,20 @@ bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, do
          std::any_of(graded.begin(), graded.end(), [&](const Histogram& h) { return are_some_below(h, faster); });
 }
 
-bool hide_a_level(const Levels& levels, double overhead_cycles) {
-  const double middle = quantile(levels.hit, 0.5).value_or(0), until = levels.threshold_cycles;
-  const double half = overhead_cycles + half_a_level * (middle - overhead_cycles);
-  const auto loads_from = [](const Histogram& h, double from, double to) {
+double hidden_share(const Levels& levels) {
+  const double quarter = quantile(levels.hit, 0.25).value_or(0) + 0.5, until = levels.threshold_cycles;
+  const double middle = quantile(levels.hit, 0.5).value_or(0);
+  const auto loads = [](const Histogram& h, double from, double to) {
     return static_cast<double>(total(between(h, from, to)));
   };
-  // Loads as fast as the faster half of hits are hits, and as many of the slower half belong to them.
-  const double late = loads_from(levels.next, half, until), seen = loads_from(levels.next, until, 2 * until - middle);
-  const double hits =
-      loads_from(levels.next, 0, half) / loads_from(levels.hit, 0, half) * loads_from(levels.hit, half, until);
-  return late - hits > seen + 4 * std::sqrt(late + hits + seen);
+  const double fast = loads(levels.next, 0, quarter), slow = loads(levels.next, quarter, until);
+  const double fast_hits = std::max(1.0, loads(levels.hit, 0, quarter));
+  const double slow_hits = std::max(1.0, loads(levels.hit, quarter, until));
+  const double hits = fast * slow_hits / fast_hits, seen = loads(levels.next, until, 2 * until - middle);
+  const double hidden = slow - hits;
+  const double by_chance =
+      4 * std::sqrt(slow + seen + hits * hits * (1 / std::max(1.0, fast) + 1 / fast_hits + 1 / slow_hits));
+  return hidden > by_chance ? hidden / (hidden + seen) : 0;
 }
 
 Levels close_to_hits(Levels levels, double overhead_cycles) {

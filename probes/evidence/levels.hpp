@@ -47,9 +47,10 @@ bool hold_slower_loads(const Histogram& hits, const Histogram& others, double ov
 /// twenty of these at most.
 bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, double overhead_cycles);
 
-/// Whether misses hold more loads below the threshold than their fast ones let expect of hits, and no more right above
-/// it: those of a level that lies too near for the threshold to be between the two.
-bool hide_a_level(const Levels& levels, double overhead_cycles);
+/// Of the nearest level's loads the share below the threshold, as far as it is there for sure: loads as fast as the
+/// fastest quarter of hits are hits, and three times as many belong to them; the level reaches as far above the
+/// threshold as hits lie below it.
+double hidden_share(const Levels& levels);
 
 /// The same with its threshold as near to the hits as these allow: for misses that may be faster than any that were
 /// seen.

@@ -85,5 +85,38 @@ TEST(Levels, GradedThresholdLeavesOutWhatTimingAdds) {
   EXPECT_LT(l.threshold_cycles, 243);
 }
 
+// Laps over lines that push each other out are no sample of hits.
+TEST(Levels, TimedLapsWithMissesAreToldFromHits) {
+  EXPECT_TRUE(hold_slower_loads(around(60, 120), merged(around(60, 1500), around(109, 500)), 34));
+  EXPECT_FALSE(hold_slower_loads(around(60, 120), around(60, 1500), 34));
+}
+
+// A load in twenty is a stranger's; of lines that get lost more are slow, and no one share holds for every footprint.
+TEST(Levels, KnownHitsThatAreSlowTooOftenMakeCountsUseless) {
+  EXPECT_TRUE(levels_of(merged(around(40, 900), around(300, 100)), around(280, 400)).usable());
+  EXPECT_FALSE(levels_of(merged(around(40, 700), around(300, 300)), around(280, 400)).usable());
+}
+
+// At a lower SM clock what lies behind the SM is fewer cycles away.
+TEST(Levels, NothingIsToldWhereWhatIsBehindIsFaster) {
+  const Histogram hits = around(225, 1000);
+  EXPECT_TRUE(miss_as_fast(hits, {merged(around(209, 90), around(240, 100))}, 11));
+  EXPECT_TRUE(miss_as_fast(hits, {around(200, 100), around(300, 100)}, 11));
+  EXPECT_FALSE(miss_as_fast(hits, {around(225, 100), around(240, 100)}, 11));
+}
+
+// Hits of 60 to 70 and a level of 64 to 74: a threshold above the hits finds the slowest of that level alone.
+TEST(Levels, AThresholdAboveMostOfANearLevelHidesIt) {
+  Histogram hits, near;
+  for (std::uint32_t i = 0; i <= 10; ++i) {
+    hits.push_back({60 + i, 1000});
+    near.push_back({64 + i, 300});
+  }
+  const Levels hidden = graded_levels(hits, {near, around(200, 400)}, 0);
+  EXPECT_NEAR(hidden_share(hidden), 7.0 / 11, 0.05);
+  const Levels seen = graded_levels(hits, {merged(hits, around(90, 2000)), around(200, 400)}, 0);
+  EXPECT_EQ(hidden_share(seen), 0);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence

@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Evidence example() {
+Evidence curves() {
   DecidingCurve size{"l1",
                      "size",
                      "l1.geometry",
@@ -26,14 +26,14 @@ Evidence example() {
 }
 
 TEST(EvidenceJson, ComesBackAsItWasWritten) {
-  const auto read = parse_evidence(to_json_text(example()));
+  const auto read = parse_evidence(to_json_text(curves()));
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(*read, example());
+  EXPECT_EQ(*read, curves());
 }
 
 TEST(EvidenceJson, WhatIsWrongIsNamedByItsPath) {
   const auto message_of = [](const char* pointer, const nlohmann::json& value) {
-    nlohmann::json j = nlohmann::json::parse(to_json_text(example()));
+    nlohmann::json j = nlohmann::json::parse(to_json_text(curves()));
     j[nlohmann::json::json_pointer(pointer)] = value;
     const auto read = parse_evidence(j.dump());
     return read ? std::string() : read.error().message;
