@@ -34,7 +34,7 @@ struct Counted {
   std::uint64_t stride;
   double read, read_later, written, written_later;
 };
-constexpr std::array<Counted, 7> counted{{{1, 400.0, 0.0, 185.8, 14.0},
+constexpr std::array<Counted, 7> figures{{{1, 400.0, 0.0, 185.8, 14.0},
                                           {8, 594.3, 5.4, 194.4, 5.5},
                                           {16, 496.4, 3.4, 95.8, 4.1},
                                           {32, 248.1, 1.9, 47.6, 2.4},
@@ -47,18 +47,18 @@ TEST(Traffic, OfAnH200IsWhatItsCountersSaid) {
   EXPECT_EQ(p.fetch_bytes, 64U);
   EXPECT_EQ(p.sector_bytes, 32U);
   double sum = 0;
-  for (const Counted& c : counted) {
+  for (const Counted& c : figures) {
     const Traffic t = predict_traffic(p, 200 * mega, c.stride);
     const double measured = (c.read + c.read_later + c.written + c.written_later) * mega;
     const double one = accuracy(measured, t.all());
     EXPECT_GT(one, 0.99) << "stride " << c.stride;
     sum += one;
   }
-  EXPECT_GT(sum / counted.size(), 0.995);
+  EXPECT_GT(sum / figures.size(), 0.995);
 }
 
 TEST(Traffic, WhatComesAfterTheKernelIsNoMoreThanMayWait) {
-  for (const Counted& c : counted) {
+  for (const Counted& c : figures) {
     const Traffic t = predict_traffic(of_the_h200(), 200 * mega, c.stride);
     EXPECT_LE(c.written_later * mega, 1.01 * t.waiting) << "stride " << c.stride;
   }
