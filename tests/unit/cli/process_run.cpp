@@ -11,6 +11,8 @@
 #include <poll.h>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 
@@ -73,6 +75,18 @@ void collect(int out, int err, Outcome& outcome) {
   }
 }
 
+// Until the child has its handler, which under a sanitizer or on a loaded machine takes as long as all of some
+// commands.
+void wait_for_handler(pid_t child, int signal) {
+  for (int tries = 0; tries < 2000; ++tries, std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
+    std::ifstream status("/proc/" + std::to_string(child) + "/status");
+    constexpr std::string_view key = "SigCgt:";
+    for (std::string line; std::getline(status, line);)
+      if (line.rfind(key, 0) == 0 && (std::stoull(line.substr(key.size()), nullptr, 16) >> (signal - 1) & 1) != 0)
+        return;
+  }
+}
+
 }  // namespace
 
 Outcome run_gputopo(const Launch& launch) {
@@ -87,6 +101,7 @@ Outcome run_gputopo(const Launch& launch) {
   std::chrono::steady_clock::time_point sent;
   if (launch.signal != 0)
     sender = std::thread([&] {
+      wait_for_handler(child, launch.signal);
       std::this_thread::sleep_for(std::chrono::milliseconds(launch.signal_after_ms));
       sent = std::chrono::steady_clock::now();
       ::kill(child, launch.signal);
