@@ -154,16 +154,16 @@ class Drawing {
 
   void group(double x, double y, double w, double h, std::size_t sms, std::size_t columns) {
     body_ += box(x, y, w, h, "outline", fmt::format("{} SMs", sms));
-    double top = y + gap;
+    double below = y + gap;
     if (l1_5_ > 0) {
-      body_ += box(x + gap, top, side(l1_5_), side(l1_5_), "memory", "Constant L1.5 cache, " + size_text(l1_5_));
-      top += side(l1_5_) + gap;
+      body_ += box(x + gap, below, side(l1_5_), side(l1_5_), "memory", "Constant L1.5 cache, " + size_text(l1_5_));
+      below += side(l1_5_) + gap;
     }
     for (std::size_t i = 0; i < sms; ++i) {
-      const double left = x + gap + static_cast<double>(i % columns) * (sm_width_ + gap);
-      const double at = top + static_cast<double>(i / columns) * (sm_height_ + gap);
-      body_ += box(left, at, sm_width_, sm_height_, "outline", "an SM");
-      double inside = left + gap;
+      const double from = x + gap + static_cast<double>(i % columns) * (sm_width_ + gap);
+      const double at = below + static_cast<double>(i / columns) * (sm_height_ + gap);
+      body_ += box(from, at, sm_width_, sm_height_, "outline", "an SM");
+      double inside = from + gap;
       for (const Part& p : parts_) {
         body_ += box(inside, at + gap, side(p.bytes), side(p.bytes), p.tone, p.label + ", " + size_text(p.bytes));
         inside += side(p.bytes) + gap;

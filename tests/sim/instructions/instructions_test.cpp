@@ -21,7 +21,9 @@ TEST(Instructions, OfGt200ComeBackExactly) {
     const bool is_bound = f.memory != "instruction_l1_5" && f.quantity == "sector_size";
     // Behind another cache, which would answer orders other than the walk's, what goes next doesn't show.
     const bool is_hidden = f.memory != "instruction_l1" && f.quantity == "replacement";
-    if (!is_bound && !is_hidden) EXPECT_EQ(f.answer, Answer::exact) << text_of(f);
+    if (!is_bound && !is_hidden) {
+      EXPECT_EQ(f.answer, Answer::exact) << text_of(f);
+    }
   }
   ASSERT_NE(found.find("instruction_l1"), nullptr);
   EXPECT_EQ(found.find("instruction_l1")->find("sector_size")->status, Status::upper_bound);
