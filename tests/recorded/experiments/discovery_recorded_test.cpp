@@ -37,10 +37,11 @@ Topology replayed_topology() {
   return topology.value_or(Topology{});
 }
 
-// What time and place of a run change, and nothing else.
+// What time and place of a run change, and who assembled its kernels, of which a replay runs none; nothing else.
 Topology without_circumstances(Topology t) {
   t.provenance.created.clear();
   t.provenance.device.clear();
+  t.provenance.kernels.clear();
   t.provenance.duration_s = 0;
   t.provenance.breakdown_s.clear();
   return t;
