@@ -28,7 +28,7 @@ std::set<std::string> compiled() {
 }
 
 // Every stream that the fields can name, as far as kernels go.
-std::set<std::string> planned() {
+std::set<std::string> planned_stream() {
   std::set<std::string> names;
   for (const Path path : {Path::global_cached, Path::global_l2_only, Path::texture, Path::constant, Path::shared})
     for (const Operation operation :
@@ -57,7 +57,7 @@ std::set<std::string> planned() {
 
 TEST(StreamKernels, EveryKernelIsReachedAndEveryNameIsThere) {
   // GPUs of any age take this PTX, which has none of what only newer ones do: no copies in bulk.
-  auto wanted = planned();
+  auto wanted = planned_stream();
   EXPECT_EQ(wanted.erase("stream_read_bulk"), 1U);
   const auto there = compiled();
   std::vector<std::string> differ;

@@ -20,7 +20,7 @@ Stream striped() {
   return fitted(s, 1 << 20);
 }
 
-std::string refusal(const Stream& s) {
+std::string refusal_of(const Stream& s) {
   const auto ok = validate(s);
   return ok ? "accepted" : ok.error().message;
 }
@@ -30,7 +30,7 @@ TEST(Stream, FootprintsAreWholeStepsOfTheGrid) {
   EXPECT_EQ(step_bytes(s), 40960U);
   EXPECT_EQ(s.footprint_bytes, 25U * 40960U);
   EXPECT_EQ(trips(s), 25U);
-  EXPECT_EQ(refusal(s), "accepted");
+  EXPECT_EQ(refusal_of(s), "accepted");
 }
 
 TEST(Stream, CountsEveryByteOnceALap) {
@@ -72,40 +72,40 @@ TEST(Stream, WhatLanesShareCountsOnce) {
   s.threads = 32;
   EXPECT_EQ(lane_offset(s, 5), 256U);
   EXPECT_EQ(warp_bytes(s), 64U);  // 16 pairs
-  EXPECT_EQ(refusal(s), "accepted");
+  EXPECT_EQ(refusal_of(s), "accepted");
 }
 
 TEST(Stream, RefusesWhatCantBe) {
   Stream s = striped();
   s.access_bytes = 3;
-  EXPECT_THAT(refusal(s), HasSubstr("1, 2, 4, 8 or 16 bytes"));
+  EXPECT_THAT(refusal_of(s), HasSubstr("1, 2, 4, 8 or 16 bytes"));
   s = striped();
   s.footprint_bytes += 16;
-  EXPECT_THAT(refusal(s), HasSubstr("whole steps"));
+  EXPECT_THAT(refusal_of(s), HasSubstr("whole steps"));
   s = striped();
   s.threads = 33;
-  EXPECT_THAT(refusal(s), HasSubstr("whole warps"));
+  EXPECT_THAT(refusal_of(s), HasSubstr("whole warps"));
   s = striped();
   s.unroll = 0;
-  EXPECT_THAT(refusal(s), HasSubstr("none in flight"));
+  EXPECT_THAT(refusal_of(s), HasSubstr("none in flight"));
   s = striped();
   s.path = Path::texture;
   s.operation = Operation::write;
-  EXPECT_THAT(refusal(s), HasSubstr("only reading"));
+  EXPECT_THAT(refusal_of(s), HasSubstr("only reading"));
   s = striped();
   s.operation = Operation::add;
-  EXPECT_THAT(refusal(s), HasSubstr("fixed words"));
+  EXPECT_THAT(refusal_of(s), HasSubstr("fixed words"));
   s = striped();
   s.one_shot = true;
-  EXPECT_THAT(refusal(s), HasSubstr("one shot"));
+  EXPECT_THAT(refusal_of(s), HasSubstr("one shot"));
   s = striped();
   s.arrangement = Arrangement::fixed;
   s.lane_stride_bytes = s.footprint_bytes;
-  EXPECT_THAT(refusal(s), HasSubstr("outside its footprint"));
+  EXPECT_THAT(refusal_of(s), HasSubstr("outside its footprint"));
   s.lane_stride_bytes = 0;
   s.items = 4;
   s.unroll = 3;
-  EXPECT_THAT(refusal(s), HasSubstr("unrolled"));
+  EXPECT_THAT(refusal_of(s), HasSubstr("unrolled"));
 }
 
 TEST(Stream, CopiesInBulkAreOfOneWarpAndPastTheL1) {
@@ -118,7 +118,7 @@ TEST(Stream, CopiesInBulkAreOfOneWarpAndPastTheL1) {
   s.blocks = 3;
   s.laps = 5;
   s = fitted(s, 20000);
-  EXPECT_EQ(refusal(s), "accepted");
+  EXPECT_EQ(refusal_of(s), "accepted");
   EXPECT_EQ(s.footprint_bytes, 18432U);
   EXPECT_EQ(warp_bytes(s), 2048U);
   EXPECT_EQ(counted_bytes(s), 5U * 18432);
@@ -126,7 +126,7 @@ TEST(Stream, CopiesInBulkAreOfOneWarpAndPastTheL1) {
                             +[](Stream& c) { c.threads = 64; }, +[](Stream& c) { c.bulk_bytes = 0; }}) {
     Stream c = s;
     spoil(c);
-    EXPECT_THAT(refusal(c), HasSubstr("in bulk"));
+    EXPECT_THAT(refusal_of(c), HasSubstr("in bulk"));
   }
 }
 
