@@ -53,6 +53,7 @@ std::uint64_t CacheUnit::first_line_from(std::uint64_t address, std::uint32_t ho
 
 void CacheUnit::sweep(std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes, std::uint32_t tag_class,
                       std::uint32_t partition, Random& random) {
+  history_ = unknown;
   if (has_residents()) tell_arrays();
   const std::uint64_t line_bytes = model_->line_bytes;
   const std::uint64_t of_a_line = std::max<std::uint64_t>(1, line_bytes / stride_bytes);
@@ -94,6 +95,7 @@ void CacheUnit::sweep_lines(std::uint64_t first, std::uint64_t end, std::uint32_
 }
 
 bool CacheUnit::pass(std::uint64_t address, std::uint32_t tag_class, Random& random) {
+  history_ = unknown;
   const std::uint32_t sector = sector_bit(address);
   const Place place = place_of(address);
   // What is there grows no younger.
@@ -159,6 +161,7 @@ void CacheUnit::prefetch(CacheArray& array, std::uint64_t line, std::uint32_t ta
 
 // Nothing but a change since the last time makes an array worth clearing.
 void CacheUnit::clear() {
+  history_ = 0;
   if (changes_ == cleared_at_) return;
   residents_since_ = ~std::uint64_t{0};
   asked_.clear();
@@ -170,12 +173,13 @@ void CacheUnit::clear() {
 bool CacheUnit::is_predictable() const {
   const Replacement r = model_->organisation.replacement;
   const bool draws = r == Replacement::random || r == Replacement::not_most_recent;
-  return homes_.size() == 1 && changes_ == cleared_at_ && !draws && can_fetch() && homes_.front()->is_settled();
+  return homes_.size() == 1 && history_ != unknown && !draws && can_fetch() && homes_.front()->is_settled();
 }
 
-void CacheUnit::restore(const CacheArray::State& state, std::uint64_t changes) {
+void CacheUnit::restore(const CacheArray::State& state, std::uint64_t changes, std::uint32_t history) {
   homes_.front()->restore(state);
   changes_ += changes;
+  history_ = history;
 }
 
 }  // namespace gputopo::sim

@@ -20,6 +20,7 @@ class CacheUnit {
   /// Looks up the sector at `address` for an SM of `partition`; unless `probe`, brings it in on a miss.
   Outcome access(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition, bool probe, Random& random) {
     const std::uint32_t sector = sector_bit(address);
+    if (!probe) history_ = unknown;
     if (!probe)
       if (const Residents::Line* line = ask_residents(address, sector, tag_class, partition))
         return line->is_near ? Outcome::hit : Outcome::far_hit;
@@ -30,6 +31,7 @@ class CacheUnit {
   /// access for the sectors of one line, all at once. Gives those that were missing.
   std::uint32_t fetch(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class, std::uint32_t partition,
                       Random& random) {
+    history_ = unknown;
     if (ask_residents(address, sectors, tag_class, partition) != nullptr) return 0;
     const Place place = place_of(address);
     const std::uint32_t missing = homes_[place.home]->fetch(place.line, tag_class, sectors, random);
@@ -41,6 +43,7 @@ class CacheUnit {
   /// fetch for a load that nobody follows beyond this cache.
   void ask_for(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class, std::uint32_t partition,
                Random& random) {
+    history_ = unknown;
     if (ask_residents(address, sectors, tag_class, partition) != nullptr) return;
     const Place place = place_of(address);
     changes_ += homes_[place.home]->ask_for(place.line, tag_class, sectors, random) ? 1 : 0;
@@ -64,14 +67,17 @@ class CacheUnit {
   std::uint32_t home_of(std::uint64_t address) const { return place_of(address).home; }
   bool is_partitioned() const { return homes_.size() > 1; }
   void clear();
-  /// Whether the same loads leave the same state now, whichever instance of the cache they come to: it is one array,
-  /// was just cleared, and its replacement draws nothing.
+  /// Whether the same loads leave the same state now, whichever instance of the cache with this history they come to:
+  /// it is one array, and its replacement draws nothing.
   bool is_predictable() const;
+  /// Numbers the walks that came since the cache was cleared (Replays); 0: none.
+  std::uint32_t history() const { return history_; }
+  void follow(std::uint32_t history) { history_ = history; }
   const CacheModel& model() const { return *model_; }
   std::uint64_t lines() const { return homes_.front()->index().lines(); }
-  /// State of the one array, and what that many changes made of a cleared one.
+  /// State of the one array, and what a walk of that many changes made of it.
   CacheArray::State state() const { return homes_.front()->state(); }
-  void restore(const CacheArray::State& state, std::uint64_t changes);
+  void restore(const CacheArray::State& state, std::uint64_t changes, std::uint32_t history);
   /// How often something was brought in, or may have been.
   std::uint64_t changes() const { return changes_; }
 
@@ -139,7 +145,9 @@ class CacheUnit {
   std::vector<std::unique_ptr<CacheArray>> homes_;
   std::vector<std::unique_ptr<CacheArray>> copies_;  // PartitionMode::near_copy: what each partition's SMs read last
   std::uint64_t changes_ = 0;
-  std::uint64_t cleared_at_ = 0;                       // changes_ when the arrays were last empty
+  std::uint64_t cleared_at_ = 0;  // changes_ when the arrays were last empty
+  static constexpr std::uint32_t unknown = ~std::uint32_t{0};
+  std::uint32_t history_ = 0;
   std::vector<Residents> residents_;                   // by partition
   std::uint64_t residents_since_ = ~std::uint64_t{0};  // changes_ when they were found
   struct Asked {

@@ -105,8 +105,9 @@ Route Hierarchy::route(const PathModel& path, std::uint32_t sm, std::uint32_t wa
 // Loads of one line that follow each other at once: a cache sees them as one that asks for all of their sectors, and
 // the next level sees the first load of each sector that was missing. Lines are brought in in the same order as by
 // single loads, level by level, so that random replacement draws the same numbers for them.
-void Hierarchy::touch_line(Route& route, std::size_t station, std::span<const std::uint64_t> addresses,
-                           Random& random) {
+template <class Onward>
+void Hierarchy::ask_for_lines(Route& route, std::size_t station, std::span<const std::uint64_t> addresses,
+                              Random& random, const Onward& onward) {
   Route::Station& s = route.stations[station];
   for (std::size_t begin = 0, end = 0; begin < addresses.size(); begin = end) {
     const std::uint64_t piece = addresses[begin] >> s.piece_shift;
@@ -121,17 +122,59 @@ void Hierarchy::touch_line(Route& route, std::size_t station, std::span<const st
     std::uint32_t missing =
         s.unit == nullptr ? 0 : s.unit->fetch(addresses[begin], sectors, s.tag_class, route.partition, random);
     if (missing == 0) continue;
-    std::array<std::uint64_t, 32> onward;  // a line has no more sectors
+    std::array<std::uint64_t, 32> asked;  // a line has no more sectors
     std::size_t count = 0;
     for (std::size_t i = begin; missing != 0; ++i) {
       const std::uint32_t sector = s.unit->sector_bit(addresses[i]);
       if ((missing & sector) == 0) continue;
       missing &= ~sector;
-      onward[count++] = addresses[i];
+      asked[count++] = addresses[i];
     }
-    touch_line(route, station + 1, {onward.data(), count}, random);
+    onward(std::span<const std::uint64_t>(asked.data(), count));
   }
 }
+
+void Hierarchy::touch_line(Route& route, std::size_t station, std::span<const std::uint64_t> addresses,
+                           Random& random) {
+  ask_for_lines(route, station, addresses, random,
+                [&](std::span<const std::uint64_t> onward) { touch_line(route, station + 1, onward, random); });
+}
+
+namespace {
+
+template <class Visit>
+void each_address(const Rounds& r, const Visit& visit) {
+  for (std::uint64_t i = 0, position = r.first; i < r.loads; ++i) {
+    visit(r.address + position * r.stride_bytes);
+    position = program::advance(position, r.step, r.count);
+  }
+}
+
+// Calls visit(addresses) for each line.
+template <class Visit>
+void each_line(const Rounds& r, std::uint32_t line_shift, const Visit& visit) {
+  std::vector<std::uint64_t> line;
+  each_address(r, [&](std::uint64_t address) {
+    if (!line.empty() && address >> line_shift != line.front() >> line_shift) {
+      stop::look();
+      visit(std::span<const std::uint64_t>(line));
+      line.clear();
+    }
+    line.push_back(address);
+  });
+  if (!line.empty()) visit(std::span<const std::uint64_t>(line));
+}
+
+// Calls visit(addresses) for those that follow each other and are of one line.
+template <class Visit>
+void each_run(std::span<const std::uint64_t> addresses, std::uint32_t line_shift, const Visit& visit) {
+  for (std::size_t begin = 0, end = 0; begin < addresses.size(); begin = end) {
+    while (end < addresses.size() && addresses[end] >> line_shift == addresses[begin] >> line_shift) ++end;
+    visit(addresses.subspan(begin, end - begin));
+  }
+}
+
+}  // namespace
 
 bool Hierarchy::sweep(Route& route, std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
                       Random& random) {
@@ -139,16 +182,23 @@ bool Hierarchy::sweep(Route& route, std::uint64_t address, std::uint64_t footpri
   const std::uint64_t loads = std::max<std::uint64_t>(1, footprint_bytes / stride_bytes);
   if (sweep_sets(route, address, loads, stride_bytes, random)) return true;
   expect(route, address, loads, stride_bytes);
-  const std::uint64_t end = address + loads * stride_bytes;
-  const std::uint64_t line_mask = (std::uint64_t{1} << route.stations.front().piece_shift) - 1;
-  std::vector<std::uint64_t> line;
-  for (std::uint64_t at = address; at < end;) {
-    stop::look();
-    line.clear();
-    for (const std::uint64_t last = std::min(at | line_mask, end - 1); at <= last; at += stride_bytes)
-      line.push_back(at);
-    touch_line(route, 0, line, random);
+  const Route::Station& front = route.stations.front();
+  const Rounds lap{address, loads, stride_bytes, 0, 1, loads};
+  const auto touch = [&](std::span<const std::uint64_t> line) { touch_line(route, 0, line, random); };
+  Replay* replay = front.is_last ? nullptr : replay_of(route, lap, true);
+  if (replay == nullptr) {
+    each_line(lap, front.piece_shift, touch);
+    return true;
   }
+  make_known(*replay, *front.unit, [&] {
+    each_line(lap, front.piece_shift, [&](std::span<const std::uint64_t> line) {
+      ask_for_lines(route, 0, line, random, [&](std::span<const std::uint64_t> onward) {
+        replay->onward.insert(replay->onward.end(), onward.begin(), onward.end());
+      });
+    });
+  });
+  each_run(replay->onward, front.piece_shift,
+           [&](std::span<const std::uint64_t> line) { touch_line(route, 1, line, random); });
   return true;
 }
 
@@ -175,44 +225,44 @@ void Hierarchy::expect(Route& route, std::uint64_t address, std::uint64_t loads,
       s.unit->expect({address, loads, stride_bytes, s.tag_class}, route.partition);
 }
 
-namespace {
-
-template <class Visit>
-void each_address(const Hierarchy::Rounds& r, const Visit& visit) {
-  for (std::uint64_t i = 0, position = r.first; i < r.loads; ++i) {
-    visit(r.address + position * r.stride_bytes);
-    position = program::advance(position, r.step, r.count);
-  }
-}
-
-}  // namespace
-
 void Hierarchy::rounds(Route& route, const Rounds& rounds, Random& random) {
   if (rounds.loads >= 2 * rounds.count) expect(route, rounds.address, rounds.count, rounds.stride_bytes);
-  const Route::Station& front = route.stations.front();
   stop::look();
-  if (front.unit == nullptr || front.probe || !front.tlbs.empty() || !front.unit->is_predictable())
-    return each_address(rounds, [&](std::uint64_t address) { touch(route, address, random); });
-  for (const std::uint64_t address : remember(route, rounds, random).onward) send<false>(route, address, random, 1);
+  Replay* replay = replay_of(route, rounds, false);
+  if (replay == nullptr) return each_address(rounds, [&](std::uint64_t address) { touch(route, address, random); });
+  const Route::Station& front = route.stations.front();
+  make_known(*replay, *front.unit, [&] {
+    each_address(rounds, [&](std::uint64_t address) {
+      if (front.unit->access(address, front.tag_class, route.partition, false, random) == Outcome::miss)
+        replay->onward.push_back(address);
+    });
+  });
+  for (const std::uint64_t address : replay->onward) send<false>(route, address, random, 1);
 }
 
-const Hierarchy::Remembered& Hierarchy::remember(const Route& route, const Rounds& rounds, Random& random) {
+// Null where the walk has to be made: its outcome isn't certain, or it is too long to be kept.
+Replay* Hierarchy::replay_of(const Route& route, const Rounds& rounds, bool by_lines) {
+  constexpr std::uint64_t most_loads = 1 << 16;
   const Route::Station& front = route.stations.front();
-  CacheUnit& unit = *front.unit;
-  Remembered& r = remembered_;
-  if (r.cache == &unit.model() && r.lines == unit.lines() && r.tag_class == front.tag_class && r.rounds == rounds) {
-    unit.restore(r.state, r.changes);
-    return r;
-  }
-  r = {&unit.model(), unit.lines(), front.tag_class, rounds, {}, 0, {}};
+  if (front.unit == nullptr || front.probe || !front.tlbs.empty() || !front.unit->is_predictable() ||
+      rounds.loads > most_loads)
+    return nullptr;
+  const Walked walked{
+      &front.unit->model(), front.unit->lines(), front.tag_class, front.unit->history(), by_lines, rounds};
+  Replay* known = replays_.find(walked);
+  return known != nullptr ? known : &replays_.add(walked);
+}
+
+// Gives the unit what the walk leaves there.
+template <class Walk>
+void Hierarchy::make_known(Replay& replay, CacheUnit& unit, const Walk& walk) {
+  if (replay.is_known) return unit.restore(replay.state, replay.changes, replay.history);
   const std::uint64_t before = unit.changes();
-  each_address(rounds, [&](std::uint64_t address) {
-    if (unit.access(address, front.tag_class, route.partition, false, random) == Outcome::miss)
-      r.onward.push_back(address);
-  });
-  r.state = unit.state();
-  r.changes = unit.changes() - before;
-  return r;
+  walk();
+  replay.state = unit.state();
+  replay.changes = unit.changes() - before;
+  replay.is_known = true;
+  unit.follow(replay.history);
 }
 
 void Hierarchy::pass(const Route& route, std::uint64_t address, Random& random) {

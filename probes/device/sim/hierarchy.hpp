@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "device/sim/replays.hpp"
 #include "device/sim/route.hpp"
 
 namespace gputopo::sim {
@@ -24,15 +25,8 @@ class Hierarchy {
   void touch(Route& route, std::uint64_t address, Random& random) { send<false>(route, address, random); }
   /// touch at every multiple of the stride from `address` on, below the end of the footprint: the same outcome in less
   /// time. False, and nothing done, where that can't be had.
-  static bool sweep(Route& route, std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
-                    Random& random);
-  /// Loads at `count` addresses, a stride apart, in steps round and round from the first position.
-  struct Rounds {
-    std::uint64_t address = 0, count = 0, stride_bytes = 0;
-    std::uint64_t first = 0, step = 0;
-    std::uint64_t loads = 0;
-    friend bool operator==(const Rounds&, const Rounds&) = default;
-  };
+  bool sweep(Route& route, std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
+             Random& random);
   /// touch for each of them: the same outcome in less time.
   void rounds(Route& route, const Rounds& rounds, Random& random);
   /// A background load: up to the first cache that has the line, and in those before as what is next to go.
@@ -69,24 +63,18 @@ class Hierarchy {
   static bool sweep_sets(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes,
                          Random& random);
   static void expect(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes);
+  template <class Onward>
+  static void ask_for_lines(Route& route, std::size_t station, std::span<const std::uint64_t> addresses, Random& random,
+                            const Onward& onward);
   static void touch_line(Route& route, std::size_t station, std::span<const std::uint64_t> addresses, Random& random);
+  Replay* replay_of(const Route& route, const Rounds& rounds, bool by_lines);
+  template <class Walk>
+  static void make_known(Replay& replay, CacheUnit& unit, const Walk& walk);
   std::size_t first_unit(std::size_t cache, std::uint32_t sm) const {
     return std::size_t{cache_set_[cache][sm]} * model_->caches[cache].instances;
   }
   CacheUnit& unit(std::size_t cache, std::uint32_t sm, std::uint32_t warp);
   CacheArray& tlb(std::size_t index, std::uint32_t sm);
-
-  // What rounds of loads made of a predictable first cache, and what they asked the next one for.
-  struct Remembered {
-    const CacheModel* cache = nullptr;
-    std::uint64_t lines = 0;  // of the cache
-    std::uint32_t tag_class = 0;
-    Rounds rounds;
-    CacheArray::State state;
-    std::uint64_t changes = 0;
-    std::vector<std::uint64_t> onward;  // addresses, in order
-  };
-  const Remembered& remember(const Route& route, const Rounds& rounds, Random& random);
 
   const Model* model_;
   std::array<std::vector<std::uint32_t>, 6> group_;             // by Scope: the group of each SM
@@ -97,7 +85,7 @@ class Hierarchy {
   std::vector<std::vector<std::unique_ptr<CacheArray>>> tlbs_;  // by TLB, then instance
   std::vector<std::uint64_t> carve_outs_;                       // by SM
   double clock_ratio_ = 1;
-  Remembered remembered_;  // the latest: programs of one batch make the same rounds
+  Replays replays_;
 };
 
 template <bool timed>

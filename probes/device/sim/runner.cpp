@@ -59,7 +59,7 @@ class RoutedLoads {
   // A whole lap at once, where that can be had.
   bool sweep(const Walk& w) {
     return w.order == program::Order::forward && program::lap_loads(w) == program::positions(w) &&
-           Hierarchy::sweep(route_, base_, w.footprint_bytes, w.stride_bytes, random_);
+           hierarchy_.sweep(route_, base_, w.footprint_bytes, w.stride_bytes, random_);
   }
   // The loads of a walk before those that are recorded.
   void lead(const Walk& w) {

@@ -7,7 +7,7 @@
 namespace gputopo::sim {
 namespace {
 
-constexpr std::uint32_t scan_limit = 24;  // ways up to which comparing every tag beats a hash table
+constexpr std::uint32_t scan_limit = 24;  // ways up to which comparing every tag beats following chains
 constexpr std::uint32_t word_levels =
     6;  // of a tree's nodes: node 1 is a word's root, node n has children 2n and 2n + 1
 constexpr std::uint32_t word_paths = 1U << word_levels;
@@ -56,9 +56,11 @@ WideSets::WideSets(const SetIndex& index, Replacement replacement) : replacement
     tree_.assign(std::size_t{index.sets()} * tree_words_, 0);
   }
   if (index.most_ways() > scan_limit) {
-    const std::size_t capacity = std::bit_ceil(slots * 2 + 2);
-    table_.assign(capacity, 0);
-    table_shift_ = static_cast<std::uint32_t>(64 - std::countr_zero(capacity));
+    constexpr std::size_t chains_of_a_line = 4;  // a walk of as many times what fits meets nobody in its chains
+    chains_.assign(std::bit_ceil(slots * chains_of_a_line), none);
+    chained_.assign(slots, none);
+    chain_bits_ = static_cast<std::uint32_t>(std::countr_zero(chains_.size()));
+    chain_mask_ = static_cast<std::uint32_t>(chains_.size() - 1);
   }
 }
 
@@ -67,25 +69,20 @@ void WideSets::clear() {
   std::fill(filled_.begin(), filled_.end(), 0);
   std::fill(hand_.begin(), hand_.end(), none);
   std::fill(tree_.begin(), tree_.end(), 0);
-  std::fill(table_.begin(), table_.end(), 0);
+  std::fill(chains_.begin(), chains_.end(), none);
 }
 
 std::uint32_t WideSets::find(std::uint64_t key, std::uint32_t set) const {
-  if (table_.empty()) {
+  if (chains_.empty()) {
     const std::uint32_t begin = begin_[set];
     const std::uint32_t end = begin + filled_[set];
     for (std::uint32_t slot = begin; slot < end; ++slot)
       if (keys_[slot] == key) return slot;
     return none;
   }
-  const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
-  const std::uint64_t hash = hash_of(key);
-  for (std::uint32_t at = table_home(hash); table_[at] != 0; at = (at + 1) & mask) {
-    if ((table_[at] ^ hash) >> 32 != 0) continue;
-    const std::uint32_t slot = static_cast<std::uint32_t>(table_[at]) - 1;
-    if (keys_[slot] == key) return slot;
-  }
-  return none;
+  std::uint32_t slot = chains_[chain_of(key)];
+  while (slot != none && keys_[slot] != key) slot = chained_[slot];
+  return slot;
 }
 
 bool WideSets::contains(std::uint32_t set, std::uint64_t key, std::uint32_t sectors) const {
@@ -124,11 +121,11 @@ std::uint32_t WideSets::bring_in(std::uint64_t key, std::uint32_t set, std::uint
     if (replacement_ == Replacement::lru) list_append(slot, set);
   } else {
     slot = victim(set, random);
-    if (!table_.empty()) table_erase(slot);
+    if (!chains_.empty()) unchain(slot);
   }
   keys_[slot] = key;
   sectors_[slot] = sectors;
-  if (!table_.empty()) table_insert(slot);
+  if (!chains_.empty()) chain_in(slot);
   return slot;
 }
 
@@ -234,28 +231,16 @@ std::uint32_t WideSets::tree_victim(std::uint32_t set) const {
   return path;
 }
 
-void WideSets::table_insert(std::uint32_t slot) {
-  const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
-  const std::uint64_t entry = hash_of(keys_[slot]) | (slot + 1);
-  std::uint32_t at = table_home(entry);
-  while (table_[at] != 0) at = (at + 1) & mask;
-  table_[at] = entry;
+void WideSets::chain_in(std::uint32_t slot) {
+  std::uint32_t& first = chains_[chain_of(keys_[slot])];
+  chained_[slot] = first;
+  first = slot;
 }
 
-// Linear probing without tombstones: later entries of the run move back into the hole (Knuth, vol. 3, 6.4, R).
-void WideSets::table_erase(std::uint32_t slot) {
-  const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
-  const std::uint64_t entry = hash_of(keys_[slot]) | (slot + 1);
-  std::uint32_t hole = table_home(entry);
-  while (table_[hole] != entry) hole = (hole + 1) & mask;
-  for (std::uint32_t at = (hole + 1) & mask; table_[at] != 0; at = (at + 1) & mask) {
-    const std::uint32_t home = table_home(table_[at]);
-    if (((at - home) & mask) >= ((at - hole) & mask)) {
-      table_[hole] = table_[at];
-      hole = at;
-    }
-  }
-  table_[hole] = 0;
+void WideSets::unchain(std::uint32_t slot) {
+  std::uint32_t* link = &chains_[chain_of(keys_[slot])];
+  while (*link != slot) link = &chained_[*link];
+  *link = chained_[slot];
 }
 
 }  // namespace gputopo::sim

@@ -1,6 +1,7 @@
-// The sets of a cache of many ways: a hash table finds a line, a linked list the least recent one.
+// The sets of a cache of many ways: hashed chains find a line, a linked list the least recent one.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -14,10 +15,10 @@ namespace gputopo::sim {
 class WideSets {
  public:
   WideSets(const SetIndex& index, Replacement replacement);
-  /// What so many sets of so many lines in all take at most: keys, sectors, both links, up to four entries of the
-  /// table.
+  /// What so many sets of so many lines in all take at most: keys, sectors, both links, up to eight chains a line and
+  /// their links.
   static std::uint64_t most_bytes(std::uint64_t sets, std::uint64_t lines) {
-    return sets * 12 + lines * (8 + 4 + 8 + 32);
+    return sets * 12 + lines * (8 + 4 + 8 + 32 + 4);
   }
 
   /// CacheArray::fetch, pass and contains, in the set that the key belongs to.
@@ -39,11 +40,13 @@ class WideSets {
   void tree_touch(std::uint32_t way, std::uint32_t set);
   std::uint32_t tree_victim(std::uint32_t set) const;
 
-  // An entry of the table: the upper half of the key's hash, which begins with the entry's home, and the slot plus 1.
-  static std::uint64_t hash_of(std::uint64_t key) { return key * 0x9e3779b97f4a7c15ULL >> 32 << 32; }
-  std::uint32_t table_home(std::uint64_t entry) const { return static_cast<std::uint32_t>(entry >> table_shift_); }
-  void table_insert(std::uint32_t slot);
-  void table_erase(std::uint32_t slot);
+  // Neighbours come to different chains; lines at any larger distance to chains that look random.
+  std::uint32_t chain_of(std::uint64_t key) const {
+    const std::uint64_t line = std::rotr(key, 3);  // behind its tag class
+    return static_cast<std::uint32_t>(line + ((line >> chain_bits_) * 0x9e3779b97f4a7c15ULL >> 32)) & chain_mask_;
+  }
+  void chain_in(std::uint32_t slot);
+  void unchain(std::uint32_t slot);
 
   std::vector<std::uint32_t> begin_;  // by set: its first slot
   Replacement replacement_;
@@ -57,9 +60,10 @@ class WideSets {
   // layer, from the leaves up.
   std::vector<std::uint64_t> tree_;
   std::uint32_t tree_levels_ = 0;
-  std::uint32_t tree_words_ = 0;      // of a set
-  std::vector<std::uint64_t> table_;  // sets with many ways: open addressing from key to slot
-  std::uint32_t table_shift_ = 0;
+  std::uint32_t tree_words_ = 0;  // of a set
+  // Sets with many ways: each chain's first slot, and by slot the next one of its chain.
+  std::vector<std::uint32_t> chains_, chained_;
+  std::uint32_t chain_bits_ = 0, chain_mask_ = 0;
 };
 
 }  // namespace gputopo::sim

@@ -46,7 +46,7 @@ TEST_P(Sweep, LeavesWhatSingleLoadsLeave) {
     const std::uint64_t loads = 1 + draw.below(draw.below(2) == 0 ? 64 : 1000);
     const std::uint64_t changes_a = a.changes();
     const std::uint64_t changes_b = b.changes();
-    ASSERT_TRUE(Hierarchy::sweep(a, first, loads * stride, stride, swept_random));
+    ASSERT_TRUE(swept.sweep(a, first, loads * stride, stride, swept_random));
     for (std::uint64_t i = 0; i < loads; ++i) loaded.touch(b, first + i * stride, loaded_random);
     if (b.changes() != changes_b) {
       ASSERT_NE(a.changes(), changes_a) << lap;
@@ -78,11 +78,18 @@ TEST_P(Sweep, RoundsLeaveWhatSingleLoadsLeave) {
     Route b = one_by_one.route(path, sm, 0, false);
     // Twelve programs of one kind follow each other; kinds overlap, and some overflow the L2.
     Random kind(static_cast<std::uint64_t>(program) / 12);
-    Hierarchy::Rounds r{std::uint64_t{kind.below(3)} * 4096, 1 + kind.below(kind.below(2) == 0 ? 300 : 900), 128};
+    Rounds r{std::uint64_t{kind.below(3)} * 4096, 1 + kind.below(kind.below(2) == 0 ? 300 : 900), 128};
     r.stride_bytes = kind.below(3) == 0 ? 64 : 128;
     r.step = kind.below(2) == 0 || r.count % 7 == 0 ? 1 : 7 % r.count;
     r.step = r.count == 1 ? 0 : r.step;
     r.loads = r.count * kind.below(5) + kind.below(9);
+    // Laps before them, which many kinds share.
+    const std::uint64_t laps = kind.below(3);
+    const std::uint64_t lap_lines = 40 + 40 * kind.below(2);
+    for (std::uint64_t lap = 0; lap < laps; ++lap) {
+      ASSERT_TRUE(at_once.sweep(a, 0, lap_lines * 128, 32, a_random));
+      for (std::uint64_t at = 0; at < lap_lines * 128; at += 32) one_by_one.touch(b, at, b_random);
+    }
     at_once.rounds(a, r, a_random);
     for (std::uint64_t i = 0, position = 0; i < r.loads; ++i, position = program::advance(position, r.step, r.count))
       one_by_one.touch(b, r.address + position * r.stride_bytes, b_random);
@@ -133,7 +140,7 @@ TEST(SweepWithPrefetch, IsNotOffered) {
   Hierarchy hierarchy(m);
   Random random(1);
   Route route = hierarchy.route(*m.path(Path::global_l2_only), 0, 0, false);
-  EXPECT_FALSE(Hierarchy::sweep(route, 0, 4096, 128, random));
+  EXPECT_FALSE(hierarchy.sweep(route, 0, 4096, 128, random));
   EXPECT_EQ(route.changes(), 0U);
 }
 
