@@ -184,11 +184,11 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
       run_lead(here, arguments.texture, &seen);
       run_task(task, arguments.texture, shared_buffers, zero, recorder, seen);
     } else if (threadIdx.x == task.warp * warp_threads) {
-      run_straight_line(task, sm, shared_memory, seen);
+      run_straight_line(task, read_sm_again(sm), shared_memory, seen);
     }
     if (threadIdx.x == (task.lanes > 1 ? 0 : task.warp * warp_threads)) look(seen);
     __syncthreads();
-    if (task.result != 0) write_result(task, recorder, seen, sm, crew);
+    if (task.result != 0) write_result(task, recorder, seen, read_sm_again(sm), crew);
     // No fence: it would empty L1, and the loads are done, or else nothing could have used what they brought.
     if (task.post_value != 0) {
       __syncthreads();

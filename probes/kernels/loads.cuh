@@ -50,6 +50,16 @@ __device__ __forceinline__ std::uint32_t read_sm() {
   return sm;
 }
 
+// The same where it was read before a walk. On GPUs of compute capability 10 and later a walk has no register for it,
+// and what is spilled passes L1.
+__device__ __forceinline__ std::uint32_t read_sm_again([[maybe_unused]] std::uint32_t sm) {
+#if __CUDA_ARCH__ >= 1000
+  return read_sm();
+#else
+  return sm;
+#endif
+}
+
 // No buffer ever holds all ones, so the trap never fires.
 __device__ __forceinline__ void consume(std::uint32_t value) {
   asm volatile("{ .reg .pred p; setp.eq.u32 p, %0, 0xffffffff; @p trap; }" ::"r"(value) : "memory");
