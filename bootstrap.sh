@@ -200,11 +200,11 @@ main() {
       install_packages
       find_nvcc
       unpack_tools
-      build default build all -DGPUTOPO_BUILD_TESTS=ON -DGPUTOPO_BUILD_BENCHMARKS=ON
+      build default build all -DGPUTOPO_BUILD_TESTS=ON -DGPUTOPO_BUILD_BENCHMARKS=ON -DGPUTOPO_TEST_ONCE=ON
       local failed=0
       run_tests default build "${chosen[@]}" || failed=1
       # What runs under the sanitizers, and what doesn't: docs/contributing.md.
-      build asan build-asan test-programs
+      build asan build-asan test-programs -DGPUTOPO_TEST_ONCE=ON
       run_tests asan build-asan || failed=1
       [[ $failed -eq 0 ]] || die "some tests failed; see above"
       say "all tests passed"

@@ -49,6 +49,15 @@ TEST(Discover, TheFirstLineSaysWhichGpuAndThatItIsSimulated) {
   EXPECT_EQ(o.err, "") << "no progress where stderr is no terminal";
 }
 
+// Every experiment there is, in a process of its own: with sanitizers as well.
+TEST(Discover, DeepFindsLevelsThatTheEverydayOneLeavesOut) {
+  const Outcome o = run_gputopo(discover({"--device", "sim:gt200", "--deep", "--all", "--format", "json", "--quiet"}));
+  EXPECT_THAT(o.exit_code, ::testing::AnyOf(0, 3)) << o.err;
+  EXPECT_EQ(o.err, "");
+  for (const char* id : {"tlb_l1", "tlb_l2", "instruction_l1", "instruction_l1_5", "instruction_l2"})
+    EXPECT_THAT(o.out, HasSubstr(fmt::format("\"id\": \"{}\"", id)));
+}
+
 TEST(Discover, SeveralDevicesGiveWhatEachGivesAlone) {
   const auto json_of = [](const std::string& device) {
     auto json = nlohmann::json::parse(
@@ -86,16 +95,16 @@ TEST(Discover, SeveralDevicesDontMixWithWhatTakesOne) {
 }
 
 TEST(Discover, JsonKeepsTheRemarkOnStderrUnlessQuiet) {
-  const Outcome o = run_gputopo(discover({"--device", "sim:h200", "--only", "l1", "--format", "json"}));
-  EXPECT_EQ(o.err, "NVIDIA H200 (simulated, model h200)\n");
+  const Outcome o = run_gputopo(discover({"--device", "sim:840m", "--only", "l1", "--format", "json"}));
+  EXPECT_EQ(o.err, "GeForce 840M (simulated, model 840m)\n");
   EXPECT_TRUE(parse_topology(o.out));
-  EXPECT_EQ(run_gputopo(discover({"--device", "sim:h200", "--only", "l1", "--format", "json", "--quiet"})).err, "");
+  EXPECT_EQ(run_gputopo(discover({"--device", "sim:840m", "--only", "l1", "--format", "json", "--quiet"})).err, "");
 }
 
 TEST(Discover, ARecordingReplaysToTheSameMemories) {
   const Folder folder;
   const std::vector<std::string> options{"--only", "l1,constant_l1", "--format", "json", "--quiet"};
-  auto record = discover({"--device", "sim:h200", "--record", folder / "r.json"});
+  auto record = discover({"--device", "sim:840m", "--record", folder / "r.json"});
   record.insert(record.end(), options.begin(), options.end());
   const auto measured = parse_topology(run_gputopo(record).out);
   auto replay = discover({"--device", "replay:" + folder / "r.json"});
@@ -111,7 +120,7 @@ TEST(Discover, ARecordingReplaysToTheSameMemories) {
 
 TEST(Discover, ATruncatedRecordingIsOneLine) {
   const Folder folder;
-  run_gputopo(discover({"--device", "sim:h200", "--only", "l1", "--record", folder / "r.json"}));
+  run_gputopo(discover({"--device", "sim:840m", "--only", "l1", "--record", folder / "r.json"}));
   const std::string text = contents(folder / "r.json");
   ASSERT_GT(text.size(), 100U);
   std::ofstream(folder / "cut.json") << text.substr(0, text.size() / 2);
@@ -123,7 +132,7 @@ TEST(Discover, ATruncatedRecordingIsOneLine) {
 
 TEST(Discover, ARecordingOfOtherOptionsSaysSo) {
   const Folder folder;
-  run_gputopo(discover({"--device", "sim:h200", "--only", "l1", "--record", folder / "r.json"}));
+  run_gputopo(discover({"--device", "sim:840m", "--only", "l1", "--record", folder / "r.json"}));
   const Outcome o = run_gputopo(discover({"--device", "replay:" + folder / "r.json", "--only", "l2"}));
   EXPECT_EQ(o.exit_code, 1);
   EXPECT_THAT(o.err, HasSubstr("recorded by another version or with other options"));
@@ -139,7 +148,7 @@ TEST(Discover, UnwritableOutputsAreNoticedBeforeTheWork) {
 }
 
 TEST(Discover, ASimulatedGpuIsNotSaved) {
-  const Outcome o = run_gputopo(discover({"--device", "sim:h200", "--save"}));
+  const Outcome o = run_gputopo(discover({"--device", "sim:840m", "--save"}));
   EXPECT_EQ(o.exit_code, 1);
   EXPECT_THAT(o.err, HasSubstr("--save stores what was measured of real GPUs only"));
 }
@@ -149,7 +158,7 @@ TEST(Discover, AnInterruptLeavesNothingHalfWritten) {
     const Folder folder;
     Launch launch;
     launch.arguments =
-        discover({"--device", "sim:h200", "--all", "-o", folder / "t.txt", "--record", folder / "r.json"});
+        discover({"--device", "sim:840m", "--all", "-o", folder / "t.txt", "--record", folder / "r.json"});
     launch.signal = signal;
     launch.signal_after_ms = 150;
     const Outcome o = run_gputopo(launch);

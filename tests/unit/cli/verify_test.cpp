@@ -23,7 +23,7 @@ TEST(Verify, WithoutARealGpuItSaysSoInOneLine) {
 }
 
 TEST(Verify, DiscoverWorksAsEverWithoutCounters) {
-  const std::vector<std::string> options{"discover", "--device", "sim:h200", "--only",
+  const std::vector<std::string> options{"discover", "--device", "sim:840m", "--only",
                                          "l1",       "--format", "json",     "--quiet"};
   auto verified = options;
   verified.emplace_back("--verify");
