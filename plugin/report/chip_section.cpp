@@ -13,7 +13,7 @@
 namespace gputopo::report {
 namespace {
 
-constexpr double width = 900, gap = 4, label_height = 20;
+constexpr double width = 900, box_gap = 4, label_height = 20;
 constexpr std::size_t most_sms = 1024;                         // that are drawn
 constexpr double area_of_all = 220e3, most_area_of_sm = 4000;  // square units
 
@@ -83,34 +83,34 @@ class Drawing {
         std::accumulate(parts_.begin(), parts_.end(), 0.0, [](double sum, const Part& p) { return sum + p.bytes; });
     const double all = l2_ + of_sm * t.gpu.sm_count + l1_5_ * static_cast<double>(groups_of(t).size());
     if (of_sm > 0 && count_sms() <= most_sms) scale_ = std::min(area_of_all / all, most_area_of_sm / of_sm);
-    for (const Part& p : parts_) sm_width_ += side(p.bytes) + gap, sm_height_ = std::max(sm_height_, side(p.bytes));
-    sm_width_ += gap, sm_height_ += 2 * gap;
+    for (const Part& p : parts_) sm_width_ += side(p.bytes) + box_gap, sm_height_ = std::max(sm_height_, side(p.bytes));
+    sm_width_ += box_gap, sm_height_ += 2 * box_gap;
   }
   bool is_empty() const { return scale_ == 0; }
 
   std::string svg() {
-    double x = 2 * gap, y = label_height + gap, row = 0;
+    double x = 2 * box_gap, y = label_height + box_gap, row = 0;
     for (const std::size_t sms : groups_of(t_)) {
       const double columns = columns_for(static_cast<double>(sms));
       const double rows = std::ceil(static_cast<double>(sms) / columns), shared = side(l1_5_);
-      const double w = std::max(columns * (sm_width_ + gap) + gap, shared + 2 * gap);
-      const double h = rows * (sm_height_ + gap) + gap + (shared > 0 ? shared + gap : 0);
-      if (x + w > width - 2 * gap && x > 2 * gap) x = 2 * gap, y += row + gap, row = 0;
+      const double w = std::max(columns * (sm_width_ + box_gap) + box_gap, shared + 2 * box_gap);
+      const double h = rows * (sm_height_ + box_gap) + box_gap + (shared > 0 ? shared + box_gap : 0);
+      if (x + w > width - 2 * box_gap && x > 2 * box_gap) x = 2 * box_gap, y += row + box_gap, row = 0;
       group(x, y, w, h, sms, static_cast<std::size_t>(columns));
-      x += w + gap, row = std::max(row, h);
+      x += w + box_gap, row = std::max(row, h);
     }
-    y += row + gap;
+    y += row + box_gap;
     if (l2_ > 0) {
-      const double w = width - 4 * gap, h = l2_ * scale_ / w;
-      body_ += box(2 * gap, y, w, h, "far", "L2, " + size_text(l2_));
-      if (h > label_height) body_ += label(4 * gap, y + h / 2 + 4, "L2, " + size_text(l2_), "inside");
-      y += h + gap;
+      const double w = width - 4 * box_gap, h = l2_ * scale_ / w;
+      body_ += box(2 * box_gap, y, w, h, "far", "L2, " + size_text(l2_));
+      if (h > label_height) body_ += label(4 * box_gap, y + h / 2 + 4, "L2, " + size_text(l2_), "inside");
+      y += h + box_gap;
     }
     return fmt::format(
                "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"The chip's memories, to scale\">\n", width,
-               y + gap) +
-           box(gap, 1, width - 2 * gap, y + gap - 2, "outline") +
-           label(3 * gap, 15, fmt::format("{}, {} SMs", t_.gpu.name, t_.gpu.sm_count)) + body_ + "</svg>\n";
+               y + box_gap) +
+           box(box_gap, 1, width - 2 * box_gap, y + box_gap - 2, "outline") +
+           label(3 * box_gap, 15, fmt::format("{}, {} SMs", t_.gpu.name, t_.gpu.sm_count)) + body_ + "</svg>\n";
   }
 
   std::string legend() const {
@@ -133,7 +133,7 @@ class Drawing {
  private:
   // About twice as wide as high, with the fewest places left empty.
   double columns_for(double sms) const {
-    const double most = std::max(1.0, std::floor((width - 8 * gap) / (sm_width_ + gap)));
+    const double most = std::max(1.0, std::floor((width - 8 * box_gap) / (sm_width_ + box_gap)));
     const double about = std::ceil(std::sqrt(1.8 * sms * sm_height_ / sm_width_));
     double best = std::clamp(about, 1.0, most);
     const auto empty = [&](double columns) { return std::ceil(sms / columns) * columns - sms; };
@@ -154,19 +154,19 @@ class Drawing {
 
   void group(double x, double y, double w, double h, std::size_t sms, std::size_t columns) {
     body_ += box(x, y, w, h, "outline", fmt::format("{} SMs", sms));
-    double below = y + gap;
+    double below = y + box_gap;
     if (l1_5_ > 0) {
-      body_ += box(x + gap, below, side(l1_5_), side(l1_5_), "memory", "Constant L1.5 cache, " + size_text(l1_5_));
-      below += side(l1_5_) + gap;
+      body_ += box(x + box_gap, below, side(l1_5_), side(l1_5_), "memory", "Constant L1.5 cache, " + size_text(l1_5_));
+      below += side(l1_5_) + box_gap;
     }
     for (std::size_t i = 0; i < sms; ++i) {
-      const double from = x + gap + static_cast<double>(i % columns) * (sm_width_ + gap);
-      const double at = below + static_cast<double>(i / columns) * (sm_height_ + gap);
+      const double from = x + box_gap + static_cast<double>(i % columns) * (sm_width_ + box_gap);
+      const double at = below + static_cast<double>(i / columns) * (sm_height_ + box_gap);
       body_ += box(from, at, sm_width_, sm_height_, "outline", "an SM");
-      double inside = from + gap;
+      double inside = from + box_gap;
       for (const Part& p : parts_) {
-        body_ += box(inside, at + gap, side(p.bytes), side(p.bytes), p.tone, p.label + ", " + size_text(p.bytes));
-        inside += side(p.bytes) + gap;
+        body_ += box(inside, at + box_gap, side(p.bytes), side(p.bytes), p.tone, p.label + ", " + size_text(p.bytes));
+        inside += side(p.bytes) + box_gap;
       }
     }
   }

@@ -12,7 +12,7 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr std::size_t times = 3;
+constexpr std::size_t code_times = 3;
 // Of blocks in a row as few as one in four miss where a miss brings in four; what a kernel runs besides is less.
 constexpr double slowest = 0.85;
 
@@ -20,7 +20,7 @@ constexpr double slowest = 0.85;
 // differ by where they lie on the chip, and more code has more of the far ones.
 constexpr double least_apart = 0.1;
 
-std::vector<std::uint64_t> growing(std::uint64_t most) {
+std::vector<std::uint64_t> growing_code(std::uint64_t most) {
   constexpr double ratio = 1.0905077326652577;  // eight to the octave
   std::vector<std::uint64_t> all;
   for (double n = 2; n <= static_cast<double>(most); n *= ratio)
@@ -40,17 +40,17 @@ class GrowingWalks {
   explicit GrowingWalks(Session& session) : session_(session), block_(session.info().code_block_bytes) {}
 
   Expected<void> run() {
-    places_ = growing(session_.info().code_bytes / block_);
+    places_ = growing_code(session_.info().code_bytes / block_);
     program::Batch batch;
     for (const std::uint64_t n : places_)
-      batch.insert(batch.end(), times, code_program(session_.info(), n * block_, block_));
+      batch.insert(batch.end(), code_times, code_program(session_.info(), n * block_, block_));
     auto traces = session_.run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (std::size_t i = 0; i < places_.size(); ++i) {
       Histogram all;
       std::vector<double> each;
-      for (std::size_t k = 0; k < times; ++k) {
-        const Histogram one = recorded_histogram((*traces)[i * times + k]);
+      for (std::size_t k = 0; k < code_times; ++k) {
+        const Histogram one = recorded_histogram((*traces)[i * code_times + k]);
         each.push_back(quantile(one, slowest).value_or(0));
         all = merged(all, one);
       }

@@ -12,7 +12,7 @@ namespace {
 
 using Lines = std::vector<std::uint64_t>;
 
-constexpr std::uint64_t most_loads = 24'000'000;  // of a search: a second of a simulator, some 50 ms of a GPU
+constexpr std::uint64_t most_collision_loads = 24'000'000;  // of a search: a second of a simulator, some 50 ms of a GPU
 // The same past L1, one after another on one SM: a second or two of a GPU.
 constexpr std::uint64_t most_loads_of_pages = 4'000'000;
 constexpr std::uint64_t most_to_follow = 1 << 22;  // of one circle
@@ -26,12 +26,12 @@ Lines difference(const Lines& a, const Lines& b) {
   return result;
 }
 
-class Search {
+class CollisionSearch {
  public:
-  Search(Circles& circles, std::uint64_t capacity) : circles_(circles), capacity_(capacity) {
+  CollisionSearch(Circles& circles, std::uint64_t capacity) : circles_(circles), capacity_(capacity) {
     false_miss_ = circles.cache().levels.false_miss;
     const bool are_pages = circles.cache().path.slot == slot_pages;
-    most_loads_ = are_pages ? most_loads_of_pages : most_loads;
+    most_loads_ = are_pages ? most_loads_of_pages : most_collision_loads;
     most_to_follow_ = are_pages ? most_pages_to_follow : most_to_follow;
   }
 
@@ -231,7 +231,7 @@ class Search {
 }  // namespace
 
 Expected<Collisions> find_collisions(Circles& circles, std::uint64_t capacity_lines) {
-  return Search(circles, capacity_lines).run();
+  return CollisionSearch(circles, capacity_lines).run();
 }
 
 }  // namespace gputopo::evidence

@@ -18,26 +18,26 @@ namespace gputopo::evidence {
 namespace {
 
 // Lines replaced at random: after four rounds of twice the capacity one line in a thousand is older than they are.
-constexpr std::uint32_t rounds = 4;
-constexpr std::uint32_t rounds_in_order = 2;  // of these, where the others needn't be
-constexpr std::uint32_t fewest_looks = 5;     // at each line: a stranger in twenty outvotes the others once in 900
-constexpr std::uint32_t most_looks = 128;
+constexpr std::uint32_t walked_rounds = 4;
+constexpr std::uint32_t rounds_in_order = 2;    // of these, where the others needn't be
+constexpr std::uint32_t held_fewest_looks = 5;  // at each line: a stranger in twenty outvotes the others once in 900
+constexpr std::uint32_t held_most_looks = 128;
 constexpr double most_factor = 16;
-constexpr std::size_t most_at_once = 2048;        // programs in a batch: each has a record of its own
-constexpr std::uint64_t most_loads = 12'000'000;  // of one count: seconds of a simulator, milliseconds of a GPU
+constexpr std::size_t most_at_once = 2048;             // programs in a batch: each has a record of its own
+constexpr std::uint64_t most_held_loads = 12'000'000;  // of one count: seconds of a simulator, milliseconds of a GPU
 
 // Lines looked for in one go, the newest first: each that is missing pushes one out, which is an older one of its set
 // where the oldest goes, else any: of one line in 64 looked for together the last miss 0.8 %, all of them 0.4 %.
-std::uint64_t together(std::uint64_t capacity_lines) {
+std::uint64_t looked_for_together(std::uint64_t capacity_lines) {
   return std::max<std::uint64_t>(1, capacity_lines / 64);
 }
 
 struct Plan {
   std::uint64_t lines = 0;  // of the footprint
   std::uint64_t at_once = 1;
-  std::uint32_t looks = fewest_looks;
+  std::uint32_t looks = held_fewest_looks;
   std::uint64_t programs() const { return (lines + at_once - 1) / at_once; }
-  std::uint64_t loads() const { return programs() * rounds * lines * looks; }
+  std::uint64_t loads() const { return programs() * walked_rounds * lines * looks; }
 };
 
 constexpr double a_level_more = 1.25;  // levels of memory are so much larger than what is in front of them at least
@@ -46,15 +46,15 @@ constexpr double surely = 3;           // standard errors: nine sizes in a disco
 // Where looks at one line differ, a share of one half of n lines is known to 1.5 / sqrt(n looks): to 2 %.
 std::uint32_t looks_for(std::uint64_t capacity_lines, Scope isolation) {
   const auto wanted = static_cast<std::uint32_t>(6000 / capacity_lines);
-  return isolation == Scope::gpu ? fewest_looks : std::clamp(wanted, fewest_looks, most_looks);
+  return isolation == Scope::gpu ? held_fewest_looks : std::clamp(wanted, held_fewest_looks, held_most_looks);
 }
 
 Plan plan_of(std::uint64_t capacity_lines, double factor, std::uint32_t looks) {
   Plan plan;
   plan.lines = static_cast<std::uint64_t>(static_cast<double>(capacity_lines) * factor);
-  plan.at_once = together(capacity_lines);
+  plan.at_once = looked_for_together(capacity_lines);
   plan.looks = looks;
-  while (plan.looks > 3 && plan.loads() > most_loads) --plan.looks;
+  while (plan.looks > 3 && plan.loads() > most_held_loads) --plan.looks;
   return plan;
 }
 
@@ -71,9 +71,10 @@ program::Program look_program(Session& session, const CacheFacts& cache, Scope i
   spec.path = cache.path;
   spec.stride_bytes = cache.stride();
   spec.front_line_bytes = cache.front_line_bytes;
-  spec.warm_laps = in_order ? rounds : rounds_in_order;
+  spec.warm_laps = in_order ? walked_rounds : rounds_in_order;
   const std::uint64_t bytes = plan.lines * cache.stride();
-  if (!in_order) p.phases = {by_one_warp(make_walk(cache.path, bytes, cache.stride(), rounds - rounds_in_order))};
+  if (!in_order)
+    p.phases = {by_one_warp(make_walk(cache.path, bytes, cache.stride(), walked_rounds - rounds_in_order))};
   program::Walk walk = rounds_of(spec, bytes, 1);
   const std::uint64_t turns = std::max<std::uint64_t>(1, cache.stride() / walk.stride_bytes);
   const std::uint64_t last = std::min(first + plan.at_once, plan.lines) - 1;
@@ -131,7 +132,7 @@ struct Capacity {
 };
 
 // The mean of counts that agree, weighted by their certainty.
-Capacity mean_of(std::span<const Counted> counts) {
+Capacity mean_count(std::span<const Counted> counts) {
   double weights = 0, sum = 0;
   for (const Counted& c : counts) {
     const double weight = 1 / std::max(1e-6, c.error * c.error);
@@ -161,10 +162,10 @@ Counted at_none(const Counted& a, const Counted& b) {
 // Of ever larger footprints; a cache's sets are full when more doesn't hold more.
 Capacity when_full(std::span<const Counted> counts) {
   if (counts.size() < 2) return {counts[0].near, counts[0].error, false, false};
-  if (const Capacity same = mean_of(counts.last(2)); same.steady || counts.size() < 3) return same;
+  if (const Capacity same = mean_count(counts.last(2)); same.steady || counts.size() < 3) return same;
   const std::array<Counted, 2> pairs{at_none(counts[counts.size() - 3], counts[counts.size() - 2]),
                                      at_none(counts[counts.size() - 2], counts.back())};
-  return mean_of(pairs);
+  return mean_count(pairs);
 }
 
 // Lines found. What a cache in front answered says that this one has the line where it is one of the newest, as many as
@@ -215,16 +216,16 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
   constexpr std::uint64_t many = 512;
   for (double factor = about > many ? 1.5 : 2; factor <= most_factor && !held.steady;
        factor *= about > many ? 1.4 : 2) {
-    Plan plan = plan_of(about, factor, fewest_looks);
+    Plan plan = plan_of(about, factor, held_fewest_looks);
     const bool is_last = plan.lines > room;
     if (is_last && (!counts.empty() || 8 * room < 9 * about)) break;
     plan.lines = std::min(plan.lines, room);
-    if (plan.loads() > most_loads) break;
+    if (plan.loads() > most_held_loads) break;
     auto counted = count(session, cache, isolation, plan);
     if (counted && !counted->exact) {
       plan.looks = looks_for(about, isolation);
-      while (plan.looks > 3 && plan.loads() > most_loads) --plan.looks;
-      if (plan.looks > fewest_looks) counted = count(session, cache, isolation, plan);
+      while (plan.looks > 3 && plan.loads() > most_held_loads) --plan.looks;
+      if (plan.looks > held_fewest_looks) counted = count(session, cache, isolation, plan);
     }
     if (!counted) return tl::unexpected<Error>(counted.error());
     held.samples += counted->samples;

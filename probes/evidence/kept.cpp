@@ -10,8 +10,8 @@ namespace {
 
 constexpr double shortly_cycles = 500;
 constexpr double long_cycles = 500'000;  // about 0.3 ms, a part of what a neighbour's turn leaves
-constexpr std::size_t repetitions = 3;
-constexpr std::uint64_t most_looks = 512;
+constexpr std::size_t kept_repetitions = 3;
+constexpr std::uint64_t kept_most_looks = 512;
 
 // The time is spent in shared memory, which no cache sees, or else on one of the lines, which stays the newest.
 program::Program idle_program(const Session& session, const CacheFacts& cache, std::uint64_t bytes, Scope isolation,
@@ -34,9 +34,9 @@ program::Program idle_program(const Session& session, const CacheFacts& cache, s
   }
   idle.loads_per_lap = static_cast<std::uint64_t>(idle_cycles / load_cycles) + 1;
   program::Walk look = recorded(fill, program::Record::histogram, 1);
-  if (program::lap_loads(look) > most_looks) {
+  if (program::lap_loads(look) > kept_most_looks) {
     look.order = program::Order::shuffled;
-    look.loads_per_lap = most_looks;
+    look.loads_per_lap = kept_most_looks;
   }
   p.phases = {cache.path.slot == slot_constant ? fill : by_all_lanes(fill, session.info()), idle, look};
   return p;
@@ -46,21 +46,21 @@ program::Program idle_program(const Session& session, const CacheFacts& cache, s
 
 Expected<bool> is_left_alone(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes, Scope isolation) {
   const std::uint64_t bytes = std::max(cache.stride(), capacity_bytes * 3 / 4 / cache.stride() * cache.stride());
-  program::Batch batch(repetitions, idle_program(session, cache, bytes, isolation, shortly_cycles));
-  batch.insert(batch.end(), repetitions, idle_program(session, cache, bytes, isolation, long_cycles));
+  program::Batch batch(kept_repetitions, idle_program(session, cache, bytes, isolation, shortly_cycles));
+  batch.insert(batch.end(), kept_repetitions, idle_program(session, cache, bytes, isolation, long_cycles));
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   double lost[2] = {0, 0}, looked[2] = {0, 0};
   for (std::size_t i = 0; i < traces->size(); ++i) {
     const auto& timed = (*traces)[i].phases.back().histogram;
-    lost[i / repetitions] += static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
-    looked[i / repetitions] += static_cast<double>(total(timed));
+    lost[i / kept_repetitions] += static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
+    looked[i / kept_repetitions] += static_cast<double>(total(timed));
   }
   // Two shares differ by chance by five standard errors once in millions; fewer than three lines say nothing.
   const double pooled = (lost[0] + lost[1] + 1) / (looked[0] + looked[1] + 2);
   const double error = std::sqrt(pooled * (1 - pooled) * (1 / looked[0] + 1 / looked[1]));
   const double more = lost[1] / looked[1] - lost[0] / looked[0];
-  return more * looked[1] < 3 * repetitions || more < 5 * error;
+  return more * looked[1] < 3 * kept_repetitions || more < 5 * error;
 }
 
 }  // namespace gputopo::evidence

@@ -24,7 +24,7 @@ constexpr std::uint64_t apart_bytes = 192;
 constexpr std::uint64_t short_loads = 8;
 constexpr std::uint64_t long_loads = 16;
 constexpr std::uint32_t laps = 128;
-constexpr std::size_t repetitions = 5;  // each in a place of its own
+constexpr std::size_t latency_repetitions = 5;  // each in a place of its own
 
 // Where 5 % of all loads are strangers, 44 % of the laps of 16 loads have none: a quarter of the laps lies among them.
 constexpr double undisturbed_share = 0.25;
@@ -146,7 +146,7 @@ Expected<Laps> time_laps(Session& session, const program::Program& like, program
   constexpr std::uint64_t next_place = 5 * apart_bytes;
   program::Batch batch;
   for (const std::uint64_t loads : {short_loads, long_loads})
-    for (std::size_t i = 0; i < repetitions; ++i) {
+    for (std::size_t i = 0; i < latency_repetitions; ++i) {
       walk.first_byte = i * next_place;
       batch.push_back(lap_program(like, walk, loads));
     }
@@ -155,11 +155,11 @@ Expected<Laps> time_laps(Session& session, const program::Program& like, program
   Laps result;
   for (std::size_t i = 0; i < traces->size(); ++i) {
     const auto& phases = (*traces)[i].phases;
-    auto& into = i < repetitions ? result.shorter : result.longer;
+    auto& into = i < latency_repetitions ? result.shorter : result.longer;
     into.insert(into.end(), phases[1].lap_cycles.begin(), phases[1].lap_cycles.end());
     result.timed = merged(result.timed, phases.back().histogram);
     result.swift.push_back(swift_of(phases.back().histogram));
-    if (phases[1].lap_cycles.empty() || i < repetitions) continue;
+    if (phases[1].lap_cycles.empty() || i < latency_repetitions) continue;
     result.overheads.push_back(overhead_of(result.swift.back(), phases.back().histogram,
                                            {phases[1].lap_cycles.begin(), phases[1].lap_cycles.end()}));
   }

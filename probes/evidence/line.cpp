@@ -15,11 +15,12 @@ namespace {
 
 using program::Walk;
 
-constexpr std::string_view method = "shifted_stride";
+constexpr std::string_view line_method = "shifted_stride";
 constexpr std::uint64_t largest_line_bytes = 1024;
 constexpr std::uint64_t enough_loads = 128;
 constexpr std::uint64_t most_rounds = 3;  // of places, where the first ones leave it open
-constexpr std::uint32_t most_looks = 10;  // each costs microseconds, and a program must fit between two interruptions
+constexpr std::uint32_t line_most_looks =
+    10;  // each costs microseconds, and a program must fit between two interruptions
 
 // Where the second region may begin, strides behind the first: odd distances, which tell halves of lines from sets in
 // conflict, near by and some capacities further on, where a hash has other rows.
@@ -70,7 +71,7 @@ class Pattern {
     // Both regions are looked at: a cache that goes by age may hold all of one for a while, never all of both.
     const std::vector<Walk> look_at_first = timed(first), look_at_second = timed(second);
     const std::uint64_t a_look = 2 * program::lap_loads(look_at_first.front()) * look_at_first.size();
-    for (std::uint32_t look = 0; look == 0 || (look < most_looks && look * a_look < enough_loads); ++look, ++lap) {
+    for (std::uint32_t look = 0; look == 0 || (look < line_most_looks && look * a_look < enough_loads); ++look, ++lap) {
       for (const Walk& walk : look_at_first) p.phases.emplace_back(shift(walk, lap));
       for (const Walk& walk : look_at_second) p.phases.emplace_back(shift(walk, lap));
     }
@@ -130,7 +131,7 @@ class Pattern {
 };
 
 // Misses of shifted patterns over their stride, beside the same without the shift.
-DecidingCurve curve_of(const std::vector<PatternWalk>& walks, const Estimate& line, std::string_view memory) {
+DecidingCurve line_curve(const std::vector<PatternWalk>& walks, const Estimate& line, std::string_view memory) {
   DecidingCurve curve;
   curve.memory = memory;
   curve.quantity = "line_size";
@@ -176,10 +177,10 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     auto seen = pattern.run();
     if (!seen) return tl::unexpected<Error>(seen.error());
     for (std::size_t i = before; i < walks.size(); ++i) walks[i].seen = (*seen)[i - before];
-    line = line_of(walks, least, method);
+    line = line_of(walks, least, line_method);
     if (line.has_value()) break;
   }
-  session.keep(curve_of(walks, line, cache.path.id));
+  session.keep(line_curve(walks, line, cache.path.id));
   return line;
 }
 

@@ -10,7 +10,7 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr std::string_view method = "miss_latency";
+constexpr std::string_view lost_lines_method = "miss_latency";
 
 // What the quartile of `looks` hits takes on average: the k-th of n is at most x where k of them are.
 double quartile_of_hits(const Histogram& hits, std::size_t looks) {
@@ -84,12 +84,13 @@ Estimate penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optio
       samples += n;
     }
   }
-  if (samples < 8 || all.size() < 2) return inconclusive("cycles", method, "too few loads that miss were seen");
+  if (samples < 8 || all.size() < 2)
+    return inconclusive("cycles", lost_lines_method, "too few loads that miss were seen");
   if (far_less_near_cycles) {
     const TwoKinds kinds = two_kinds(all);
     // Kinds that are nearer to one than to two: lines of one side alone.
     if (kinds.far - kinds.near < *far_less_near_cycles / 2)
-      return inconclusive("cycles", method, "whether these lines lie near or far in the L2 can't be told");
+      return inconclusive("cycles", lost_lines_method, "whether these lines lie near or far in the L2 can't be told");
     for (auto& of_sm : by_sm) std::erase_if(of_sm, [&](double cycles) { return cycles >= kinds.threshold; });
   }
   // Places of lines and places of SMs each have their part in it; the one seen more often has the finer mean.
@@ -97,12 +98,13 @@ Estimate penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optio
   for (const auto& of_sm : by_sm) {
     if (of_sm.empty()) continue;
     const std::vector<double> usual = without_outliers(of_sm);
-    means.push_back(*mean_estimate(usual, "cycles", method).value);
+    means.push_back(*mean_estimate(usual, "cycles", lost_lines_method).value);
     lines.insert(lines.end(), usual.begin(), usual.end());
   }
   if (are_of_two_levels(lines, quantile(levels.hit, 0.5).value_or(0)))
-    return inconclusive("cycles", method, "some of the lost lines were served by another level than the rest");
-  Estimate penalty = mean_estimate(means.size() > 2 ? means : lines, "cycles", method);
+    return inconclusive("cycles", lost_lines_method,
+                        "some of the lost lines were served by another level than the rest");
+  Estimate penalty = mean_estimate(means.size() > 2 ? means : lines, "cycles", lost_lines_method);
   penalty.samples = samples;
   return penalty;
 }

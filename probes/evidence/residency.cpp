@@ -15,7 +15,7 @@ using program::Walk;
 
 // Of the capacity, walked: more than it is off by, and little, to fit between two turns of other processes.
 constexpr std::array<std::uint64_t, 3> sixteenths{17, 18, 19};
-constexpr std::size_t looks = 3;  // at each sector
+constexpr std::size_t residency_looks = 3;  // at each sector
 
 std::uint64_t overflowing(std::uint64_t capacity_bytes, std::uint64_t part, std::uint64_t unit) {
   return (capacity_bytes * part / 16 / unit + 1) * unit;
@@ -83,7 +83,7 @@ Expected<Residency> count_resident(Session& session, const CacheFacts& cache, st
     p.phases = {look};  // one load after another: of several at once some push out what hasn't arrived yet
     look.path = program::Path::global_no_allocate;
     if (strangers)
-      add_looks(p, look, bytes, session.info().largest_recording, looks);
+      add_looks(p, look, bytes, session.info().largest_recording, residency_looks);
     else
       p.phases.emplace_back(recorded(look, Record::histogram, 1));
     batch.insert(batch.end(), strangers ? 1 : counts, p);
@@ -94,8 +94,9 @@ Expected<Residency> count_resident(Session& session, const CacheFacts& cache, st
   const std::size_t programs = strangers ? 1 : counts;
   if (!strangers) r.slack_bytes = static_cast<std::uint64_t>(std::ceil(hidden + 3 * std::sqrt(hidden))) * sector;
   for (std::size_t i = 0; i < traces->size(); i += programs) {
-    std::uint64_t most =
-        strangers ? found(std::span(*traces).subspan(i, 1), cache.levels.threshold_cycles, looks, 1, r.samples) : 0;
+    std::uint64_t most = strangers ? found(std::span(*traces).subspan(i, 1), cache.levels.threshold_cycles,
+                                           residency_looks, 1, r.samples)
+                                   : 0;
     // Strangers only hide sectors.
     for (std::size_t k = 0; k < programs && !strangers; ++k) {
       const auto& timed = (*traces)[i + k].phases.back().histogram;

@@ -47,8 +47,7 @@ Sameness sameness(const Replicates& seen, const Replicates& if_same, const Repli
   const Tally sum = together(seen), same = together(if_same);
   // Runs that lose ever more than the control did differ in what says nothing against it.
   const double own = sum.share() > same.share() ? 0 : error_squared(seen);
-  return sameness(sum, same, together(if_apart),
-                  std::sqrt(least_spread * least_spread + own + error_squared(if_same)));
+  return sameness(sum, same, together(if_apart), std::sqrt(least_spread * least_spread + own + error_squared(if_same)));
 }
 
 Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart, double spread) {

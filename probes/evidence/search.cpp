@@ -187,7 +187,7 @@ class Search {
 };
 
 // Misses over footprint, and where what fits ends.
-DecidingCurve curve_of(const Counts& seen, const CapacityPosterior& p, std::string_view memory) {
+DecidingCurve size_curve(const Counts& seen, const CapacityPosterior& p, std::string_view memory) {
   DecidingCurve curve;
   curve.memory = memory;
   curve.quantity = "size";
@@ -217,7 +217,7 @@ Expected<SearchResult> search_capacity(const SearchSpec& spec) {
 Expected<SearchResult> search_capacity(Session& session, const SearchSpec& spec) {
   Search search(spec);
   auto result = search.run();
-  if (result) session.keep(curve_of(search.seen(), result->posterior, spec.memory));
+  if (result) session.keep(size_curve(search.seen(), result->posterior, spec.memory));
   return result;
 }
 

@@ -11,7 +11,7 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr std::size_t looks = 9;
+constexpr std::size_t tlb_levels_looks = 9;
 constexpr std::uint64_t line_at = 0;
 
 // A line of the same page as `at`, but neither the same line nor one that comes with it.
@@ -25,7 +25,7 @@ double least_step(double noise_cycles) {
   return std::max(4 * noise_cycles, 3.0);
 }
 
-std::vector<std::uint64_t> growing(std::uint64_t most) {
+std::vector<std::uint64_t> growing_pages(std::uint64_t most) {
   constexpr double ratio = 1.0905077326652577;  // eight to the octave
   std::vector<std::uint64_t> all;
   for (double n = 2; n <= static_cast<double>(most); n *= ratio) {
@@ -122,13 +122,13 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
 Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   constexpr std::size_t groups = 8;
   TlbLevels found;
-  const std::vector<std::uint64_t> places = growing(pages.most());
+  const std::vector<std::uint64_t> places = growing_pages(pages.most());
   std::vector<PageProgram> lost, back;
   for (const std::uint64_t count : places) {
     lost.push_back(probe_of(pages, sm, count, false));
     back.push_back(probe_of(pages, sm, count, true));
   }
-  auto hot = pages.run(std::vector<PageProgram>(groups, probe_of(pages, sm, 0, false)), looks);
+  auto hot = pages.run(std::vector<PageProgram>(groups, probe_of(pages, sm, 0, false)), tlb_levels_looks);
   if (!hot) return tl::unexpected<Error>(hot.error());
   std::vector<double> quartiles;
   for (const auto& values : *hot) quartiles.push_back(low_quartile(values));
@@ -136,9 +136,9 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   double square = 0;
   for (const double q : quartiles) square += (q - found.hot_cycles) * (q - found.hot_cycles);
   found.noise_cycles = std::max(0.5, std::sqrt(square / (groups - 1)));
-  auto without = pages.run(lost, looks);
+  auto without = pages.run(lost, tlb_levels_looks);
   if (!without) return tl::unexpected<Error>(without.error());
-  auto with = pages.run(back, looks);
+  auto with = pages.run(back, tlb_levels_looks);
   if (!with) return tl::unexpected<Error>(with.error());
   std::vector<double> cycles;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -171,8 +171,8 @@ class Refill {
   Expected<Served> serves(std::uint64_t line, std::uint64_t other) {
     // A second time with more others: not all sets are full with those that filled the first line's.
     for (const std::uint64_t drop : drop_) {
-      auto seen =
-          pages_.run({program(drop, other, line), program(drop, other, other), program(drop, other, {})}, 2 * looks);
+      auto seen = pages_.run({program(drop, other, line), program(drop, other, other), program(drop, other, {})},
+                             2 * tlb_levels_looks);
       if (!seen) return tl::unexpected<Error>(seen.error());
       const double yes = change_point::median((*seen)[1]), no = change_point::median((*seen)[2]);
       if (no - yes < least_) continue;

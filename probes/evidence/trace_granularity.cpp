@@ -15,7 +15,7 @@ using namespace change_point;
 
 namespace {
 
-constexpr const char* method = "cold_miss_rate";
+constexpr const char* trace_granularity_method = "cold_miss_rate";
 constexpr double stray_share = 0.01;        // hits where all should miss
 constexpr double largest_deviance = 12;     // of one stride
 constexpr double comparable_deviance = 20;  // between two levels that both behave so
@@ -95,7 +95,7 @@ Estimate estimate_of(const Fit& fit, const std::vector<Row>& strides, std::uint6
   p.least = p.values.front();
   p.probability.pop_back();
   p.best = std::min(fit.best, p.values.size() - 1);
-  return evidence::estimate_of(p, method, samples,
+  return evidence::estimate_of(p, trace_granularity_method, samples,
                                {"all loads miss at the shortest stride already: the granularity is at most that",
                                 "loads still hit at the longest stride: the granularity is larger",
                                 "several granularities explain the misses about as well"});
@@ -105,7 +105,8 @@ Estimate estimate_of(const Fit& fit, const std::vector<Row>& strides, std::uint6
 
 Estimate find_fetch_granularity(const Trace& trace) {
   const Trace rows = tidied(trace);
-  if (const std::string reason = why_unusable(rows, 2); !reason.empty()) return inconclusive("B", method, reason);
+  if (const std::string reason = why_unusable(rows, 2); !reason.empty())
+    return inconclusive("B", trace_granularity_method, reason);
   const std::size_t strides = rows.rows.size();
   std::vector<Fit> fits;
   double least_of_all = HUGE_VAL;
@@ -122,7 +123,7 @@ Estimate find_fetch_granularity(const Trace& trace) {
         (result.best < strides || !saturates_elsewhere))
       return estimate_of(result, rows.rows, rows.loads());
   }
-  return inconclusive("B", method, "no level of latency is missed in proportion to the stride");
+  return inconclusive("B", trace_granularity_method, "no level of latency is missed in proportion to the stride");
 }
 
 }  // namespace gputopo::evidence

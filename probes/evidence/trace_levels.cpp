@@ -18,7 +18,7 @@ using namespace change_point;
 
 constexpr std::size_t max_components = 6;
 constexpr std::size_t max_bins = 400;
-constexpr double beyond_doubt = 1e-4;
+constexpr double trace_beyond_doubt = 1e-4;
 constexpr double significant = 0.05;
 
 // What the clock counts in: 1 cycle, 4 on some GPUs; 0 where latencies aren't whole numbers (averages).
@@ -97,12 +97,12 @@ Rise rise_of(std::span<const Observation> rows) {
 
 // The probability that a likelihood ratio of one parameter gains that much, with Bonferroni's correction for the rows
 // and boundaries it was chosen from.
-double chance_of(double gain, std::size_t rows, std::size_t candidates) {
+double trace_chance_of(double gain, std::size_t rows, std::size_t candidates) {
   return chi_squared_tail(2 * gain) * static_cast<double>(rows * candidates);
 }
 
 bool changes_with_size(const Separation& candidate, std::size_t candidates, double level) {
-  return chance_of(candidate.gain, candidate.rows.size(), candidates) < level;
+  return trace_chance_of(candidate.gain, candidate.rows.size(), candidates) < level;
 }
 
 // Does another boundary's count rise with size before the main one is crossed? Loads above both are the main one's, and
@@ -118,7 +118,7 @@ bool changes_before(const Separation& other, const Separation& main, std::size_t
       rows[i].sum = std::max(0.0, rows[i].sum - main.rows[i].sum);
     }
   }
-  return chance_of(rise_of(rows).gain, count, candidates) < beyond_doubt;
+  return trace_chance_of(rise_of(rows).gain, count, candidates) < trace_beyond_doubt;
 }
 
 void infer(Separation& separation) {
@@ -168,10 +168,10 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
 
 std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates) {
   const bool any_beyond_doubt = std::any_of(candidates.begin(), candidates.end(), [&](const Separation& candidate) {
-    return changes_with_size(candidate, candidates.size(), beyond_doubt);
+    return changes_with_size(candidate, candidates.size(), trace_beyond_doubt);
   });
   const auto is_significant = [&](const Separation& candidate) {
-    return changes_with_size(candidate, candidates.size(), any_beyond_doubt ? beyond_doubt : significant);
+    return changes_with_size(candidate, candidates.size(), any_beyond_doubt ? trace_beyond_doubt : significant);
   };
   std::optional<std::size_t> main;
   for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -15,7 +15,7 @@ using namespace change_point;
 
 namespace {
 
-constexpr const char* method = "stride_onset";
+constexpr const char* trace_line_method = "stride_onset";
 
 // Share of misses by footprint, of one stride.
 struct Curve {
@@ -158,10 +158,11 @@ Estimate find_line_size(std::span<const StrideSweep> sweeps) {
   }
   std::sort(sorted.begin(), sorted.end(),
             [](const StrideSweep& a, const StrideSweep& b) { return a.stride_bytes < b.stride_bytes; });
-  if (sorted.size() < 2) return inconclusive("B", method, "at least two strides with usable rows are needed");
+  if (sorted.size() < 2)
+    return inconclusive("B", trace_line_method, "at least two strides with usable rows are needed");
   std::string reason;
   const auto data = overflow(sorted, reason);
-  if (!data) return inconclusive("B", method, reason);
+  if (!data) return inconclusive("B", trace_line_method, reason);
   Posterior p;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     p.values.push_back(sorted[i].stride_bytes);
@@ -173,7 +174,7 @@ Estimate find_line_size(std::span<const StrideSweep> sweeps) {
   p.at_least = p.probability.back();
   p.least = p.values.front();
   p.most = p.values.back();
-  return estimate_of(p, method, samples,
+  return estimate_of(p, trace_line_method, samples,
                      {"only the shortest stride touches every line: the line is at most that long",
                       "even the longest stride misses like the shorter ones: the line is at least that long",
                       "several line sizes explain the strides about as well"});

@@ -14,7 +14,7 @@ using namespace change_point;
 
 namespace {
 
-constexpr std::string_view method = "binomial_isotonic";
+constexpr std::string_view trace_size_method = "binomial_isotonic";
 
 // Misses that a fitting footprint may show: isolated slow loads, and the line or two that something else takes.
 constexpr double tolerated_share = 0.02;
@@ -71,7 +71,7 @@ Estimate at_least(const CapacityPosterior& posterior) {
   double below = posterior.none_fits;
   std::size_t row = 0;
   while (below + posterior.probability[row] <= doubtful) below += posterior.probability[row++];
-  Estimate e = measured(posterior.footprints_bytes[row], "B", method, posterior.loads);
+  Estimate e = measured(posterior.footprints_bytes[row], "B", trace_size_method, posterior.loads);
   e.status = Status::lower_bound;
   e.confidence = 1 - below;
   e.note = "slow loads beyond it are too few for a size and too many for luck";
@@ -80,25 +80,26 @@ Estimate at_least(const CapacityPosterior& posterior) {
 
 // A size is told where all else is excluded: with few loads a row, rows that fit and rows that don't look alike.
 Estimate size_of(const CapacityPosterior& posterior) {
-  const Estimate e = capacity_estimate(posterior, method);
+  const Estimate e = capacity_estimate(posterior, trace_size_method);
   const double none = posterior.none_fits;
   if (e.status != Status::measured || none + posterior.probability.back() <= doubtful) return e;
   if (none <= doubtful) return at_least(posterior);
-  return inconclusive("B", method, "there are too few loads to tell whether the smallest footprint fits");
+  return inconclusive("B", trace_size_method, "there are too few loads to tell whether the smallest footprint fits");
 }
 
 // No boundary is crossed by more loads the larger the footprint.
 Estimate without_change(const Separation& strongest) {
   constexpr double most_scatter_of_all = 5;
   if (scatter_about_one_level(strongest.rows) > most_scatter_of_all)
-    return inconclusive("B", method, "misses vary from row to row but don't rise with size");
+    return inconclusive("B", trace_size_method, "misses vary from row to row but don't rise with size");
   Sweep any_level = strongest.sweep;
   any_level.contamination.loads = 0;
   const CapacityPosterior posterior = capacity_posterior(strongest.rows, any_level);
-  Estimate e = capacity_estimate(posterior, method);
+  Estimate e = capacity_estimate(posterior, trace_size_method);
   if (e.status == Status::measured || e.status == Status::upper_bound)
-    return posterior.none_fits > doubtful ? inconclusive("B", method, "too few loads are slow to tell a size")
-                                          : at_least(posterior);
+    return posterior.none_fits > doubtful
+               ? inconclusive("B", trace_size_method, "too few loads are slow to tell a size")
+               : at_least(posterior);
   if (e.status == Status::lower_bound)
     e.note = level_of(strongest.rows) > 0.05
                  ? "a constant share of loads is slow at every size: no change within the sweep"
@@ -139,7 +140,7 @@ Estimate find_size(const Trace& trace, const TraceOptions& options) {
     reason = why_unusable(rows.rows[i]);
     if (reason.empty()) counted.add(rows.rows[i].values);
   }
-  Estimate e = reason.empty() ? find_by_counts(rows, counted, options) : inconclusive("B", method, reason);
+  Estimate e = reason.empty() ? find_by_counts(rows, counted, options) : inconclusive("B", trace_size_method, reason);
   e.samples = rows.loads();
   return e;
 }

@@ -98,7 +98,7 @@ Estimate exact(double bytes, std::string_view method, std::uint64_t samples) {
   return e;
 }
 
-Expected<std::vector<CarveOut>> search(Session& session, const CacheFacts& l1) {
+Expected<std::vector<CarveOut>> search_carve_outs(Session& session, const CacheFacts& l1) {
   std::vector<CarveOut> table;
   CarveOutSearch search(session, l1);
   const std::uint64_t last = search.last_step();
@@ -124,7 +124,8 @@ Expected<std::vector<CarveOut>> search(Session& session, const CacheFacts& l1) {
 }
 
 // Usable and reserved bytes counted through a path of the same physical cache, sector by sector.
-Expected<std::vector<CarveOut>> counted(Session& session, const CacheFacts& cache, std::vector<CarveOut> table) {
+Expected<std::vector<CarveOut>> counted_carve_out(Session& session, const CacheFacts& cache,
+                                                  std::vector<CarveOut> table) {
   for (CarveOut& row : table) {
     const auto in_all =
         std::min(static_cast<std::uint64_t>(*row.shared_bytes.value), session.info().shared_bytes_per_block);
@@ -159,10 +160,10 @@ Expected<std::vector<CarveOut>> counted(Session& session, const CacheFacts& cach
 Expected<void> measure_carve_outs(Session& session, Findings& findings) {
   const CacheFacts* l1 = findings.cache("l1");
   if (l1 == nullptr || !l1->can_be_filled() || !session.info().has_no_allocate || l1->line_bytes == 0) return {};
-  auto table = search(session, *l1);
+  auto table = search_carve_outs(session, *l1);
   if (!table) return tl::unexpected<Error>(table.error());
   if (table->size() < 2) return {};  // the L1 doesn't follow the carve-out
-  auto by_l1 = counted(session, *l1, *table);
+  auto by_l1 = counted_carve_out(session, *l1, *table);
   if (!by_l1) return tl::unexpected<Error>(by_l1.error());
   // What is resident by chance (random replacement) shrinks now and then by itself, and that is no carve-out.
   if (!by_l1->front().usable_bytes.has_value()) return {};
@@ -170,7 +171,7 @@ Expected<void> measure_carve_outs(Session& session, Findings& findings) {
   const CacheFacts* read_only = findings.cache("read_only");
   if (read_only == nullptr || !read_only->can_be_filled() || findings.memory("read_only").physical_cache != "l1")
     return {};
-  auto by_read_only = counted(session, *read_only, *table);
+  auto by_read_only = counted_carve_out(session, *read_only, *table);
   if (!by_read_only) return tl::unexpected<Error>(by_read_only.error());
   findings.memory("read_only").carve_outs = *by_read_only;
   return {};

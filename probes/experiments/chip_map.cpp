@@ -16,10 +16,10 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::string_view method = "latency_correlation";
-constexpr std::size_t lines = 384;
-constexpr std::uint64_t stride_bytes = 128;
-constexpr std::size_t repetitions = 2;
+constexpr std::string_view chip_map_method = "latency_correlation";
+constexpr std::size_t chip_map_lines = 384;
+constexpr std::uint64_t chip_map_stride_bytes = 128;
+constexpr std::size_t chip_map_repetitions = 2;
 
 // By SM, each line's least of several loads: a program an SM, so that each takes far less than a process that shares
 // the GPU gets at a time.
@@ -29,18 +29,18 @@ Expected<std::vector<std::vector<double>>> latencies_by_sm(Session& session) {
     program::Program p = make_program(fmt::format("l2 latencies of SM {}", sm), session.info(), slot_flush);
     p.isolation = Scope::gpu;
     p.agents = {{sm, 0}};
-    const program::Walk walk = make_walk(l2_path, lines * stride_bytes, stride_bytes, 1);
+    const program::Walk walk = make_walk(l2_path, chip_map_lines * chip_map_stride_bytes, chip_map_stride_bytes, 1);
     p.phases = {by_all_lanes(walk, session.info())};
-    p.phases.insert(p.phases.end(), repetitions, recorded(walk, program::Record::latencies, 1));
+    p.phases.insert(p.phases.end(), chip_map_repetitions, recorded(walk, program::Record::latencies, 1));
     batch.push_back(std::move(p));
   }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<std::vector<double>> least;
   for (const auto& trace : *traces) {
-    auto& of_sm = least.emplace_back(lines, std::numeric_limits<double>::max());
-    for (std::size_t lap = 1; lap <= repetitions; ++lap)
-      for (std::size_t line = 0; line < lines; ++line)
+    auto& of_sm = least.emplace_back(chip_map_lines, std::numeric_limits<double>::max());
+    for (std::size_t lap = 1; lap <= chip_map_repetitions; ++lap)
+      for (std::size_t line = 0; line < chip_map_lines; ++line)
         of_sm[line] = std::min<double>(of_sm[line], trace.phases[lap].latencies.at(line));
   }
   return least;
@@ -58,7 +58,8 @@ Expected<void> measure_chip_map(Session& session, Findings& findings) {
   const SmSets sides = opposite_sides(r);
   if (sides.size() != 2) return {};
   findings.place_sms(sides);
-  findings.memory("l2").attributes["partition_separation"] = measured(separation(r, sides), "", method, lines * sms);
+  findings.memory("l2").attributes["partition_separation"] =
+      measured(separation(r, sides), "", chip_map_method, chip_map_lines * sms);
   return {};
 }
 

@@ -109,7 +109,7 @@ Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uin
 }
 
 // From SMs all over the chip: the bank lies in one place of the L2, which may be near or far.
-Expected<LostBySm> time_lost(Session& session, const CacheFacts& l1, const Eviction& e) {
+Expected<LostBySm> time_lost_constants(Session& session, const CacheFacts& l1, const Eviction& e) {
   constexpr std::size_t most_sms = 6;
   const auto sms = spread_sms(session.info().gpu.sm_count, most_sms);
   const std::size_t looks = std::max(fewest_looks, looks_at_a_line / sms.size());
@@ -339,7 +339,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     cache.levels = close_to_hits(cache.levels, cache.overhead_cycles);
   stand_behind(*l1, cache);
   cache.pushed_out_by_bytes = l1->circle_bytes() + out->last.bytes(session.info().constant_bytes_per_module);
-  auto lost = time_lost(session, *l1, out->last);
+  auto lost = time_lost_constants(session, *l1, out->last);
   if (!lost) return tl::unexpected<Error>(lost.error());
   state_latencies(findings, cache, *lost, hits);
   auto from_l2 = still_from_l2(session, cache, l2, out->last);

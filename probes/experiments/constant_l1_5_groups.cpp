@@ -16,7 +16,7 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::string_view method = "code_eviction";
+constexpr std::string_view constant_l1_5_groups_method = "code_eviction";
 
 struct Layout {
   std::uint64_t line_bytes = 0;
@@ -86,7 +86,7 @@ Expected<void> find(Session& session, const CacheFacts& cache, const Layout& lay
   constexpr std::uint32_t few = 3, many = 27;
   GroupTest test(session, cache, layout);
   const auto open = [&](std::string_view why) {
-    leave_scope_open(memory, method, why);
+    leave_scope_open(memory, constant_l1_5_groups_method, why);
     return Expected<void>{};
   };
   const std::uint32_t sms = session.info().gpu.sm_count;
@@ -119,12 +119,12 @@ Expected<void> find(Session& session, const CacheFacts& cache, const Layout& lay
     for (const std::uint32_t sm : group) placed[sm] = true;
     groups.push_back(std::move(group));
   }
-  set_scope(memory, groups, method, test.samples());
+  set_scope(memory, groups, constant_l1_5_groups_method, test.samples());
   memory.attributes["instances"] = [&] {
     Estimate e;
     e.value = static_cast<double>(groups.size());
     e.status = Status::measured;
-    e.method = method;
+    e.method = constant_l1_5_groups_method;
     e.samples = test.samples();
     return e;
   }();
@@ -143,7 +143,7 @@ Expected<void> measure_constant_l1_5_groups(Session& session, Findings& findings
   layout.line_bytes = cache->stride();
   layout.sweep_bytes = std::max<std::uint64_t>(2 * l1->capacity_bytes, 4096);
   const auto open = [&](std::string_view why) {
-    leave_scope_open(memory, method, why);
+    leave_scope_open(memory, constant_l1_5_groups_method, why);
     return Expected<void>{};
   };
   if (!session.info().has_execute) return open("needs code as the evictor, which this device can't run");

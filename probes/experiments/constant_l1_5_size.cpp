@@ -20,7 +20,7 @@ using namespace evidence;
 // The kernels' own constants and code pass this cache as well, at most so much of them a lap.
 constexpr std::uint64_t own_bytes = 2048;
 
-SearchSpec spec_of(Session& session, const CacheFacts& cache, bool banks) {
+SearchSpec constant_spec(Session& session, const CacheFacts& cache, bool banks) {
   const device::DeviceInfo& info = session.info();
   const std::uint64_t bank = info.constant_bytes_per_module;
   FootprintSpec rows;
@@ -103,7 +103,7 @@ struct InOneBank {
 
 // By what fits into one bank, and by what is held of more.
 Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache) {
-  auto found = search_capacity(session, spec_of(session, cache, false));
+  auto found = search_capacity(session, constant_spec(session, cache, false));
   if (!found) return tl::unexpected<Error>(found.error());
   Estimate fits = estimate_of(*found, "misses");
   leave_out_front(fits, found->counts, cache.stride());
@@ -129,7 +129,7 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
   if (!in_one_bank) return tl::unexpected<Error>(in_one_bank.error());
   Estimate size = in_one_bank->size;
   if (in_one_bank->all_fits && info.constant_modules > 1) {
-    auto beyond = search_capacity(session, spec_of(session, *cache, true));
+    auto beyond = search_capacity(session, constant_spec(session, *cache, true));
     // Where kernels don't run side by side (a debugger, CUDA_LAUNCH_BLOCKING), one bank is all there is.
     if (!beyond && beyond.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(beyond.error());
     if (!beyond) {

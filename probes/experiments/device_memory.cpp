@@ -18,29 +18,30 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::uint64_t lines = 384;
-constexpr std::uint64_t stride_bytes = 1152;  // nine lines of 128 B: no load finds what a neighbour fetched
+constexpr std::uint64_t device_memory_lines = 384;
+constexpr std::uint64_t device_memory_stride_bytes =
+    1152;  // nine lines of 128 B: no load finds what a neighbour fetched
 
 // Looks at lines that `flush_bytes` of other loads came after.
 Expected<LooksByLine> looks_behind(Session& session, std::uint64_t flush_bytes, std::size_t times) {
-  const std::uint64_t buffer_bytes = flush_bytes + lines * stride_bytes;
+  const std::uint64_t buffer_bytes = flush_bytes + device_memory_lines * device_memory_stride_bytes;
   program::Program p =
       make_program(fmt::format("device memory behind {} MiB", flush_bytes >> 20), session.info(), slot_flush);
   p.isolation = Scope::gpu;
   p.buffers[slot_flush].size_bytes = std::max(buffer_bytes, slot_bytes);
-  Walk timed = make_walk(l2_path, lines * stride_bytes, stride_bytes, 1);
+  Walk timed = make_walk(l2_path, device_memory_lines * device_memory_stride_bytes, device_memory_stride_bytes, 1);
   timed.first_byte = flush_bytes;
   program::Program translate = p;
   translate.phases = {timed};  // the TLBs' first misses belong to nobody's latency
   p.phases = {recorded(timed, Record::latencies, 1)};
-  LooksByLine looks(lines);
+  LooksByLine looks(device_memory_lines);
   for (std::size_t i = 0; i < times; ++i) {
     auto traces = session.run_in_order([&] {
       return std::vector<program::Batch>{{translate}, flush_batch(session.info(), flush_bytes, buffer_bytes), {p}};
     });
     if (!traces) return tl::unexpected<Error>(traces.error());
     const auto& latencies = traces->back().phases.back().latencies;
-    for (std::size_t line = 0; line < lines; ++line) looks[line].push_back(latencies.at(line));
+    for (std::size_t line = 0; line < device_memory_lines; ++line) looks[line].push_back(latencies.at(line));
   }
   return looks;
 }

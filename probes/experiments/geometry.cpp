@@ -21,7 +21,7 @@ using namespace evidence;
 constexpr std::string_view others_fill_it = "another program fills this cache while it is measured";
 constexpr std::uint64_t first_bytes = 512;  // fits into every first-level cache there has been
 
-SearchSpec spec_of(Session& session, const CacheFacts& cache, std::uint64_t stride, std::uint64_t most_loads = 0) {
+SearchSpec size_spec(Session& session, const CacheFacts& cache, std::uint64_t stride, std::uint64_t most_loads = 0) {
   SearchSpec spec;
   FootprintSpec rows;
   rows.most_loads = most_loads;
@@ -46,7 +46,7 @@ struct Rough {
 Expected<Rough> rough_capacity(Session& session, const CacheFacts& cache) {
   const std::uint64_t stride = cache.stride();
   constexpr std::uint64_t sampled_loads = 1024;
-  SearchSpec spec = spec_of(session, cache, stride, sampled_loads);
+  SearchSpec spec = size_spec(session, cache, stride, sampled_loads);
   spec.rows = 24;
   spec.replicates = 1;
   spec.most_patience = 4;
@@ -99,7 +99,7 @@ Expected<LineAndSize> fit(Session& session, CacheFacts& cache, const Rough& roug
       result.line = *line;
       cache.line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : 0;
     }
-    SearchSpec spec = spec_of(session, cache, cache.stride());
+    SearchSpec spec = size_spec(session, cache, cache.stride());
     if (rough.bytes != 0) spec.first_bytes = std::max(first_bytes, rough.bytes / 4);
     auto found = search_capacity(session, spec);
     if (!found) return tl::unexpected<Error>(found.error());
@@ -156,7 +156,7 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
     const std::string why =
         fmt::format("{} B, but at that stride more fits than when every sector is loaded", cache->line_bytes);
     cache->line_bytes = 0;
-    auto by_sector = search_capacity(session, spec_of(session, *cache, cache->stride()));
+    auto by_sector = search_capacity(session, size_spec(session, *cache, cache->stride()));
     if (!by_sector) return tl::unexpected<Error>(by_sector.error());
     *found = {inconclusive("B", "shifted_stride", why), estimate_of(*by_sector, "misses"), by_sector->patience};
     cache->capacity_bytes = 0;

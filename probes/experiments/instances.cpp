@@ -13,7 +13,7 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::string_view method = "eviction_by_other_warps";
+constexpr std::string_view instances_method = "eviction_by_other_warps";
 constexpr std::uint32_t most_warps = 32;
 constexpr std::uint32_t most_instances = 8;
 
@@ -34,7 +34,7 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
   if (cache == nullptr || !cache->present) return {};
   Memory& memory = findings.memory(path.id);
   const auto leave_open = [&](std::string_view why) {
-    memory.structure["instances_per_scope"] = undecided(method, why);
+    memory.structure["instances_per_scope"] = undecided(instances_method, why);
     return Expected<void>{};
   };
   if (!cache->can_be_filled()) return leave_open("needs the size");
@@ -77,7 +77,7 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
   }
   memory.instances_per_scope = count;
   memory.warp_instances = instance_of;
-  memory.structure["instances_per_scope"] = decided(fmt::format("{}", count), method, samples, sure);
+  memory.structure["instances_per_scope"] = decided(fmt::format("{}", count), instances_method, samples, sure);
   return {};
 }
 

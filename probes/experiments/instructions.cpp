@@ -21,8 +21,9 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::string_view method = "jumps";
-constexpr std::array<std::string_view, 4> ids{"instruction_l0", "instruction_l1", "instruction_l1_5", "instruction_l2"};
+constexpr std::string_view instructions_method = "jumps";
+constexpr std::array<std::string_view, 4> instruction_ids{"instruction_l0", "instruction_l1", "instruction_l1_5",
+                                                          "instruction_l2"};
 
 struct Found {
   CodeLevel level;
@@ -30,7 +31,7 @@ struct Found {
   Memory memory;
 };
 
-CacheFacts facts_of(const CodeLevel& level, std::string_view id, const Found* in_front, double first_cycles) {
+CacheFacts code_facts(const CodeLevel& level, std::string_view id, const Found* in_front, double first_cycles) {
   CacheFacts facts;
   facts.path = {id, program::Path::instruction, slot_code};
   facts.present = true;
@@ -46,15 +47,15 @@ CacheFacts facts_of(const CodeLevel& level, std::string_view id, const Found* in
 
 // One jump in n finds its block lost: a miss brings in n of them, a power of two. Where every one does, it may bring in
 // less than one.
-Estimate sector_of(const CodeLevel& level, std::uint64_t block_bytes, const Estimate* in_front) {
+Estimate fetched_sector(const CodeLevel& level, std::uint64_t block_bytes, const Estimate* in_front) {
   constexpr double near = 0.04;
   const double blocks = 1 / std::max(1e-3, level.missed_share),
                of_more = 1 / std::max(1e-3, level.missed_share_of_more);
   const double whole = std::exp2(std::round(std::log2(blocks)));
   if (std::fabs(blocks - whole) > near * whole || std::fabs(of_more - whole) > near * whole)
-    return inconclusive("B", method,
+    return inconclusive("B", instructions_method,
                         "other shares of blocks are missing than where one, two or four come with each that is");
-  Estimate sector = measured(whole * static_cast<double>(block_bytes), "B", method, level.samples);
+  Estimate sector = measured(whole * static_cast<double>(block_bytes), "B", instructions_method, level.samples);
   if (whole == 1) bound_above(sector, "every block of code was missing by itself");
   if (in_front != nullptr && (!in_front->value || *in_front->value >= *sector.value))
     bound_above(sector, "the cache in front asks for as much at once");
@@ -64,7 +65,7 @@ Estimate sector_of(const CodeLevel& level, std::uint64_t block_bytes, const Esti
 // What jumps take when it has lost a block, less than when it hasn't.
 Estimate penalty_between(const CodeLevel& level) {
   const double cycles = level.lost_cycles - level.hit_cycles;
-  Estimate e = measured(cycles, "cycles", method, level.samples);
+  Estimate e = measured(cycles, "cycles", instructions_method, level.samples);
   e.interval = Interval{std::max(0.0, cycles - level.error_cycles), cycles + level.error_cycles};
   return e;
 }
@@ -77,13 +78,13 @@ class Instructions {
   Expected<void> run() {
     auto levels = find_code_levels(session_);
     if (!levels) return tl::unexpected<Error>(levels.error());
-    if (levels->size() > ids.size()) levels->resize(ids.size());
+    if (levels->size() > instruction_ids.size()) levels->resize(instruction_ids.size());
     for (const CodeLevel& level : *levels) {
       session_.report(0.9, fmt::format("instruction cache {}", found_.size() + 1));
-      Found next{
-          level,
-          facts_of(level, ids[found_.size()], found_.empty() ? nullptr : &found_.back(), levels->front().hit_cycles),
-          {}};
+      Found next{level,
+                 code_facts(level, instruction_ids[found_.size()], found_.empty() ? nullptr : &found_.back(),
+                            levels->front().hit_cycles),
+                 {}};
       if (auto ok = measure(next); !ok) return ok;
       found_.push_back(std::move(next));
     }
@@ -99,12 +100,12 @@ class Instructions {
     auto& attributes = cache.memory.attributes;
     cache.memory.id = cache.facts.path.id;
     const Estimate& sector = attributes["sector_size"] =
-        sector_of(cache.level, block_, found_.empty() ? nullptr : found_.back().memory.find("sector_size"));
+        fetched_sector(cache.level, block_, found_.empty() ? nullptr : found_.back().memory.find("sector_size"));
     cache.facts.sector_bytes = sector.value ? static_cast<std::uint64_t>(*sector.value) : block_;
     if (auto ok = measure_size(cache); !ok) return ok;
     attributes["miss_penalty"] = penalty_between(cache.level);
     if (!is_first(cache)) {
-      attributes["latency"] = measured(cache.facts.latency_cycles, "cycles", method, cache.level.samples);
+      attributes["latency"] = measured(cache.facts.latency_cycles, "cycles", instructions_method, cache.level.samples);
       attributes["latency"].interval = Interval{cache.facts.latency_cycles - cache.level.error_cycles,
                                                 cache.facts.latency_cycles + cache.level.error_cycles};
       attributes["latency"].note = "more than a jump to code that the nearest cache has";
@@ -233,7 +234,7 @@ class Instructions {
   // as on GT200, one behind the L1.5 is the instructions' own.
   void name() {
     if (found_.empty()) {
-      leave_open(ids[1], "jumps take as long over all the code there is: no cache shows");
+      leave_open(instruction_ids[1], "jumps take as long over all the code there is: no cache shows");
       return;
     }
     const CacheFacts* l2 = findings_.cache("l2");
@@ -241,8 +242,8 @@ class Instructions {
     const std::size_t first = found_.size() > 3 || (has_l2 && found_.size() == 3) ? 0 : 1;
     const CacheFacts* constants = findings_.cache("constant_l1_5");
     bool has_constants = constants != nullptr && constants->present;
-    for (std::size_t i = 0; i < found_.size() && first + i < ids.size(); ++i) {
-      const std::string_view id = ids[first + i];
+    for (std::size_t i = 0; i < found_.size() && first + i < instruction_ids.size(); ++i) {
+      const std::string_view id = instruction_ids[first + i];
       Memory& memory = findings_.memory(id);
       memory = std::move(found_[i].memory);
       memory.id = id;
@@ -259,8 +260,8 @@ class Instructions {
 
   void leave_open(std::string_view id, std::string_view why) {
     Memory& memory = findings_.memory(id);
-    memory.attributes["size"] = inconclusive("B", method, why);
-    memory.attributes["miss_penalty"] = inconclusive("cycles", method, why);
+    memory.attributes["size"] = inconclusive("B", instructions_method, why);
+    memory.attributes["miss_penalty"] = inconclusive("cycles", instructions_method, why);
   }
 
   Session& session_;

@@ -19,29 +19,30 @@ using namespace evidence;
 namespace {
 
 constexpr double mebi = 1 << 20;
-constexpr std::uint64_t lines = 384;
-constexpr std::uint64_t stride_bytes = 1152;  // as memory's loads are timed (device_memory.cpp)
-constexpr std::size_t looks = 3;
+constexpr std::uint64_t l2_behind_lines = 384;
+constexpr std::uint64_t l2_behind_stride_bytes = 1152;  // as memory's loads are timed (device_memory.cpp)
+constexpr std::size_t looks_behind_it = 3;
 
 // Lines that half as much again as the L2 holds came after, a cache behind holds twice as much at least
 // (docs/domain.md).
 program::Program just_lost(Session& session, std::uint64_t l2_bytes) {
-  program::Program p = make_program(fmt::format("l2 lines behind {} KiB", l2_bytes >> 10), session.info(), slot_flush);
+  program::Program p =
+      make_program(fmt::format("l2 l2_behind_lines behind {} KiB", l2_bytes >> 10), session.info(), slot_flush);
   p.isolation = Scope::gpu;
   const std::uint64_t evicting = l2_bytes * 3 / 2;
-  p.buffers[slot_flush].size_bytes = std::max(evicting + lines * stride_bytes, slot_bytes);
+  p.buffers[slot_flush].size_bytes = std::max(evicting + l2_behind_lines * l2_behind_stride_bytes, slot_bytes);
   const program::Walk evict = by_all_lanes(make_walk(l2_path, evicting, 32, 1), session.info());
-  program::Walk look = make_walk(l2_path, lines * stride_bytes, stride_bytes, 1);
+  program::Walk look = make_walk(l2_path, l2_behind_lines * l2_behind_stride_bytes, l2_behind_stride_bytes, 1);
   look.first_byte = evicting;
   p.phases = {look, evict, recorded(look, program::Record::histogram, 1)};
   return p;
 }
 
 // What lines that the L2 just lost take; nothing where it can't be filled.
-Expected<std::optional<Histogram>> time_lost(Session& session, const CacheFacts& l2) {
+Expected<std::optional<Histogram>> time_just_lost(Session& session, const CacheFacts& l2) {
   const std::uint64_t bytes = l2.capacity_bytes;
   if (l2.next_level || bytes == 0 || bytes > session.info().largest_buffer_bytes / 2) return std::optional<Histogram>();
-  auto traces = if_available(session.run(program::Batch(looks, just_lost(session, bytes))));
+  auto traces = if_available(session.run(program::Batch(looks_behind_it, just_lost(session, bytes))));
   if (!traces) return tl::unexpected<Error>(traces.error());
   if (!*traces) return std::optional<Histogram>();
   Histogram all;
@@ -50,7 +51,7 @@ Expected<std::optional<Histogram>> time_lost(Session& session, const CacheFacts&
 }
 
 // What the other set has counts as a hit here, be it on another side or in a cache behind, which would have these.
-enum class LostTo { memory, a_cache, a_cache_behind_sides, unknown };
+enum class LinesFrom { memory, a_cache, a_cache_behind_sides, unknown };
 
 // Of the fastest tenth, where what a cache still had comes first: memory makes some of the others wait.
 double swift_mean(const Histogram& loads) {
@@ -58,13 +59,13 @@ double swift_mean(const Histogram& loads) {
 }
 
 // Loads that are slower than hits and still sooner than the fastest from memory came from a cache in part.
-LostTo lost_to(const CacheFacts& l2, const Histogram& lost, const Histogram& of_memory) {
+LinesFrom lost_to(const CacheFacts& l2, const Histogram& lost, const Histogram& of_memory) {
   constexpr double nearly_all = 0.9;
   const double slow =
       static_cast<double>(count_from(lost, l2.levels.threshold_cycles)) / static_cast<double>(total(lost));
-  if (slow < 1 - nearly_all) return LostTo::a_cache;
+  if (slow < 1 - nearly_all) return LinesFrom::a_cache;
   const bool as_slow = half_a_level * swift_mean(lost) > swift_mean(of_memory);
-  return slow > nearly_all && as_slow ? LostTo::memory : LostTo::unknown;
+  return slow > nearly_all && as_slow ? LinesFrom::memory : LinesFrom::unknown;
 }
 
 // A level between hits and memory, among what was lost: a threshold halfway to memory may lie above it.
@@ -81,30 +82,30 @@ void find_next_level(CacheFacts& l2, const Histogram& all) {
 // Where lines that the L2 lost to a cache come from, held against what other SMs brought in: from the same place, a
 // cache behind several L2s; or from farther away, a cache behind an L2 with sides. How far that is can't be told: other
 // sides may still have some of them.
-LostTo lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& lost) {
+LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& lost) {
   const double nearest = lost.centre - lost.error - l2.overhead_cycles;
-  if (!others.interval || nearest <= others.interval->high) return LostTo::a_cache;
-  return nearest > half_a_level * others.interval->high ? LostTo::a_cache_behind_sides : LostTo::unknown;
+  if (!others.interval || nearest <= others.interval->high) return LinesFrom::a_cache;
+  return nearest > half_a_level * others.interval->high ? LinesFrom::a_cache_behind_sides : LinesFrom::unknown;
 }
 
 // What an SM finds near is the whole L2, with a cache behind it, or one of its sides.
-Estimate size_by_parts(Findings& findings, CacheFacts& l2, LostTo lost, const Mode& lost_mode) {
+Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const Mode& lost_mode) {
   Memory& memory = findings.memory("l2");
   const auto& part = findings.beyond_near_l2;
   if (!findings.beyond_own_l2)
-    lost = part || lost == LostTo::a_cache ? LostTo::a_cache : LostTo::memory;
-  else if (lost == LostTo::a_cache)
+    lost = part || lost == LinesFrom::a_cache ? LinesFrom::a_cache : LinesFrom::memory;
+  else if (lost == LinesFrom::a_cache)
     lost = lost_beside(findings.beyond_own_l2->latency, l2, lost_mode);
   const bool is_next_a_hit = l2.next_level && l2.next_level->centre < l2.levels.threshold_cycles;
-  if (lost == LostTo::memory && !is_next_a_hit) {
+  if (lost == LinesFrom::memory && !is_next_a_hit) {
     if (findings.beyond_own_l2) findings.state_sides_by_sets();
     if (part && findings.beyond_own_l2) memory.attributes["partition_size"] = part->near;
     return findings.l2_before_memory;
   }
-  if (lost == LostTo::unknown)
+  if (lost == LinesFrom::unknown)
     return inconclusive("B", "slower_hits", "what is slower than a hit is another side of it or a cache behind");
   constexpr std::string_view a_cache_behind = "a cache behind it answers before memory does";
-  if (lost == LostTo::a_cache_behind_sides) {
+  if (lost == LinesFrom::a_cache_behind_sides) {
     findings.state_sides_by_sets();
     if (part) memory.attributes["partition_size"] = part->near;
     return inconclusive("B", "slower_hits", a_cache_behind);
@@ -146,15 +147,15 @@ void state_size(Session& session, Memory& memory, const Estimate& size) {
 Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return {};
-  auto lost = time_lost(session, *l2);
+  auto lost = time_just_lost(session, *l2);
   if (!lost) return tl::unexpected<Error>(lost.error());
-  LostTo to = LostTo::unknown;
+  LinesFrom to = LinesFrom::unknown;
   // Others who fill the L2 push lines out of a cache behind it as well.
   if (*lost && !findings.others_fill_l2) {
     to = lost_to(*l2, **lost, l2->levels.next);
     if (!findings.beyond_own_l2 && !findings.beyond_near_l2)
       find_next_level(*l2, **lost);
-    else if (to == LostTo::memory)
+    else if (to == LinesFrom::memory)
       l2->is_before_memory = true;
   }
   doubt_memory(findings, *l2);

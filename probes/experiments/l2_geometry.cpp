@@ -24,7 +24,7 @@ using program::Record;
 using program::Walk;
 
 constexpr std::uint64_t kibi = 1 << 10;
-constexpr std::uint64_t mebi = 1 << 20;
+constexpr std::uint64_t l2_mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there has been
 constexpr std::uint64_t unit_bytes = 4 * kibi;
 constexpr std::uint64_t sampled_loads = 1024;  // of a walk for the line
@@ -32,7 +32,7 @@ constexpr std::uint64_t stretch_lines = 64;    // one in 64 loads is the first o
 constexpr std::uint64_t most_stretches = 8;
 constexpr std::uint64_t least_places = 16;
 constexpr std::uint32_t warm_laps = 2;
-constexpr std::uint64_t patient_bytes = 8 * mebi;  // larger ones don't get the time to settle
+constexpr std::uint64_t patient_bytes = 8 * l2_mebi;  // larger ones don't get the time to settle
 
 class Rows {
  public:
@@ -135,11 +135,11 @@ Expected<Held> count_near(Session& session, Rows& rows, const Levels& levels, st
 }
 
 std::uint64_t limit_of(const Session& session) {
-  return std::min(session.info().largest_buffer_bytes / 2, std::max(4 * session.info().l2_bytes, 256 * mebi));
+  return std::min(session.info().largest_buffer_bytes / 2, std::max(4 * session.info().l2_bytes, 256 * l2_mebi));
 }
 
-Expected<SearchResult> search(Session& session, Rows& rows, const Levels& levels, std::uint64_t first,
-                              std::uint64_t limit) {
+Expected<SearchResult> search_l2(Session& session, Rows& rows, const Levels& levels, std::uint64_t first,
+                                 std::uint64_t limit) {
   SearchSpec spec;
   spec.count = rows.counter(levels.threshold_cycles);
   spec.sweep = {static_cast<double>(rows.stride()),
@@ -165,7 +165,7 @@ struct Size {
 // What fits, and what is held of more.
 Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::uint64_t limit_bytes,
                        std::string_view method) {
-  auto found = search(session, rows, levels, small_bytes, limit_bytes);
+  auto found = search_l2(session, rows, levels, small_bytes, limit_bytes);
   if (!found) return tl::unexpected<Error>(found.error());
   const Estimate fits = estimate_of(*found, method);
   if (fits.status != Status::measured && fits.status != Status::inconclusive) return Size{fits, found->patience};
@@ -202,7 +202,7 @@ Expected<bool> do_others_fill(Session& session, CacheFacts l2, const Estimate& n
 }
 
 Expected<Estimate> measure_l2_line(Session& session, CacheFacts l2, const Size& size) {
-  constexpr std::uint64_t largest = 64 * mebi;  // more takes longer than a line is worth
+  constexpr std::uint64_t largest = 64 * l2_mebi;  // more takes longer than a line is worth
   const bool settled = size.estimate.status == Status::measured || size.fill <= patient_bytes;
   if (size.fill == 0 || !settled) return inconclusive("B", "shifted_stride", "needs the size");
   if (size.fill > largest)

@@ -20,8 +20,8 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::uint64_t stride_bytes = 1152;  // nine lines of 128 B: over all slices
-constexpr std::uint64_t lines = 192;
+constexpr std::uint64_t l2_levels_stride_bytes = 1152;  // nine lines of 128 B: over all slices
+constexpr std::uint64_t l2_levels_lines = 192;
 constexpr std::uint64_t word_bytes = 4;
 
 struct Hits {
@@ -39,18 +39,19 @@ Expected<Hits> time_hits(Session& session) {
   program::Program p = make_program("l2 hits", session.info(), slot_flush);
   p.agents = {{0, 0}};  // as far from them at every look
   // Where a phase has all lanes they also carry off what the others record, much faster than one does.
-  p.phases = {by_all_lanes(make_walk(l2_path, lines * stride_bytes, stride_bytes, 2), session.info())};
+  p.phases = {by_all_lanes(make_walk(l2_path, l2_levels_lines * l2_levels_stride_bytes, l2_levels_stride_bytes, 2),
+                           session.info())};
   Walk look = make_walk(l2_path, word_bytes, word_bytes, 1);
-  for (std::uint64_t line = 0; line < lines; ++line, look.first_byte += stride_bytes) {
+  for (std::uint64_t line = 0; line < l2_levels_lines; ++line, look.first_byte += l2_levels_stride_bytes) {
     p.phases.emplace_back(look);
     p.phases.emplace_back(recorded(look, Record::latencies, 1));
   }
   auto traces = session.run(program::Batch(looks_at_a_line, p));
   if (!traces) return tl::unexpected<Error>(traces.error());
   Hits hits;
-  LooksByLine looks(lines);
+  LooksByLine looks(l2_levels_lines);
   for (const program::ProgramTrace& trace : *traces)
-    for (std::uint64_t line = 0; line < lines; ++line) {
+    for (std::uint64_t line = 0; line < l2_levels_lines; ++line) {
       looks[line].push_back(trace.phases[2 * line + 2].latencies.at(0));
       hits.timed = merged(hits.timed, Histogram{{looks[line].back(), 1}});
     }

@@ -10,7 +10,7 @@ using namespace evidence;
 
 namespace {
 
-constexpr std::string_view method = "hits_by_other_sms";
+constexpr std::string_view l2_scope_method = "hits_by_other_sms";
 
 // Whether SMs that find lines sooner than from memory, but not near, have the same L2: on another side of it.
 enum class Elsewhere { another_side, behind_it, unknown };
@@ -32,16 +32,17 @@ Expected<void> measure_l2_scope(Session& /*session*/, Findings& findings) {
   Memory& memory = findings.memory("l2");
   const Elsewhere elsewhere = elsewhere_of(*l2, memory);
   if (!found.why_open.empty()) {
-    leave_scope_open(memory, method, found.why_open);
+    leave_scope_open(memory, l2_scope_method, found.why_open);
   } else if (found.shares && elsewhere == Elsewhere::unknown) {
-    leave_scope_open(memory, method, "whether SMs share it by its sides or a cache behind several isn't known");
+    leave_scope_open(memory, l2_scope_method,
+                     "whether SMs share it by its sides or a cache behind several isn't known");
   } else if (found.shares && elsewhere == Elsewhere::another_side) {
     SmSets all(1);
     for (const auto& set : found.sets) all[0].insert(all[0].end(), set.begin(), set.end());
     std::sort(all[0].begin(), all[0].end());
-    set_scope(memory, all, method, found.samples);
+    set_scope(memory, all, l2_scope_method, found.samples);
   } else {
-    set_scope(memory, found.sets, method, found.samples);
+    set_scope(memory, found.sets, l2_scope_method, found.samples);
   }
   return {};
 }

@@ -19,11 +19,11 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::uint64_t lines = 64;
-constexpr std::uint64_t stride_bytes = 1152;
-constexpr std::uint64_t beside_bytes = 512;  // another line of the same page, between two that are looked at
+constexpr std::uint64_t l2_sets_lines = 64;
+constexpr std::uint64_t l2_sets_stride_bytes = 1152;
+constexpr std::uint64_t beside_sets_bytes = 512;  // another line of the same page, between two that are looked at
 constexpr std::size_t phases_of_a_look = 5;
-constexpr double by_chance = 1e-6;  // a chip has some 10,000 pairs of SMs
+constexpr double one_pair_by_chance = 1e-6;  // a chip has some 10,000 pairs of SMs
 
 // Stretches of memory that the L2 doesn't hold: what was walked to empty it lies before them and after.
 class ColdStretches {
@@ -46,13 +46,13 @@ class ColdStretches {
 std::optional<program::Program> look_program(const Session& session, ColdStretches& cold, std::uint32_t owner,
                                              const std::vector<std::uint32_t>& others) {
   program::Program p =
-      make_program(fmt::format("l2 lines of SM {} as others find them", owner), session.info(), slot_flush);
+      make_program(fmt::format("l2 l2_sets_lines of SM {} as others find them", owner), session.info(), slot_flush);
   p.isolation = Scope::gpu;
   p.agents = {{owner, 0}};
   p.buffers[slot_flush].size_bytes = cold.buffer_bytes();
-  const std::uint64_t bytes = lines * stride_bytes;
+  const std::uint64_t bytes = l2_sets_lines * l2_sets_stride_bytes;
   const auto walk = [&](std::uint32_t agent, std::uint64_t at) {
-    Walk w = make_walk(l2_path, bytes, stride_bytes, 1);
+    Walk w = make_walk(l2_path, bytes, l2_sets_stride_bytes, 1);
     w.agent = agent;
     w.first_byte = at;
     return w;
@@ -64,8 +64,8 @@ std::optional<program::Program> look_program(const Session& session, ColdStretch
     if (!stretch) return std::nullopt;
     const std::uint64_t at = *stretch;
     // Other lines of the same pages, which nobody has brought in: what this SM's loads of memory take.
-    p.phases.emplace_back(walk(agent, at + 2 * beside_bytes / 4));  // translates
-    p.phases.emplace_back(recorded(walk(agent, at + beside_bytes), Record::histogram, 1));
+    p.phases.emplace_back(walk(agent, at + 2 * beside_sets_bytes / 4));  // translates
+    p.phases.emplace_back(recorded(walk(agent, at + beside_sets_bytes), Record::histogram, 1));
     p.phases.emplace_back(walk(0, at));
     p.phases.emplace_back(recorded(walk(agent, at), Record::latencies, 1));
     p.phases.emplace_back(recorded(walk(agent, at), Record::latencies, 1));
@@ -103,13 +103,13 @@ struct Look {
     const auto looks = static_cast<double>(total(seen));
     return slower - faster + 3 * std::sqrt(slower + faster + 1) < 0.25 * looks;
   }
-  bool is_open() const { return seen.empty() || (chance() >= by_chance && chance() < 0.05); }
+  bool is_open() const { return seen.empty() || (chance() >= one_pair_by_chance && chance() < 0.05); }
 };
 
 enum class Finds { all, some, none };
 
 Finds judge(const Look& look) {
-  if (look.are_few_slower() || look.chance() >= by_chance) return Finds::all;
+  if (look.are_few_slower() || look.chance() >= one_pair_by_chance) return Finds::all;
   constexpr double surely_not = 1e-2;
   const double median_seen = quantile(look.seen, 0.5).value_or(0);
   const bool is_faster = median_seen < quantile(look.of_memory, 0.5).value_or(0);

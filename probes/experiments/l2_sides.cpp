@@ -25,13 +25,13 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::uint64_t stride_bytes = 1152;
-constexpr std::uint64_t lines = 192;
-constexpr std::uint64_t beside_bytes = 512;  // another line of the same page, between two that are looked at
+constexpr std::uint64_t l2_sides_stride_bytes = 1152;
+constexpr std::uint64_t l2_sides_lines = 192;
+constexpr std::uint64_t beside_sides_bytes = 512;  // another line of the same page, between two that are looked at
 constexpr std::size_t most_sms = 16;
 
 Walk lines_walk(std::uint64_t first_byte, std::uint32_t agent, std::uint32_t laps) {
-  Walk walk = make_walk(l2_path, lines * stride_bytes, stride_bytes, laps);
+  Walk walk = make_walk(l2_path, l2_sides_lines * l2_sides_stride_bytes, l2_sides_stride_bytes, laps);
   walk.first_byte = first_byte;
   walk.agent = agent;
   return walk;
@@ -40,10 +40,12 @@ Walk lines_walk(std::uint64_t first_byte, std::uint32_t agent, std::uint32_t lap
 // By SM, what each line's loads take undisturbed, without the clock; all SMs look at the same lines.
 Expected<std::vector<std::vector<double>>> look_later(Session& session, const std::vector<std::uint32_t>& sms,
                                                       double overhead_cycles) {
-  const std::uint64_t at = session.fresh_region(slot_flush, lines * stride_bytes + beside_bytes);
+  const std::uint64_t at =
+      session.fresh_region(slot_flush, l2_sides_lines * l2_sides_stride_bytes + beside_sides_bytes);
   program::Batch batch;
   for (const std::uint32_t sm : sms) {
-    program::Program p = make_program(fmt::format("l2 lines as SM {} sees them", sm), session.info(), slot_flush);
+    program::Program p =
+        make_program(fmt::format("l2 l2_sides_lines as SM {} sees them", sm), session.info(), slot_flush);
     p.isolation = Scope::gpu;
     p.agents = {{sm, 0}};
     p.phases = {lines_walk(at, 0, 2)};
@@ -54,8 +56,8 @@ Expected<std::vector<std::vector<double>>> look_later(Session& session, const st
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<std::vector<double>> by_sm;
   for (const auto& trace : *traces) {
-    LooksByLine looks(lines);
-    for (std::uint64_t line = 0; line < lines; ++line)
+    LooksByLine looks(l2_sides_lines);
+    for (std::uint64_t line = 0; line < l2_sides_lines; ++line)
       for (std::size_t lap = 1; lap <= looks_at_a_line; ++lap)
         looks[line].push_back(trace.phases[lap].latencies.at(line));
     by_sm.push_back(undisturbed_by_line(std::move(looks)));
@@ -91,12 +93,12 @@ Homes homes_of(const std::vector<std::vector<double>>& by_sm) {
     for (std::size_t i = 0; i < pattern.size(); ++i) (pattern[i] ? near : far).push_back(latencies[i]);
   }
   std::size_t with_one_home = 0;
-  for (std::uint64_t line = 0; line < lines; ++line) {
+  for (std::uint64_t line = 0; line < l2_sides_lines; ++line) {
     std::size_t homes_of_line = 0;
     for (const auto& pattern : patterns) homes_of_line += pattern[line] ? 1 : 0;
     with_one_home += homes_of_line == 1 ? 1 : 0;
   }
-  if (patterns.size() < 2 || static_cast<double>(with_one_home) < same_pattern * static_cast<double>(lines))
+  if (patterns.size() < 2 || static_cast<double>(with_one_home) < same_pattern * static_cast<double>(l2_sides_lines))
     return homes;
   homes.sides = patterns.size();
   homes.near = std::move(near);
@@ -128,7 +130,7 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   const auto sms = spread_sms(session.info().gpu.sm_count, most_sms);
   auto later = look_later(session, sms, l2->overhead_cycles);
   if (!later) return tl::unexpected<Error>(later.error());
-  const std::uint64_t samples = sms.size() * lines * looks_at_a_line;
+  const std::uint64_t samples = sms.size() * l2_sides_lines * looks_at_a_line;
   if (const Homes homes = homes_of(*later); homes.sides > 1) {
     findings.lines_have_sides = true;
     state_sides(findings.memory("l2"), homes.sides, mean_estimate(homes.far, "cycles", "line_quartiles"), "lines_by_sm",

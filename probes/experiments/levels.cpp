@@ -20,12 +20,12 @@ namespace {
 using namespace evidence;
 
 constexpr std::uint64_t pairs = 48;
-constexpr std::uint64_t apart_bytes =
+constexpr std::uint64_t levels_apart_bytes =
     1152;  // nine lines of 128 B: no pair finds what a neighbour fetched, sets take turns
 constexpr std::uint64_t longest_line_of_constants = 128;
 constexpr std::uint64_t shortest_line_of_constants = 32;
 constexpr std::uint64_t few_constants = 256;
-constexpr std::size_t repetitions = 4;
+constexpr std::size_t levels_repetitions = 4;
 
 struct Samples {
   Histogram hits;                 // if anything near keeps what was loaded
@@ -35,9 +35,9 @@ struct Samples {
 Expected<Samples> time_pairs(Session& session, const CachePath& path) {
   auto traces = session.run_in_order([&] {
     program::Batch batch;
-    for (std::size_t i = 0; i < repetitions; ++i) {
-      Cold cold = cold_region(session, path, apart_bytes * pairs, fmt::format("{} pairs", path.id));
-      for (std::uint64_t at = 0; at + apart_bytes <= cold.bytes; at += apart_bytes) {
+    for (std::size_t i = 0; i < levels_repetitions; ++i) {
+      Cold cold = cold_region(session, path, levels_apart_bytes * pairs, fmt::format("{} pairs", path.id));
+      for (std::uint64_t at = 0; at + levels_apart_bytes <= cold.bytes; at += levels_apart_bytes) {
         program::Walk pair = recorded(make_walk(path, 8, 4, 1), program::Record::latencies, 1);
         pair.first_byte = cold.first_byte + at;
         cold.program.phases.emplace_back(pair);
@@ -78,7 +78,7 @@ Expected<Samples> time_footprints(Session& session, const CachePath& path) {
       recorded(make_walk(path, cold.bytes, longest_line_of_constants, 1), program::Record::histogram, 1);
   lines.first_byte = cold.first_byte;
   cold.program.phases.emplace_back(lines);
-  batch.insert(batch.end(), repetitions, cold.program);
+  batch.insert(batch.end(), levels_repetitions, cold.program);
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   Samples result;

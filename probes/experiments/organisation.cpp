@@ -17,12 +17,12 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::string_view method = "collisions";
+constexpr std::string_view organisation_method = "collisions";
 
-void leave_open(Memory& memory, std::string_view why) {
+void leave_organisation_open(Memory& memory, std::string_view why) {
   for (const char* name : {"sets", "ways", "consecutive_lines"})
-    memory.attributes[name] = inconclusive("", method, why);
-  for (const char* name : {"index", "replacement"}) memory.structure[name] = undecided(method, why);
+    memory.attributes[name] = inconclusive("", organisation_method, why);
+  for (const char* name : {"index", "replacement"}) memory.structure[name] = undecided(organisation_method, why);
 }
 
 // What a cache may hold, in lines.
@@ -78,21 +78,21 @@ Shape shape_of(const Collisions& seen, const Lines& capacity, bool by_chance) {
   return shape;
 }
 
-Estimate counted(std::uint64_t value, const Collisions& seen) {
-  return measured(static_cast<double>(value), "", method, seen.samples);
+Estimate counted_organisation(std::uint64_t value, const Collisions& seen) {
+  return measured(static_cast<double>(value), "", organisation_method, seen.samples);
 }
 
 void state_shape(Memory& memory, const Shape& shape, const Collisions& seen) {
   auto& attributes = memory.attributes;
   if (shape.sets == 0) {
-    leave_open(memory, shape.why_open);
+    leave_organisation_open(memory, shape.why_open);
     return;
   }
-  attributes["sets"] = counted(shape.sets, seen);
+  attributes["sets"] = counted_organisation(shape.sets, seen);
   attributes["sets"].note = seen.complete
                                 ? "every one of them was seen to overflow"
                                 : fmt::format("{} of them were seen to overflow, all alike", seen.sets.size());
-  Estimate& ways = attributes["ways"] = counted(shape.middle, seen);
+  Estimate& ways = attributes["ways"] = counted_organisation(shape.middle, seen);
   ways.interval = Interval{static_cast<double>(shape.least), static_cast<double>(shape.most)};
   ways.interval_kind = "range";
   if (shape.ways == 0) ways.note = fmt::format("the sets differ: {} to {} ways", shape.least, shape.most);
@@ -102,21 +102,22 @@ void state_index(Memory& memory, const IndexFunction& f) {
   using Kind = IndexFunction::Kind;
   Estimate& together = memory.attributes["consecutive_lines"];
   if (f.kind == Kind::unknown) {
-    memory.structure["index"] = undecided(method, f.detail);
-    together = inconclusive("", method, f.detail);
+    memory.structure["index"] = undecided(organisation_method, f.detail);
+    together = inconclusive("", organisation_method, f.detail);
     return;
   }
-  memory.structure["index"] = decided(std::string(to_string(f.kind)), method, f.checks);
+  memory.structure["index"] = decided(std::string(to_string(f.kind)), organisation_method, f.checks);
   memory.structure["index"].note = f.detail;
   if (f.kind == Kind::none)
     together = not_supported("", "one set holds all lines");
   else
-    together = measured(f.consecutive_lines, "", method, f.checks);
+    together = measured(f.consecutive_lines, "", organisation_method, f.checks);
 }
 
 void state_replacement(Memory& memory, const Replacement& found) {
-  Statement& s = memory.structure["replacement"] =
-      found.policy.empty() ? undecided(method, found.excluded) : decided(found.policy, method, found.samples);
+  Statement& s = memory.structure["replacement"] = found.policy.empty()
+                                                       ? undecided(organisation_method, found.excluded)
+                                                       : decided(found.policy, organisation_method, found.samples);
   s.note = found.excluded;
 }
 
@@ -137,7 +138,7 @@ Expected<void> measure_organisation(Session& session, Findings& findings, const 
   if (cache == nullptr || !cache->present) return {};
   Memory& memory = findings.memory(path.id);
   if (const std::string why = why_not(cache, memory); !why.empty()) {
-    leave_open(memory, why);
+    leave_organisation_open(memory, why);
     return {};
   }
   // Caches behind another belong to several SMs.
@@ -150,7 +151,7 @@ Expected<void> measure_organisation(Session& session, Findings& findings, const 
 
 Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memory& memory, std::uint64_t line_bytes) {
   if (!seen.why_open.empty() || seen.sets.empty()) {
-    leave_open(memory, seen.why_open.empty() ? "no set was seen to overflow" : seen.why_open);
+    leave_organisation_open(memory, seen.why_open.empty() ? "no set was seen to overflow" : seen.why_open);
     return {};
   }
   auto replacement = find_replacement(circles, seen, seen.sets.front().size() - 1);

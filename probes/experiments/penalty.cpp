@@ -14,8 +14,8 @@ using namespace evidence;
 
 namespace {
 
-constexpr std::uint64_t lines = 64;
-constexpr std::uint64_t apart_bytes = 1152;  // nine lines of 128 B: over all slices
+constexpr std::uint64_t penalty_lines = 64;
+constexpr std::uint64_t penalty_apart_bytes = 1152;  // nine lines of 128 B: over all slices
 
 // One look at each line. Lines were pushed out of the cache, and each is brought into the L2 right before it is looked
 // at, so that others, who push lines out of that, have no time to. On one SM, which is as far from them at every look.
@@ -31,8 +31,8 @@ program::Program lost_lines(const Session& session, const CacheFacts& cache, std
   constexpr std::uint64_t word_bytes = 4;
   program::Walk look = make_walk(cache.path, word_bytes, word_bytes, 1);
   p.phases = {by_all_lanes(make_walk(cache.path, 2 * cache.capacity_bytes, cache.stride(), 1), session.info())};
-  for (std::uint64_t line = 0; line < lines; ++line) {
-    look.first_byte = first_byte + line * apart_bytes;
+  for (std::uint64_t line = 0; line < penalty_lines; ++line) {
+    look.first_byte = first_byte + line * penalty_apart_bytes;
     p.phases.emplace_back(past_l1(look));
     p.phases.emplace_back(recorded(look, program::Record::latencies, 1));
   }
@@ -40,7 +40,7 @@ program::Program lost_lines(const Session& session, const CacheFacts& cache, std
 }
 
 Expected<LooksByLine> time_lost_lines(Session& session, const CacheFacts& cache) {
-  const std::uint64_t first = session.fresh_region(cache.path.slot, lines * apart_bytes);
+  const std::uint64_t first = session.fresh_region(cache.path.slot, penalty_lines * penalty_apart_bytes);
   auto traces = session.run(program::Batch(looks_at_a_line, lost_lines(session, cache, first)));
   if (!traces) return tl::unexpected<Error>(traces.error());
   LooksByLine looks;
@@ -70,7 +70,7 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   CacheFacts* cache = findings.cache(path.id);
   if (cache == nullptr || !cache->present) return {};
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] =
-      inconclusive("cycles", "miss_latency", "needs the size: how much to load so that lines are lost");
+      inconclusive("cycles", "miss_latency", "needs the size: how much to load so that penalty_lines are lost");
   if (cache->capacity_bytes == 0) return {};
   if (findings.others_fill_l2) {
     penalty.note = "another program fills the L2: what a cache lost may come from memory";

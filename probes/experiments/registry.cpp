@@ -24,7 +24,6 @@ constexpr std::string_view l2_id = "l2";
 constexpr std::string_view shared_id = "shared";
 constexpr std::string_view device_memory_id = "device_memory";
 
-using enum Part;
 using evidence::constant_l1_5_path;
 using evidence::constant_path;
 using evidence::l1_path;
@@ -32,6 +31,7 @@ using evidence::read_only_path;
 using evidence::texture_path;
 
 const std::vector<Experiment>& table() {
+  using enum Part;
   // Constants first: the very first walk finds them in no cache.
   static const std::vector<Experiment> rows{
       {"constant_l1.levels", {"constant_l1"}, {}, values, of<measure_levels, constant_path>},

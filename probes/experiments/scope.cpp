@@ -11,7 +11,7 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::string_view method = "eviction_by_other_sms";
+constexpr std::string_view scope_method = "eviction_by_other_sms";
 constexpr std::uint64_t loads_a_launch = 40000;  // about a millisecond: half of what a process that shares the GPU gets
 
 class ScopeTest {
@@ -67,14 +67,14 @@ Expected<void> measure_scope(Session& session, Findings& findings, const CachePa
   if (cache == nullptr || !cache->present) return {};
   Memory& memory = findings.memory(path.id);
   if (!cache->can_be_filled()) {
-    leave_scope_open(memory, method, "needs the size");
+    leave_scope_open(memory, scope_method, "needs the size");
     return {};
   }
   ScopeTest test(session, *cache);
   auto sharers = find_sharers(session.info().gpu.sm_count, test.together(),
                               [&](std::uint32_t first, const SmSets& sets) { return test.against(first, sets); });
   if (!sharers) return tl::unexpected<Error>(sharers.error());
-  state_sharers(memory, *sharers, method, test.samples());
+  state_sharers(memory, *sharers, scope_method, test.samples());
   return {};
 }
 

@@ -12,27 +12,27 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::string_view method = "page_circles";
+constexpr std::string_view tlb_entries_method = "page_circles";
 
-struct Layout {
+struct PageLayout {
   std::uint64_t stride_bytes = 0, most_lines = 0;
 };
 
 // Lines an entry apart, and a line of the L2 further each time, so that they don't crowd a few of its sets, as long as
 // each still lies in an entry of its own. Without that step they may take all that lies between them of the L2.
-Layout layout_of(const TlbLevel& level, const Pages& pages) {
+PageLayout layout_of(const TlbLevel& level, const Pages& pages) {
   const std::uint64_t entry = level.entry.bytes;
   const std::uint64_t stepping = std::min(level.entry.first_border, entry) / pages.line_bytes() - 1;
   const std::uint64_t plain =
       level.l2_bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : level.l2_bytes / 2 / entry;
   const bool steps = stepping >= plain || stepping > 4 * level.lost_from;
-  Layout layout;
+  PageLayout layout;
   layout.stride_bytes = entry + (steps ? pages.line_bytes() : 0);
   layout.most_lines = std::min({steps ? stepping : plain, pages.bytes() / layout.stride_bytes - 1, pages.most()});
   return layout;
 }
 
-CacheFacts facts_of(const TlbLevel& level, std::string_view id, const Layout& layout, LineTimes& times) {
+CacheFacts page_facts(const TlbLevel& level, std::string_view id, const PageLayout& layout, LineTimes& times) {
   CacheFacts facts;
   facts.path = pages_path;
   facts.path.id = id;
@@ -54,7 +54,7 @@ TlbEntries::TlbEntries(Pages& pages, std::string_view id, const TlbLevel& level,
       level_(level),
       most_lines_(layout_of(level, pages).most_lines),
       times_(pages.session(), pages_path, layout_of(level, pages).stride_bytes, sm),
-      facts_(facts_of(level, id, layout_of(level, pages), times_)),
+      facts_(page_facts(level, id, layout_of(level, pages), times_)),
       circles_(pages.session(), facts_, Scope::gpu) {}
 
 // Loads of lines that were timed by themselves so far, and so must have hit, and were late by as much as tells a miss
@@ -98,7 +98,7 @@ Expected<Estimate> TlbEntries::fitting() {
   spec.most_patience = 4;
   spec.memory = facts_.path.id;
   if (spec.first_bytes + 2 * spec.unit_bytes > spec.limit_bytes)
-    return inconclusive("B", method,
+    return inconclusive("B", tlb_entries_method,
                         "so few lines, each in an entry of its own, can be touched that it holds them all");
   if (auto ok = times_.learn({0, std::min<std::uint64_t>(most_lines_, 64)}); !ok)
     return tl::unexpected<Error>(ok.error());
@@ -108,7 +108,7 @@ Expected<Estimate> TlbEntries::fitting() {
   auto found = search_capacity(pages_.session(), spec);
   if (!found) return tl::unexpected<Error>(found.error());
   learn_strangers();
-  return estimate_of(*found, method);
+  return estimate_of(*found, tlb_entries_method);
 }
 
 Expected<Collisions> TlbEntries::collisions(std::uint64_t entries) {

@@ -9,7 +9,7 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::string_view method = "warming_by_other_sms";
+constexpr std::string_view tlb_scope_method = "warming_by_other_sms";
 
 class TlbScope {
  public:
@@ -74,7 +74,7 @@ Expected<void> measure_tlb_scope(Pages& pages, const TlbLevels& levels, std::siz
   auto sharers = find_sharers(pages.session().info().gpu.sm_count, together,
                               [&](std::uint32_t first, const SmSets& sets) { return test.against(first, sets); });
   if (!sharers) return tl::unexpected<Error>(sharers.error());
-  state_sharers(memory, *sharers, method, pages.samples() - before);
+  state_sharers(memory, *sharers, tlb_scope_method, pages.samples() - before);
   return {};
 }
 

@@ -17,13 +17,13 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::string_view method = "pages_touched";
-constexpr std::array<std::string_view, 3> ids{"tlb_l1", "tlb_l2", "tlb_l3"};
+constexpr std::string_view translation_method = "pages_touched";
+constexpr std::array<std::string_view, 3> tlb_ids{"tlb_l1", "tlb_l2", "tlb_l3"};
 constexpr std::uint32_t looking_sm = 0;
 
-void leave_open(Memory& memory, std::string_view why) {
-  for (const char* name : {"size", "entry_size"}) memory.attributes[name] = inconclusive("B", method, why);
-  memory.attributes["entries"] = inconclusive("", method, why);
+void leave_translation_open(Memory& memory, std::string_view why) {
+  for (const char* name : {"size", "entry_size"}) memory.attributes[name] = inconclusive("B", translation_method, why);
+  memory.attributes["entries"] = inconclusive("", translation_method, why);
 }
 
 void state_entries(Memory& memory, const Estimate& reach, std::uint64_t entry_bytes) {
@@ -49,7 +49,9 @@ class Translation {
   Translation(Pages& pages, TlbLevels levels, std::uint64_t l2_bytes)
       : pages_(pages), levels_(std::move(levels)), l2_bytes_(l2_bytes) {}
 
-  std::size_t seen() const { return levels_.plateaus.empty() ? 0 : std::min(levels_.plateaus.size() - 1, ids.size()); }
+  std::size_t seen() const {
+    return levels_.plateaus.empty() ? 0 : std::min(levels_.plateaus.size() - 1, tlb_ids.size());
+  }
 
   Expected<void> measure(std::size_t number, Memory& memory) {
     const Plateau& lost = levels_.plateaus[number];
@@ -59,7 +61,7 @@ class Translation {
     level.entry = *entry;
     std::optional<double> lost_cycles;
     if (entry->bytes == 0) {
-      leave_open(memory, entry->why_open);
+      leave_translation_open(memory, entry->why_open);
     } else {
       Estimate& covers = memory.attributes["entry_size"] =
           measured(static_cast<double>(entry->bytes), "B", "refill", pages_.samples());
@@ -76,7 +78,7 @@ class Translation {
   // Entries, reach and organisation. Gives what a line that this level just lost takes longer, where that was seen.
   Expected<std::optional<double>> measure_entries(const TlbLevel& level, Memory& memory) {
     using Cycles = std::optional<double>;
-    TlbEntries entries(pages_, ids[level.number - 1], level, looking_sm);
+    TlbEntries entries(pages_, tlb_ids[level.number - 1], level, looking_sm);
     auto reach = entries.fitting();
     if (!reach) return tl::unexpected<Error>(reach.error());
     in_front_ = levels_.plateaus[level.number].from;
@@ -115,10 +117,11 @@ class Translation {
     const double cycles = lost_cycles.value_or(level.lost_cycles);
     const double error = 1.96 * levels_.noise_cycles * std::sqrt(2.0);
     const double penalty = cycles - level.in_front_cycles;
-    Estimate& e = memory.attributes["miss_penalty"] = measured(penalty, "cycles", method, pages_.samples());
+    Estimate& e = memory.attributes["miss_penalty"] = measured(penalty, "cycles", translation_method, pages_.samples());
     e.interval = Interval{std::max(0.0, penalty - error), penalty + error};
     e.note = fmt::format("as SM {} sees it", looking_sm);
-    if (!lost_cycles) e = inconclusive("cycles", method, "whether one level or several are lost at once isn't known");
+    if (!lost_cycles)
+      e = inconclusive("cycles", translation_method, "whether one level or several are lost at once isn't known");
     if (lost_cycles && level.lost_cycles - *lost_cycles > std::max(4 * levels_.noise_cycles, 3.0)) {
       const Plateau& last = levels_.plateaus[level.number];
       const Plateau between{*lost_cycles, in_front_, last.from, 0};
@@ -153,9 +156,10 @@ Expected<void> measure_translation(Session& session, Findings& findings) {
   if (again->plateaus.size() != levels->plateaus.size()) {
     auto third = find_tlb_levels(pages, looking_sm);
     if (!third) return tl::unexpected<Error>(third.error());
-    if (third->plateaus.size() == again->plateaus.size()) levels = std::move(again);
+    if (third->plateaus.size() == again->plateaus.size()) *levels = std::move(*again);
     if (third->plateaus.size() != levels->plateaus.size()) {
-      leave_open(findings.memory(ids.front()), "three looks don't show the same number of levels twice");
+      leave_translation_open(findings.memory(tlb_ids.front()),
+                             "three looks don't show the same number of levels twice");
       return {};
     }
   }
@@ -164,13 +168,14 @@ Expected<void> measure_translation(Session& session, Findings& findings) {
   std::size_t number = 1;
   for (; number <= translation.seen(); ++number) {
     session.report(0.9, fmt::format("TLB level {}", number));
-    if (auto ok = translation.measure(number, findings.memory(ids[number - 1])); !ok) return ok;
+    if (auto ok = translation.measure(number, findings.memory(tlb_ids[number - 1])); !ok) return ok;
   }
-  if (number <= ids.size())
-    leave_open(findings.memory(ids[number - 1]),
-               fmt::format("a line takes no longer after up to {} other places over {} MiB were touched: whether there "
-                           "is a further level doesn't show",
-                           most, pages.bytes() >> 20));
+  if (number <= tlb_ids.size())
+    leave_translation_open(
+        findings.memory(tlb_ids[number - 1]),
+        fmt::format("a line takes no longer after up to {} other places over {} MiB were touched: whether there "
+                    "is a further level doesn't show",
+                    most, pages.bytes() >> 20));
   return {};
 }
 

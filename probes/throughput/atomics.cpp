@@ -15,10 +15,10 @@ using program::Path;
 using program::Region;
 using program::Stream;
 
-constexpr std::uint32_t most_threads = 1024;
+constexpr std::uint32_t atomics_most_threads = 1024;
 constexpr std::uint64_t line_bytes = 128;
 constexpr std::uint64_t sector_bytes = 32;
-constexpr std::uint32_t turns = 64;
+constexpr std::uint32_t atomics_turns = 64;
 
 struct Scenario {
   const char* name;  // of the quantity
@@ -26,10 +26,10 @@ struct Scenario {
   std::uint64_t warp_stride;
   Region region;  // in global memory; shared memory is a block's
   std::uint64_t footprint;
-  std::uint32_t threads = most_threads;
+  std::uint32_t threads = atomics_most_threads;
 };
 
-constexpr std::uint64_t spread_bytes = std::uint64_t{4} * most_threads;
+constexpr std::uint64_t spread_bytes = std::uint64_t{4} * atomics_most_threads;
 
 constexpr std::array<Scenario, 6> in_memory{
     {{"one_address", 0, 0, Region::grid, line_bytes},
@@ -42,7 +42,7 @@ constexpr std::array<Scenario, 3> in_shared{{{"one_address", 0, 0, Region::block
                                              {"one_line", 4, 0, Region::block, line_bytes},
                                              {"an_address_a_thread", 4, line_bytes, Region::block, spread_bytes}}};
 
-Stream stream_of(const device::DeviceInfo& info, Path path, Operation operation, const Scenario& scenario) {
+Stream atomic_stream(const device::DeviceInfo& info, Path path, Operation operation, const Scenario& scenario) {
   Stream s;
   s.path = path;
   s.operation = operation;
@@ -54,9 +54,9 @@ Stream stream_of(const device::DeviceInfo& info, Path path, Operation operation,
   s.footprint_bytes = scenario.footprint;
   s.threads = scenario.threads;
   // Two blocks of one SM would have an address each in shared memory.
-  s.blocks = (path == Path::shared ? 1 : 2 * most_threads / scenario.threads) * info.gpu.sm_count;
+  s.blocks = (path == Path::shared ? 1 : 2 * atomics_most_threads / scenario.threads) * info.gpu.sm_count;
   s.items = s.unroll = 4;
-  s.laps = turns;
+  s.laps = atomics_turns;
   return s;
 }
 
@@ -73,7 +73,7 @@ Expected<void> measure_all(const Setting& setting, Path path, const std::array<S
   const char* memory = path == Path::shared ? "shared" : "l2";
   for (const Operation operation : {Operation::add, Operation::fetch_add})
     for (const Scenario& scenario : scenarios) {
-      const Stream s = stream_of(info, path, operation, scenario);
+      const Stream s = atomic_stream(info, path, operation, scenario);
       const auto sample = setting.meter.measure(s, Rate::additions_per_cycle);
       if (!sample && !leaves_open(sample.error())) return tl::unexpected<Error>(sample.error());
       if (!sample) {
@@ -105,7 +105,7 @@ Expected<AdditionRates> addition_rates(const Setting& setting, Path path) {
     for (const Scenario& scenario : scenarios) {
       if (std::string_view(scenario.name) != name) continue;
       const auto sample =
-          setting.meter.measure(stream_of(info, path, Operation::add, scenario), Rate::additions_per_cycle);
+          setting.meter.measure(atomic_stream(info, path, Operation::add, scenario), Rate::additions_per_cycle);
       if (!sample) return tl::unexpected<Error>(sample.error());
       rates.*member = of_owner(*sample, path, info).median;
     }

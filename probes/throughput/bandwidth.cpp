@@ -34,7 +34,7 @@ struct Target {
   std::size_t finalists = 5;
 };
 
-Stream base(Path path, Operation operation, Region region) {
+Stream bandwidth_base(Path path, Operation operation, Region region) {
   Stream s;
   s.path = path;
   s.operation = operation;
@@ -56,11 +56,12 @@ void add_private(const Setting& setting, std::vector<Target>& targets) {
     const std::uint64_t size = setting.size_of(memory);
     if (size == 0) continue;
     add(targets, memory, "read_bandwidth", Rate::bytes_per_sm_cycle,
-        candidates_of({base(path, Operation::read, Region::block), {size / 4, size / 2, size * 3 / 4}, 4, bytes}, sms));
+        candidates_of(
+            {bandwidth_base(path, Operation::read, Region::block), {size / 4, size / 2, size * 3 / 4}, 4, bytes}, sms));
   }
   const std::uint64_t l1 = setting.size_of("constant_l1");
   const std::uint64_t behind = std::min(setting.size_of("constant_l1_5"), constant_bank_bytes);
-  const Stream broadcast = base(Path::constant, Operation::read, Region::all);
+  const Stream broadcast = bandwidth_base(Path::constant, Operation::read, Region::all);
   if (l1 != 0)
     add(targets, "constant_l1", "read_bandwidth", Rate::bytes_per_sm_cycle,
         candidates_of({broadcast, {l1 / 4, l1 / 2}, 4, bytes / 16, true}, sms));
@@ -75,7 +76,7 @@ void add_shared(const Setting& setting, std::vector<Target>& targets) {
   for (const auto& [operation, quantity] :
        {std::pair{Operation::read, "read_bandwidth"}, std::pair{Operation::write, "write_bandwidth"},
         std::pair{Operation::copy, "copy_bandwidth"}}) {
-    Stream s = base(Path::shared, operation, Region::block);
+    Stream s = bandwidth_base(Path::shared, operation, Region::block);
     s.carve_out_percent = 100;
     const std::uint64_t room = std::min(info.shared_bytes_per_block, info.shared_bytes_per_sm / 4);
     add(targets, "shared", quantity, Rate::bytes_per_sm_cycle,
@@ -89,7 +90,7 @@ void add_l2(const Setting& setting, std::vector<Target>& targets) {
   const std::uint32_t sms = setting.meter.info().gpu.sm_count;
   if (size == 0) return;
   const auto of = [&](Path path, Operation operation, Region region, std::vector<std::uint64_t> footprints) {
-    return candidates_of({base(path, operation, region), std::move(footprints), 4, bytes_of_l2}, sms);
+    return candidates_of({bandwidth_base(path, operation, region), std::move(footprints), 4, bytes_of_l2}, sms);
   };
   // Neighbouring warps on neighbouring bytes, or each SM a slice of its own.
   auto reads = of(Path::global_l2_only, Operation::read, Region::grid, {size / 4, size / 2, size * 3 / 4});
@@ -113,7 +114,7 @@ void add_memory(const Setting& setting, std::vector<Target>& targets) {
   for (const auto& [operation, quantity] :
        {std::pair{Operation::read, "read_bandwidth"}, std::pair{Operation::write, "write_bandwidth"},
         std::pair{Operation::copy, "copy_bandwidth"}}) {
-    const Stream s = base(Path::global_cached, operation, Region::grid);
+    const Stream s = bandwidth_base(Path::global_cached, operation, Region::grid);
     auto candidates = candidates_of({s, {footprint}, 4, 0}, info.gpu.sm_count);
     for (Stream& other :
          operation == Operation::read ? bulk_copies(s, footprint, info.gpu.sm_count) : one_shots(s, footprint))
@@ -132,7 +133,7 @@ void add_host_link(const Setting& setting, std::vector<Target>& targets) {
     std::vector<Stream> candidates;
     for (const std::uint64_t bytes : sizes) {
       if (bytes > setting.meter.info().largest_buffer_bytes) continue;
-      Stream s = base(Path::global_cached, operation, Region::grid);
+      Stream s = bandwidth_base(Path::global_cached, operation, Region::grid);
       s.one_shot = true;
       s.access_bytes = 16;
       s.threads = 512;
@@ -166,7 +167,8 @@ Expected<void> measure(const Setting& setting, const Target& target, const std::
 // Those of the configurations that reach the most somewhere: which one it is changes with the footprint.
 std::vector<Stream> l2_readers(Region region, std::uint64_t footprint, std::uint32_t sms) {
   const std::uint64_t own = region == Region::block ? footprint / sms : footprint;
-  auto readers = candidates_of({base(Path::global_l2_only, Operation::read, region), {own}, 8, bytes_of_l2}, sms);
+  auto readers =
+      candidates_of({bandwidth_base(Path::global_l2_only, Operation::read, region), {own}, 8, bytes_of_l2}, sms);
   std::erase_if(readers, [&](const Stream& s) {
     const std::uint64_t on_sm = std::uint64_t{s.threads} * s.blocks / sms;
     return on_sm < 1024 || s.unroll == 1 || s.unroll > 8 || program::buffer_bytes(s) < footprint / 8 * 7;

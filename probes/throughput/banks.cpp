@@ -13,7 +13,7 @@ using program::Operation;
 using program::Stream;
 
 constexpr double cycles_of_a_run = 50e3;
-constexpr std::uint32_t threads = 1024;
+constexpr std::uint32_t banks_threads = 1024;
 constexpr std::uint32_t unroll = 8;
 
 Stream lanes(const device::DeviceInfo& info, std::uint32_t group, std::uint64_t lane_stride, std::uint64_t group_stride,
@@ -28,24 +28,24 @@ Stream lanes(const device::DeviceInfo& info, std::uint32_t group, std::uint64_t 
   s.lane_stride_bytes = group == 1 ? 0 : lane_stride;
   s.group_stride_bytes = group == program::warp_lanes ? 0 : group_stride;
   s.items = s.unroll = unroll;
-  s.threads = threads;
+  s.threads = banks_threads;
   s.blocks = info.gpu.sm_count;
   s.carve_out_percent = 100;
   std::uint64_t last = 0;
   for (std::uint32_t lane = 0; lane < program::warp_lanes; ++lane) last = std::max(last, program::lane_offset(s, lane));
   s.footprint_bytes = last / 16 * 16 + 16;
   // At least a cycle each: long enough whatever a conflict costs.
-  s.laps = static_cast<std::uint32_t>(cycles_of_a_run / (threads / program::warp_lanes * unroll));
+  s.laps = static_cast<std::uint32_t>(cycles_of_a_run / (banks_threads / program::warp_lanes * unroll));
   return s;
 }
 
-struct Row {
+struct BankRow {
   std::uint64_t bytes = 0;  // 0: not found
   double free_cycles = 0;   // of an access whose lanes lie side by side
 };
 
 // The step at which all lanes want one bank: the least stride whose cost no longer grows.
-Expected<Row> find_row(Meter& meter) {
+Expected<BankRow> find_row(Meter& meter) {
   std::vector<std::pair<std::uint64_t, double>> costs;
   for (std::uint64_t stride = 4;; stride *= 2) {
     const Stream s = lanes(meter.info(), program::warp_lanes, stride, 0);
@@ -54,17 +54,17 @@ Expected<Row> find_row(Meter& meter) {
     if (!cost) return tl::unexpected<Error>(cost.error());
     costs.emplace_back(stride, cost->median);
   }
-  if (costs.size() < 2) return Row{};
+  if (costs.size() < 2) return BankRow{};
   constexpr double same = 0.98;
   const double most = costs.back().second;
-  if (costs.front().second > same * most) return Row{};  // conflicts cost nothing
+  if (costs.front().second > same * most) return BankRow{};  // conflicts cost nothing
   const auto first = std::find_if(costs.begin(), costs.end(), [&](const auto& c) { return c.second > same * most; });
-  return first + 1 == costs.end() ? Row{} : Row{first->first, costs.front().second};
+  return first + 1 == costs.end() ? BankRow{} : BankRow{first->first, costs.front().second};
 }
 
 // Two words of one bank take turns, two banks don't: the least offset that makes every other lane's turn free. Accesses
 // are as narrow as the offset, so that they lie in one word.
-Expected<std::uint64_t> find_word(Meter& meter, const Row& found) {
+Expected<std::uint64_t> find_word(Meter& meter, const BankRow& found) {
   const std::uint64_t row = found.bytes;
   constexpr double fewer = 0.75;  // half of the turns are left
   double same = 0, free = 0;      // cycles of an access of one width
@@ -103,7 +103,7 @@ Estimate count(double value, std::string_view unit, std::string_view method) {
 
 // The slope of cost over ways by least squares, and twice its standard error. With few banks a warp's bytes take
 // several turns anyway, so the first ways are free and are left out, and those whose lanes' banks fill more than a row.
-Estimate slope_of(const Series& series, std::uint64_t banks_in_row) {
+Estimate conflict_slope(const Series& series, std::uint64_t banks_in_row) {
   const double first_ways = std::max(4.0, program::warp_lanes / static_cast<double>(banks_in_row));
   double n = 0, mx = 0, my = 0;
   for (const Point& p : series.points)
@@ -141,8 +141,8 @@ Expected<void> cost_of_ways(const Setting& setting, const Banks& banks, Operatio
   const std::string what(program::to_string(operation));
   result.findings.push_back({"shared",
                              what + "_conflict_cost",
-                             slope_of(series, banks.row_bytes / next_bank),
-                             "4 B, 1024 threads an SM",
+                             conflict_slope(series, banks.row_bytes / next_bank),
+                             "4 B, 1024 banks_threads an SM",
                              {}});
   plot.series.push_back(std::move(series));
   return {};

@@ -33,8 +33,8 @@ double bytes_of_run(const Stream& s) {
   return static_cast<double>(program::counted_bytes(s)) * (s.laps + warm) / s.laps;
 }
 
-Expected<double> counted(const Setting& setting, counters::Counter& counter, const counters::Metrics& metrics,
-                         const Stream& s) {
+Expected<double> counted_bytes(const Setting& setting, counters::Counter& counter, const counters::Metrics& metrics,
+                               const Stream& s) {
   if (auto ok = counter.start(metrics, 1); !ok) return tl::unexpected<Error>(ok.error());
   if (auto ok = counter.begin_stretch(); !ok) return tl::unexpected<Error>(ok.error());
   const auto ran = setting.meter.trace(s);
@@ -79,7 +79,7 @@ Expected<void> count_bytes(const Setting& setting, const std::vector<Reached>& r
     const counters::ByteMetrics* m = chip->find_bytes(finding.memory);
     const counters::Metrics metrics = m != nullptr ? metrics_of(*m, r.stream) : counters::Metrics{};
     if (metrics.empty()) continue;
-    const auto pieces = counted(setting, **counter, metrics, r.stream);
+    const auto pieces = counted_bytes(setting, **counter, metrics, r.stream);
     if (!pieces && pieces.error().kind == Error::Kind::interrupted) return tl::unexpected<Error>(pieces.error());
     if (!pieces) {
       say(pieces.error());

@@ -14,12 +14,12 @@ namespace {
 using program::Workload;
 using program::WorkloadTrace;
 
-constexpr std::array<std::uint32_t, 4> sizes{2, 4, 8, 16};  // kernels' own; above 8 not every GPU's
-constexpr std::uint64_t turns = 8;
-constexpr double loads = 16 * turns;
+constexpr std::array<std::uint32_t, 4> clusters_sizes{2, 4, 8, 16};  // kernels' own; above 8 not every GPU's
+constexpr std::uint64_t clusters_turns = 8;
+constexpr double loads = 16 * clusters_turns;
 constexpr std::uint64_t read_bytes = 65536;
-constexpr std::uint32_t threads = 1024;
-constexpr std::uint64_t alone_bytes = std::uint64_t{120} << 10U;  // lets no second block on an SM of 228 KiB
+constexpr std::uint32_t clusters_threads = 1024;
+constexpr std::uint64_t clusters_alone_bytes = std::uint64_t{120} << 10U;  // lets no second block on an SM of 228 KiB
 
 struct PairLatency {
   std::uint32_t reader_sm, owner_sm;
@@ -33,7 +33,7 @@ Expected<std::vector<PairLatency>> latencies_of(const Setting& setting, std::uin
   w.label = fmt::format("latency in a cluster of {}", size);
   w.threads = program::warp_lanes;
   w.blocks = size;
-  w.numbers = {turns};
+  w.numbers = {clusters_turns};
   w.output_words = size * (size + 1);
   w.timed = false;
   std::vector<PairLatency> all;
@@ -89,9 +89,9 @@ Expected<Series> bandwidth_of(const Setting& setting, std::uint32_t size) {
     Workload w;
     w.kernel = fmt::format("cluster_read_{}", size);
     w.label = fmt::format("reading {} ranks further in a cluster of {}", distance, size);
-    w.threads = threads;
+    w.threads = clusters_threads;
     w.blocks = sms / size * size;
-    w.shared_bytes = alone_bytes;
+    w.shared_bytes = clusters_alone_bytes;
     w.numbers = {distance, read_bytes, 20};
     const auto rate = setting.meter.measure(w, [&](const WorkloadTrace& t) {
       return static_cast<double>(read_bytes * w.numbers[2]) * w.blocks / t.sms / static_cast<double>(t.cycles);
@@ -109,7 +109,7 @@ void add_bandwidths(const Series& series, std::uint32_t size, Result& result) {
         {"distributed_shared",
          quantity,
          e,
-         fmt::format("cluster of {}, {} ranks further, 16 B, 4 in flight, {} threads", size, p.x, threads),
+         fmt::format("cluster of {}, {} ranks further, 16 B, 4 in flight, {} threads", size, p.x, clusters_threads),
          {}});
   };
   add("read_bandwidth_of_own", series.points.front());
@@ -123,7 +123,7 @@ void add_bandwidths(const Series& series, std::uint32_t size, Result& result) {
 Expected<void> measure_clusters(const Setting& setting, Result& result) {
   Plot latency{"Latency of a cluster's shared memory", "distance of SM ids", "cycles", false, {}};
   Plot bandwidth{"Reading a cluster's shared memory", "ranks further", "B/cycle of an SM", false, {}};
-  for (const std::uint32_t size : sizes) {
+  for (const std::uint32_t size : clusters_sizes) {
     setting.progress(std::log2(size) / 5);
     const auto pairs = latencies_of(setting, size);
     const auto series = pairs ? bandwidth_of(setting, size) : tl::unexpected<Error>(pairs.error());

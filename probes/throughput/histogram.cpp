@@ -21,7 +21,7 @@ constexpr std::uint32_t bins = 256;
 constexpr int runs = 3;
 constexpr std::uint32_t banks = 32;
 constexpr std::uint32_t sectors = 32;  // of the words for all values, as many as a warp has lanes
-constexpr std::uint32_t threads = 512;
+constexpr std::uint32_t histogram_threads = 512;
 constexpr std::uint32_t blocks_of_sm = 4;
 
 // What the prediction rests on, each measured before.
@@ -37,7 +37,7 @@ Expected<double> read_by(const Setting& setting, std::uint32_t width) {
   Stream s;
   s.label = "reading for a histogram";
   s.access_bytes = width;
-  s.threads = threads;
+  s.threads = histogram_threads;
   s.blocks = blocks_of_sm * sms;
   s = program::fitted(s, values);
   const auto read = setting.meter.measure(s, Rate::bytes_per_sm_cycle);
@@ -96,20 +96,21 @@ double additions_with_copies(const Figures& f, bool) {
   return f.sms * f.shared.spread;
 }
 
-struct Step {
+struct HistogramStep {
   const char* kernel;
   std::uint32_t shared_bytes;
   double (*additions)(const Figures&, bool alike);
   double Figures::*reading;
   bool by_block = true;  // each block counts for itself and adds its counts to those in memory
 };
-constexpr std::array<Step, 4> steps{{{"histogram_global", 0, additions_in_memory, &Figures::read_by_4, false},
-                                     {"histogram_shared", bins * 4, additions_in_shared, &Figures::read_by_4},
-                                     {"histogram_copies", bins * 4 * 32, additions_with_copies, &Figures::read_by_4},
-                                     {"histogram_wide", bins * 4 * 32, additions_with_copies, &Figures::read_by_16}}};
+constexpr std::array<HistogramStep, 4> steps{
+    {{"histogram_global", 0, additions_in_memory, &Figures::read_by_4, false},
+     {"histogram_shared", bins * 4, additions_in_shared, &Figures::read_by_4},
+     {"histogram_copies", bins * 4 * 32, additions_with_copies, &Figures::read_by_4},
+     {"histogram_wide", bins * 4 * 32, additions_with_copies, &Figures::read_by_16}}};
 
 // Values a cycle of the GPU: each is a byte to be read and an addition, and in the end blocks add their counts.
-double predicted_rate(const Figures& f, const Step& step, bool alike) {
+double predicted_rate(const Figures& f, const HistogramStep& step, bool alike) {
   const double counting = values / std::min(step.additions(f, alike), f.*step.reading);
   return values / (counting + (step.by_block ? f.sms * blocks_of_sm * bins / f.memory.rows : 0));
 }
@@ -126,10 +127,10 @@ Workload filling(bool alike) {
 }
 
 // Values a cycle of the GPU.
-Expected<Sample> measure_step(const Setting& setting, const Step& step) {
+Expected<Sample> measure_step(const Setting& setting, const HistogramStep& step) {
   Workload w;
   w.label = w.kernel = step.kernel;
-  w.threads = threads;
+  w.threads = histogram_threads;
   w.blocks = blocks_of_sm * setting.meter.info().gpu.sm_count;
   w.shared_bytes = step.shared_bytes;
   w.buffer_bytes = {values, std::uint64_t{4} * bins, 0};
@@ -166,7 +167,7 @@ Expected<void> measure_histogram(const Setting& setting, Result& result) {
     const char* data = alike ? "all values alike" : "values in no order";
     Series predicted{fmt::format("{}, predicted", data), {}}, measured{fmt::format("{}, measured", data), {}};
     double first = 0, first_predicted = 0;
-    for (const Step& step : steps) {
+    for (const HistogramStep& step : steps) {
       setting.progress(done++ / (2 * steps.size()));
       const double expected = predicted_rate(*f, step, alike);
       const auto rate = measure_step(setting, step);
@@ -187,7 +188,11 @@ Expected<void> measure_histogram(const Setting& setting, Result& result) {
         e.note = "it didn't count every value: an error of the measurement";
       }
       result.findings.push_back(
-          {"histogram", step.kernel, e, fmt::format("{}, {} threads x {} an SM", data, threads, blocks_of_sm), {}});
+          {"histogram",
+           step.kernel,
+           e,
+           fmt::format("{}, {} histogram_threads x {} an SM", data, histogram_threads, blocks_of_sm),
+           {}});
     }
     plot.series.push_back(std::move(predicted));
     plot.series.push_back(std::move(measured));

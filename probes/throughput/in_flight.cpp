@@ -26,20 +26,20 @@ struct Level {
 };
 
 // Threads, width and unrolling that have so many bytes in flight on each SM, fine steps first.
-struct Step {
+struct FlightStep {
   std::uint32_t warps;
   std::uint32_t width;
   std::uint32_t unroll;
   std::uint64_t bytes() const { return std::uint64_t{warps} * program::warp_lanes * width * unroll; }
 };
 
-std::vector<Step> steps_of(std::uint32_t most_warps) {
-  std::vector<Step> steps;
+std::vector<FlightStep> steps_of(std::uint32_t most_warps) {
+  std::vector<FlightStep> steps;
   const std::array<std::pair<std::uint32_t, std::uint32_t>, 6> kinds{
       {{4, 1}, {8, 1}, {16, 1}, {16, 2}, {16, 4}, {16, 8}}};
   for (const auto& [width, unroll] : kinds)
     for (std::uint32_t warps = 1; warps <= most_warps; warps += warps < most_warps_of_a_block ? 1 : 2) {
-      const Step step{warps, width, unroll};
+      const FlightStep step{warps, width, unroll};
       if (steps.empty() || step.bytes() > steps.back().bytes()) steps.push_back(step);
     }
   return steps;
@@ -52,7 +52,7 @@ class Curve {
     steps_ = steps_of(static_cast<std::uint32_t>(threads != 0 ? threads / program::warp_lanes : 64));
   }
 
-  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<FlightStep>& steps() const { return steps_; }
 
   /// Whether one step of all threads isn't more than the level is to hold.
   bool fits(std::size_t step) const {
@@ -64,7 +64,7 @@ class Curve {
   Expected<Sample> at(std::size_t step, Rate rate) { return setting_.meter.measure(stream(step), rate); }
 
   Stream stream(std::size_t i) const {
-    const Step& step = steps_[i];
+    const FlightStep& step = steps_[i];
     const std::uint32_t blocks = step.warps > most_warps_of_a_block ? 2 : 1;
     Stream s;
     s.label = fmt::format("{} in flight", level_.memory);
@@ -84,7 +84,7 @@ class Curve {
  private:
   const Setting& setting_;
   Level level_;
-  std::vector<Step> steps_;
+  std::vector<FlightStep> steps_;
 };
 
 std::vector<Level> levels_of(const Setting& setting) {
@@ -149,7 +149,7 @@ Expected<std::optional<Searched>> search(Curve& curve, Rate rate, std::string& w
   return s;
 }
 
-void add_findings(const Level& level, const Searched& s, Result& result) {
+void add_in_flight_findings(const Level& level, const Searched& s, Result& result) {
   Estimate needed;
   needed.unit = "B";
   needed.status = Status::measured;
@@ -190,7 +190,7 @@ Expected<void> measure_in_flight(const Setting& setting, Result& result) {
       result.notes.push_back(fmt::format("{}: {}", levels[i].memory, why));
       continue;
     }
-    add_findings(levels[i], **searched, result);
+    add_in_flight_findings(levels[i], **searched, result);
     plot.series.push_back({levels[i].memory, (*searched)->points});
   }
   if (!plot.series.empty()) result.plots.push_back(std::move(plot));

@@ -40,7 +40,7 @@ constexpr std::array<Class, 17> classes{{{"integer_add", 32},
                                          {"tensor_half", 16 * 8 * 16, "by mma.sync"},
                                          {"tensor_double", 8 * 8 * 4, "by mma.sync"}}};
 
-constexpr std::uint32_t most_threads = 1024;
+constexpr std::uint32_t instructions_most_threads = 1024;
 constexpr double rounds_of_latency = 40;
 constexpr double rounds_of_rate = 20;
 constexpr int barriers_in_a_round = 32;
@@ -66,7 +66,7 @@ double results_of(const Class& c, const WorkloadTrace& t) {
 }
 
 // Results a cycle of one SM.
-Expected<Sample> rate_of(const Setting& setting, const Class& c, int chains, std::uint32_t threads) {
+Expected<Sample> instruction_rate(const Setting& setting, const Class& c, int chains, std::uint32_t threads) {
   const Workload w = chains_of(c, chains, threads, setting.meter.info().gpu.sm_count);
   const double warps = threads / static_cast<double>(program::warp_lanes);
   return setting.meter.measure(w,
@@ -83,7 +83,7 @@ Expected<void> measure_class(const Setting& setting, const Class& c, Result& res
                              estimate_of(*latency, "cycles", "a chain of one warp"),
                              c.per_step,
                              {}});
-  const auto rate = rate_of(setting, c, 4, most_threads);
+  const auto rate = instruction_rate(setting, c, 4, instructions_most_threads);
   if (!rate) return tl::unexpected<Error>(rate.error());
   result.findings.push_back(
       {"instructions",
@@ -102,8 +102,9 @@ Expected<void> plot_rate(const Setting& setting, Result& result) {
   Plot plot{"Multiply-adds by warps", "warps of an SM", "1/cycle of an SM", false, {}};
   for (const int chains : {1, 4}) {
     Series series{fmt::format("{} independent {} a thread", chains, chains == 1 ? "chain" : "chains"), {}};
-    for (std::uint32_t warps = 1; warps <= most_threads / program::warp_lanes; warps += warps < 8 ? 1 : 4) {
-      const auto rate = rate_of(setting, classes[7], chains, warps * program::warp_lanes);
+    for (std::uint32_t warps = 1; warps <= instructions_most_threads / program::warp_lanes;
+         warps += warps < 8 ? 1 : 4) {
+      const auto rate = instruction_rate(setting, classes[7], chains, warps * program::warp_lanes);
       if (!rate) return tl::unexpected<Error>(rate.error());
       series.points.push_back(point_of(warps, *rate));
     }
@@ -115,7 +116,7 @@ Expected<void> plot_rate(const Setting& setting, Result& result) {
 
 Expected<void> measure_barriers(const Setting& setting, Result& result) {
   Plot plot{"Barriers of a block", "warps of the block", "cycles a barrier", false, {{"__syncthreads", {}}}};
-  for (std::uint32_t warps = 1; warps <= most_threads / program::warp_lanes; warps *= 2) {
+  for (std::uint32_t warps = 1; warps <= instructions_most_threads / program::warp_lanes; warps *= 2) {
     Workload w;
     w.label = w.kernel = "barriers";
     w.threads = warps * program::warp_lanes;
@@ -126,7 +127,7 @@ Expected<void> measure_barriers(const Setting& setting, Result& result) {
     });
     if (!cost) return tl::unexpected<Error>(cost.error());
     plot.series.front().points.push_back(point_of(warps, *cost));
-    if (warps == 1 || warps * program::warp_lanes == most_threads)
+    if (warps == 1 || warps * program::warp_lanes == instructions_most_threads)
       result.findings.push_back({"control",
                                  fmt::format("barrier_of_{}_warps", warps),
                                  estimate_of(*cost, "cycles", "barriers in a row"),
@@ -138,7 +139,7 @@ Expected<void> measure_barriers(const Setting& setting, Result& result) {
 }
 
 // The slope of cycles over paths by least squares.
-double slope_of(const Series& s) {
+double instruction_slope(const Series& s) {
   double n = 0, mx = 0, my = 0, xx = 0, xy = 0;
   for (const Point& p : s.points) ++n, mx += p.x, my += p.y;
   mx /= n, my /= n;
@@ -176,7 +177,7 @@ Expected<void> measure_paths(const Setting& setting, Result& result) {
     }
     plot.series.push_back(std::move(series));
   }
-  const double divergent = slope_of(plot.series[0]), uniform = slope_of(plot.series[1]);
+  const double divergent = instruction_slope(plot.series[0]), uniform = instruction_slope(plot.series[1]);
   const std::string what =
       fmt::format("of {} dependent multiply-adds each, 32 tests for a path in every round", path_operations);
   result.findings.push_back(

@@ -12,16 +12,16 @@ namespace {
 using program::Workload;
 
 constexpr std::uint32_t sampled_lines = 512;
-constexpr std::uint64_t turns = 5;
+constexpr std::uint64_t l2_homes_turns = 5;
 constexpr double opposite = 0.5;  // of the correlation; sides gave 0.95, distance alone less than 0.3
-constexpr std::uint64_t alone_bytes = std::uint64_t{120} << 10U;
+constexpr std::uint64_t l2_homes_alone_bytes = std::uint64_t{120} << 10U;
 
-Workload base(const Setting& setting, const char* kernel, std::uint64_t buffer_bytes) {
+Workload l2_homes_base(const Setting& setting, const char* kernel, std::uint64_t buffer_bytes) {
   Workload w;
   w.label = w.kernel = kernel;
   w.threads = program::warp_lanes;
   w.blocks = setting.meter.info().gpu.sm_count;
-  w.shared_bytes = alone_bytes;
+  w.shared_bytes = l2_homes_alone_bytes;
   w.buffer_bytes = {buffer_bytes, 0, 0};
   w.timed = false;
   return w;
@@ -42,8 +42,8 @@ double correlation(const std::uint32_t* a, const std::uint32_t* b) {
 
 Expected<std::optional<Homes>> find_homes(const Setting& setting, std::uint32_t lines, std::uint64_t buffer_bytes) {
   const std::uint32_t sms = setting.meter.info().gpu.sm_count;
-  Workload same = base(setting, "l2_times", buffer_bytes);
-  same.numbers = {sampled_lines, turns};
+  Workload same = l2_homes_base(setting, "l2_times", buffer_bytes);
+  same.numbers = {sampled_lines, l2_homes_turns};
   same.output_words = sms * sampled_lines;
   const auto times = setting.meter.run(same);
   if (!times) return tl::unexpected<Error>(times.error());
@@ -58,8 +58,8 @@ Expected<std::optional<Homes>> find_homes(const Setting& setting, std::uint32_t 
   const bool two = std::count(homes.side_of_sm.begin(), homes.side_of_sm.end(), 1) != 0;
   if (!two || homes.least_correlation < opposite) return std::optional<Homes>{};
 
-  Workload all = base(setting, "l2_homes", buffer_bytes);
-  all.numbers = {lines, turns};
+  Workload all = l2_homes_base(setting, "l2_homes", buffer_bytes);
+  all.numbers = {lines, l2_homes_turns};
   all.output_words = lines;
   std::array<std::uint32_t, 2> members{};
   std::vector<std::uint32_t> places;

@@ -3,7 +3,7 @@
 namespace gputopo::throughput {
 namespace {
 
-constexpr std::string_view why = "another process had the GPU in between; measure again when it is idle";
+constexpr std::string_view interrupted = "another process had the GPU in between; measure again when it is idle";
 
 // 5 to 10 ms, where slices take 2.
 program::Program long_walk() {
@@ -34,14 +34,14 @@ void bound_beside_neighbour(Result& result) {
     Estimate& e = finding.estimate;
     if (e.status != Status::measured) continue;
     e.status = is_rate(e) ? Status::lower_bound : Status::inconclusive;
-    e.note = why;
+    e.note = interrupted;
     if (!is_rate(e))
       e.value.reset();
     else if (e.interval)
       e.value = e.interval->high;
     e.interval.reset();
   }
-  result.notes.emplace_back(why);
+  result.notes.emplace_back(interrupted);
 }
 
 }  // namespace gputopo::throughput

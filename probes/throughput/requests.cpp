@@ -21,23 +21,23 @@ namespace {
 using program::Arrangement;
 using program::Stream;
 
-constexpr double least_scatter = 0.003;  // a clock's changes
+constexpr double requests_least_scatter = 0.003;  // a clock's changes
 constexpr std::uint32_t most_items = 64;
 constexpr std::uint32_t in_flight = 8;  // the same for all, so that only the lines differ
 constexpr std::uint64_t memory_bytes = std::uint64_t{256} << 20;
 
 // What is read, or written.
-struct Kind {
+struct RequestKind {
   program::Operation operation;
   const char* doing;   // of plots
   const char* prefix;  // of quantities
   const char* asked;   // the cache whose lines count: the first that keeps what is moved
 };
-constexpr std::array<Kind, 2> kinds{
+constexpr std::array<RequestKind, 2> requests_kinds{
     {{program::Operation::read, "reading", "", "l1"}, {program::Operation::write, "writing", "write_", "l2"}}};
 
-Stream stream_of(const Setting& setting, const Kind& kind, std::uint32_t width, std::uint32_t items,
-                 Arrangement arrangement) {
+Stream request_stream(const Setting& setting, const RequestKind& kind, std::uint32_t width, std::uint32_t items,
+                      Arrangement arrangement) {
   const device::DeviceInfo& info = setting.meter.info();
   Stream s;
   s.operation = kind.operation;
@@ -79,7 +79,7 @@ struct Swept {
 };
 
 // Striped accesses touch the same lines whatever the items: what they reach is one figure, the median of all.
-Expected<Swept> sweep(const Setting& setting, const Kind& kind, std::uint32_t width, Plot& plot) {
+Expected<Swept> sweep(const Setting& setting, const RequestKind& kind, std::uint32_t width, Plot& plot) {
   const std::uint64_t line = setting.line_bytes(kind.asked);
   const auto last = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, line / width));
   Series striped{fmt::format("striped, {} bits", 8 * width), {}};
@@ -88,10 +88,10 @@ Expected<Swept> sweep(const Setting& setting, const Kind& kind, std::uint32_t wi
   std::vector<double> rates;
   for (std::uint32_t items = 1; items <= most_items; ++items) {
     if (!is_wanted(items, last)) continue;
-    const auto s =
-        setting.meter.measure(stream_of(setting, kind, width, items, Arrangement::striped), Rate::bytes_per_second);
+    const auto s = setting.meter.measure(request_stream(setting, kind, width, items, Arrangement::striped),
+                                         Rate::bytes_per_second);
     if (!s) return tl::unexpected<Error>(s.error());
-    const Stream own = stream_of(setting, kind, width, items, Arrangement::direct);
+    const Stream own = request_stream(setting, kind, width, items, Arrangement::direct);
     const auto d = setting.meter.measure(own, Rate::bytes_per_second);
     if (!d) return tl::unexpected<Error>(d.error());
     striped.points.push_back(in_gigabytes(items, *s));
@@ -102,7 +102,7 @@ Expected<Swept> sweep(const Setting& setting, const Kind& kind, std::uint32_t wi
   const double full = change_point::median(rates);
   for (Measured& m : swept.all) m.cost *= full;
   for (double& r : rates) r = std::fabs(r / full - 1);
-  swept.scatter = std::max(least_scatter, change_point::median(rates));
+  swept.scatter = std::max(requests_least_scatter, change_point::median(rates));
   plot.series.push_back(std::move(striped));
   plot.series.push_back(std::move(direct));
   return swept;
@@ -136,7 +136,8 @@ std::vector<Measured> by_lines(const std::vector<Measured>& all) {
   return groups;
 }
 
-void add_findings(const Kind& kind, std::uint32_t width, const Swept& swept, std::uint64_t line, Result& result) {
+void add_request_findings(const RequestKind& kind, std::uint32_t width, const Swept& swept, std::uint64_t line,
+                          Result& result) {
   const std::vector<Measured> all = by_lines(swept.all);
   const std::uint64_t samples = swept.all.size() * 2 * runs_of_a_figure;
   std::vector<Cost> costs;
@@ -166,7 +167,7 @@ void add_findings(const Kind& kind, std::uint32_t width, const Swept& swept, std
 
 Expected<void> measure_requests(const Setting& setting, Result& result) {
   double done = 0;
-  for (const Kind& kind : kinds) {
+  for (const RequestKind& kind : requests_kinds) {
     Plot plot{fmt::format("Striped and direct {}", kind.doing), "items a thread", "GB/s", false, {}};
     for (const std::uint32_t width : {4U, 8U, 16U}) {
       setting.progress(done++ / 6);
@@ -176,7 +177,7 @@ Expected<void> measure_requests(const Setting& setting, Result& result) {
         result.notes.push_back(all.error().message);
         continue;
       }
-      add_findings(kind, width, *all, setting.line_bytes(kind.asked), result);
+      add_request_findings(kind, width, *all, setting.line_bytes(kind.asked), result);
     }
     if (!plot.series.empty()) result.plots.push_back(std::move(plot));
   }

@@ -13,13 +13,13 @@ namespace {
 using program::Workload;
 using program::WorkloadTrace;
 
-constexpr std::uint32_t threads = 1024;
+constexpr std::uint32_t sides_threads = 1024;
 constexpr std::uint32_t lines_at_once = 32;  // of a warp, all in flight
 constexpr std::uint64_t room_of_list = std::uint64_t{120} << 10U;
 constexpr double bytes_of_a_run = 3e9;
 
 enum class Whose { near, far, any };
-constexpr std::array<std::pair<Whose, const char*>, 3> kinds{
+constexpr std::array<std::pair<Whose, const char*>, 3> sides_kinds{
     {{Whose::near, "near"}, {Whose::far, "far"}, {Whose::any, "any"}}};
 
 // Each SM's own lines, of as many as make `bytes` together; nothing where there aren't so many of that kind.
@@ -54,14 +54,14 @@ Expected<void> measure_operation(const Setting& setting, const Homes& homes, boo
                                  Result& result) {
   const std::uint32_t sms = setting.meter.info().gpu.sm_count;
   Plot plot{writes ? "Writing to the L2's sides" : "Reading from the L2's sides", "footprint (MiB)", "GB/s", false, {}};
-  for (const auto& [whose, name] : kinds) {
+  for (const auto& [whose, name] : sides_kinds) {
     Series series{name, {}};
     std::optional<Best> best;
     for (std::uint64_t bytes = l2 / 4; bytes <= l2 * 15 / 16; bytes += l2 / 8) {
       Workload w;
       w.kernel = writes ? "l2_write" : "l2_read";
       w.label = fmt::format("{} lines of the L2", name);
-      w.threads = threads;
+      w.threads = sides_threads;
       w.blocks = sms;
       w.shared_bytes = room_of_list;
       w.buffer_bytes = {homes.side_of_line.size() * home_line_bytes, 0, 0};
@@ -78,12 +78,12 @@ Expected<void> measure_operation(const Setting& setting, const Homes& homes, boo
       if (!best || rate->median > best->sample.median) best = Best{*rate, moved / 0x1p20};
     }
     if (!best) continue;
-    result.findings.push_back(
-        {"l2",
-         fmt::format("{}_{}_bandwidth", name, writes ? "write" : "read"),
-         estimate_of(best->sample, "B/s", "lines by home"),
-         fmt::format("16 B, 8 in flight, {} threads an SM, {:.1f} MiB of {} lines", threads, best->megabytes, name),
-         {}});
+    result.findings.push_back({"l2",
+                               fmt::format("{}_{}_bandwidth", name, writes ? "write" : "read"),
+                               estimate_of(best->sample, "B/s", "lines by home"),
+                               fmt::format("16 B, 8 in flight, {} sides_threads an SM, {:.1f} MiB of {} lines",
+                                           sides_threads, best->megabytes, name),
+                               {}});
     plot.series.push_back(std::move(series));
   }
   result.plots.push_back(std::move(plot));

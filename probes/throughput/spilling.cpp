@@ -14,10 +14,10 @@ using program::Workload;
 using program::WorkloadTrace;
 
 constexpr std::array<std::uint32_t, 17> items{8, 16, 24, 32, 36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 112, 128};
-constexpr std::uint32_t threads = 1024;  // of an SM, so that each has 64 registers where an SM has 65536
+constexpr std::uint32_t spilling_threads = 1024;  // of an SM, so that each has 64 registers where an SM has 65536
 constexpr std::uint64_t operations = 16384;
-constexpr std::uint64_t rounds_at_once = 24;  // a multiple of what the kernels' loops have in a row
-constexpr double least_scatter = 0.003;       // a clock's changes
+constexpr std::uint64_t rounds_at_once = 24;      // a multiple of what the kernels' loops have in a row
+constexpr double spilling_least_scatter = 0.003;  // a clock's changes
 
 struct Held {
   std::uint32_t items;
@@ -30,15 +30,15 @@ Expected<Held> measure_items(const Setting& setting, std::uint32_t count) {
   Workload w;
   w.kernel = fmt::format("hold_{}", count);
   w.label = fmt::format("{} items a thread", count);
-  w.threads = threads;
+  w.threads = spilling_threads;
   w.blocks = sms;
-  w.buffer_bytes = {std::uint64_t{4} * items.back() * threads * sms, 0, 0};
+  w.buffer_bytes = {std::uint64_t{4} * items.back() * spilling_threads * sms, 0, 0};
   w.numbers = {operations / count / rounds_at_once * rounds_at_once};  // about as many operations each
   Held held{count, {}, 0, 0};
   auto rate = setting.meter.measure(w, [&](const WorkloadTrace& t) {
     held.local_bytes = t.local_bytes;
     held.registers = t.registers;
-    return static_cast<double>(w.numbers[0]) * count * threads / static_cast<double>(t.cycles);
+    return static_cast<double>(w.numbers[0]) * count * spilling_threads / static_cast<double>(t.cycles);
   });
   if (!rate) return tl::unexpected<Error>(rate.error());
   held.rate = *rate;
@@ -55,7 +55,7 @@ Estimate items_estimate(double value, const char* method, std::string note) {
   return e;
 }
 
-void add_findings(const std::vector<Held>& all, Result& result) {
+void add_spilling_findings(const std::vector<Held>& all, Result& result) {
   const auto spilled = std::find_if(all.begin(), all.end(), [](const Held& h) { return h.local_bytes != 0; });
   if (spilled != all.begin() && spilled != all.end())
     result.findings.push_back(
@@ -65,14 +65,14 @@ void add_findings(const std::vector<Held>& all, Result& result) {
                         fmt::format("{} items take {} registers a thread, {} items {} and {} B of local memory",
                                     (spilled - 1)->items, (spilled - 1)->registers, spilled->items, spilled->registers,
                                     spilled->local_bytes)),
-         fmt::format("{} threads an SM", threads),
+         fmt::format("{} spilling_threads an SM", spilling_threads),
          {}});
   const auto most = std::max_element(all.begin(), all.end(),
                                      [](const Held& a, const Held& b) { return a.rate.median < b.rate.median; });
   std::vector<Cost> costs;
   costs.reserve(all.size());
   for (const Held& h : all) costs.push_back({static_cast<double>(h.items), most->rate.median / h.rate.median});
-  const auto onset = find_onset(costs, least_scatter);
+  const auto onset = find_onset(costs, spilling_least_scatter);
   if (!onset) {
     result.notes.emplace_back("no number of items costs more than another, so nothing is spilled to slower memory");
     return;
@@ -80,7 +80,8 @@ void add_findings(const std::vector<Held>& all, Result& result) {
   Estimate e = items_estimate(all[onset->at].items, "change in slope of the cost of an item", "");
   e.interval = Interval{static_cast<double>(all[onset->low].items), static_cast<double>(all[onset->high].items)};
   e.interval_kind = "range";
-  result.findings.push_back({"registers", "items_at_full_rate", e, fmt::format("{} threads an SM", threads), {}});
+  result.findings.push_back(
+      {"registers", "items_at_full_rate", e, fmt::format("{} spilling_threads an SM", spilling_threads), {}});
   result.findings.push_back({"registers",
                              "rate_of_most_items",
                              estimate_of(all.back().rate, "1/cycle", "workload"),
@@ -103,7 +104,7 @@ Expected<void> measure_spilling(const Setting& setting, Result& result) {
     plot.series.front().points.push_back({x, held->rate.median, held->rate.range});
     local.series.front().points.push_back({x, bytes, {bytes, bytes}});
   }
-  add_findings(all, result);
+  add_spilling_findings(all, result);
   result.plots.push_back(std::move(plot));
   result.plots.push_back(std::move(local));
   return {};

@@ -5,7 +5,7 @@
 namespace gputopo::throughput {
 namespace {
 
-constexpr double element_bytes = 4;
+constexpr double traffic_element_bytes = 4;
 constexpr std::uint64_t usual_sector_bytes = 32;
 constexpr std::uint64_t most_sectors_of_a_line = 4;
 
@@ -33,14 +33,14 @@ Expected<TrafficProperties> traffic_properties(const Topology& topology) {
 
 std::vector<std::uint64_t> strides_of_waiting(const TrafficProperties& p) {
   std::vector<std::uint64_t> strides{1};
-  const std::uint64_t in_sector = p.sector_bytes / static_cast<std::uint64_t>(element_bytes);
+  const std::uint64_t in_sector = p.sector_bytes / static_cast<std::uint64_t>(traffic_element_bytes);
   for (std::uint64_t stride = in_sector; stride <= in_sector * most_sectors_of_a_line; stride *= 2)
     strides.push_back(stride);
   return strides;
 }
 
 Traffic predict_traffic(const TrafficProperties& p, double vector_bytes, std::uint64_t stride, const Waiting& waiting) {
-  const double step = element_bytes * static_cast<double>(stride);
+  const double step = traffic_element_bytes * static_cast<double>(stride);
   const auto touched = [&](std::uint64_t unit) {
     return vector_bytes * std::min(1.0, static_cast<double>(unit) / step);
   };

@@ -13,14 +13,14 @@
 namespace gputopo::throughput {
 namespace {
 
-constexpr double element_bytes = 4;
-constexpr std::array<std::uint64_t, 3> sizes{50'000'000, 100'000'000, 200'000'000};
+constexpr double traffic_bench_element_bytes = 4;
+constexpr std::array<std::uint64_t, 3> traffic_bench_sizes{50'000'000, 100'000'000, 200'000'000};
 constexpr std::uint64_t last_stride = 8192;
 constexpr std::uint64_t last_judged_stride = 1024;  // as published: beyond it a launch's own traffic is a large part
 constexpr std::uint64_t sampled_elements = 32'000'000;  // other vectors than those that are predicted
 constexpr std::array<std::uint32_t, 3> granularities{32, 64, 128};
 
-struct Row {
+struct TrafficRow {
   std::uint64_t stride;
   CountedTraffic counted;
   Traffic predicted;
@@ -30,38 +30,38 @@ struct Row {
 struct Case {
   std::uint64_t elements;
   std::uint32_t fetch_bytes;  // as it is labelled
-  std::vector<Row> rows;
+  std::vector<TrafficRow> rows;
 };
 
 double accuracy(double measured, double predicted) {
   return measured > 0 ? 100 * (1 - std::fabs(measured - predicted) / measured) : 0;
 }
 
-struct Kind {
+struct TrafficKind {
   const char* quantity;
   const char* label;
-  double (*of)(const Row&);
+  double (*of)(const TrafficRow&);
 };
-const std::array<Kind, 3> kinds{
+const std::array<TrafficKind, 3> traffic_bench_kinds{
     {{"traffic_accuracy", "with what was left in the L2",
-      [](const Row& r) { return accuracy(r.counted.all(), r.predicted.all()); }},
+      [](const TrafficRow& r) { return accuracy(r.counted.all(), r.predicted.all()); }},
      {"kernel_traffic_accuracy", "until the kernel's end",
-      [](const Row& r) {
+      [](const TrafficRow& r) {
         return accuracy(r.counted.kernel.read + r.counted.kernel.written, r.predicted.until_the_end());
       }},
      {"published_model_accuracy", "of the published model, until the kernel's end",
-      [](const Row& r) { return accuracy(r.counted.kernel.read + r.counted.kernel.written, r.published); }}}};
+      [](const TrafficRow& r) { return accuracy(r.counted.kernel.read + r.counted.kernel.written, r.published); }}}};
 
 std::string name_of(const Case& c) {
   return fmt::format("{} M floats, {} B at once", c.elements / 1'000'000, c.fetch_bytes);
 }
 
-void add_findings(const Case& c, Plot& plot, Result& result) {
-  for (const Kind& kind : kinds) {
+void add_traffic_findings(const Case& c, Plot& plot, Result& result) {
+  for (const TrafficKind& kind : traffic_bench_kinds) {
     Series series{fmt::format("{}, {}", name_of(c), kind.label), {}};
     double sum = 0, lowest = 100, count = 0;
     std::uint64_t where = 1;
-    for (const Row& row : c.rows) {
+    for (const TrafficRow& row : c.rows) {
       const double value = kind.of(row);
       series.points.push_back({static_cast<double>(row.stride), value, {value, value}});
       if (row.stride > last_judged_stride) continue;
@@ -84,17 +84,17 @@ void add_findings(const Case& c, Plot& plot, Result& result) {
 
 Plot plot_of(const Case& c) {
   Plot plot{"Traffic by stride, " + name_of(c), "stride (floats)", "MB", true, {}};
-  using Of = double (*)(const Row&);
+  using Of = double (*)(const TrafficRow&);
   const std::array<std::pair<const char*, Of>, 6> curves{
-      {{"read", [](const Row& r) { return r.counted.kernel.read; }},
-       {"read after the end", [](const Row& r) { return r.counted.later.read; }},
-       {"read, predicted in all", [](const Row& r) { return r.predicted.read(); }},
-       {"written", [](const Row& r) { return r.counted.kernel.written; }},
-       {"written after the end", [](const Row& r) { return r.counted.later.written; }},
-       {"written, predicted in all", [](const Row& r) { return r.predicted.written; }}}};
+      {{"read", [](const TrafficRow& r) { return r.counted.kernel.read; }},
+       {"read after the end", [](const TrafficRow& r) { return r.counted.later.read; }},
+       {"read, predicted in all", [](const TrafficRow& r) { return r.predicted.read(); }},
+       {"written", [](const TrafficRow& r) { return r.counted.kernel.written; }},
+       {"written after the end", [](const TrafficRow& r) { return r.counted.later.written; }},
+       {"written, predicted in all", [](const TrafficRow& r) { return r.predicted.written; }}}};
   for (const auto& [label, of] : curves) {
     Series series{label, {}};
-    for (const Row& row : c.rows) {
+    for (const TrafficRow& row : c.rows) {
       const double megabytes = of(row) / 1e6;
       series.points.push_back({static_cast<double>(row.stride), megabytes, {megabytes, megabytes}});
     }
@@ -123,7 +123,7 @@ Expected<Case> measure_case(const Setting& setting, const TrafficProperties& p, 
   const auto counted = count_products(setting, runs);
   if (!counted) return tl::unexpected<Error>(counted.error());
   Case c{elements, static_cast<std::uint32_t>(p.fetch_bytes), {}};
-  const double bytes = element_bytes * static_cast<double>(elements);
+  const double bytes = traffic_bench_element_bytes * static_cast<double>(elements);
   for (std::size_t i = 0; i < runs.size(); ++i)
     c.rows.push_back({runs[i].stride, (*counted)[i], predict_traffic(p, bytes, runs[i].stride, waiting),
                       published_traffic(bytes, runs[i].stride, p.fetch_bytes > p.sector_bytes).all()});
@@ -137,7 +137,7 @@ Expected<void> measure_traffic(const Setting& setting, Result& result) {
   if (!properties) return tl::unexpected<Error>(properties.error());
   const device::DeviceInfo& info = setting.meter.info();
   // A simulated GPU walks vectors element by element, and has no limit to set.
-  const std::span<const std::uint64_t> all_sizes(sizes);
+  const std::span<const std::uint64_t> all_sizes(traffic_bench_sizes);
   const auto own_sizes = info.simulated ? all_sizes.first(1) : all_sizes;
   std::vector<std::uint32_t> asked{0};
   if (!info.simulated)
@@ -162,7 +162,7 @@ Expected<void> measure_traffic(const Setting& setting, Result& result) {
       }
       const auto c = measure_case(setting, p, *waiting, elements, g);
       if (!c) return tl::unexpected<Error>(c.error());
-      add_findings(*c, accuracies, result);
+      add_traffic_findings(*c, accuracies, result);
       result.plots.push_back(plot_of(*c));
     }
   }

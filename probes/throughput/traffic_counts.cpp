@@ -13,9 +13,9 @@ namespace {
 using program::MemoryTraffic;
 using program::Workload;
 
-constexpr std::uint64_t element_bytes = 4;
+constexpr std::uint64_t traffic_counts_element_bytes = 4;
 constexpr std::uint64_t sweep_bytes = std::uint64_t{1} << 30U;
-constexpr std::uint32_t threads = 256;
+constexpr std::uint32_t traffic_counts_threads = 256;
 constexpr int empty_runs = 5;
 
 struct Pair {
@@ -26,7 +26,7 @@ struct Pair {
 class Runner {
  public:
   Runner(const Setting& setting, std::uint64_t most_elements) : setting_(setting) {
-    const std::uint64_t vector = element_bytes * most_elements;
+    const std::uint64_t vector = traffic_counts_element_bytes * most_elements;
     buffers_ = {vector + sweep_bytes, vector, vector};
     behind_ = vector;
   }
@@ -34,8 +34,9 @@ class Runner {
   Workload product(const ProductRun& run) const {
     Workload w = base("product", run);
     w.numbers = {run.stride, run.elements};
-    w.threads = threads;
-    w.blocks = static_cast<std::uint32_t>((run.elements / run.stride + threads) / threads);
+    w.threads = traffic_counts_threads;
+    w.blocks =
+        static_cast<std::uint32_t>((run.elements / run.stride + traffic_counts_threads) / traffic_counts_threads);
     return w;
   }
 
@@ -77,7 +78,8 @@ Expected<std::vector<Pair>> told(const Setting& setting, const Runner& runner, c
   return pairs;
 }
 
-Expected<std::vector<Pair>> counted(const Setting& setting, const Runner& runner, const std::vector<ProductRun>& runs) {
+Expected<std::vector<Pair>> counted_traffic(const Setting& setting, const Runner& runner,
+                                            const std::vector<ProductRun>& runs) {
   auto counter = setting.open_counter();
   if (!counter) return tl::unexpected<Error>(counter.error());
   const auto chip = counters::find_chip((*counter)->chip());
@@ -129,7 +131,7 @@ void subtract(MemoryTraffic& from, const MemoryTraffic& what) {
 }  // namespace
 
 std::uint64_t bytes_of_products(std::uint64_t elements) {
-  return 3 * element_bytes * elements + sweep_bytes;
+  return 3 * traffic_counts_element_bytes * elements + sweep_bytes;
 }
 
 Expected<std::vector<CountedTraffic>> count_products(const Setting& setting, const std::vector<ProductRun>& runs) {
@@ -142,7 +144,7 @@ Expected<std::vector<CountedTraffic>> count_products(const Setting& setting, con
   std::vector<ProductRun> all(empty_runs, ProductRun{most, most, runs.front().fetch_bytes});
   for (int turn = 0; turn < turns; ++turn) all.insert(all.end(), runs.begin(), runs.end());
   const Runner runner(setting, most);
-  const auto pairs = simulated ? told(setting, runner, all) : counted(setting, runner, all);
+  const auto pairs = simulated ? told(setting, runner, all) : counted_traffic(setting, runner, all);
   if (!pairs) return tl::unexpected<Error>(pairs.error());
   const CountedTraffic empty = traffic_of(*pairs, 0, 1, empty_runs);
   std::vector<CountedTraffic> traffic;

@@ -9,16 +9,16 @@ namespace {
 constexpr std::array<const char*, 5> of_an_sm{"l1", "texture", "constant_l1", "constant_l1_5", "shared"};
 constexpr std::array<const char*, 3> of_the_gpu{"l2", "device_memory", "host_link"};
 constexpr std::array<const char*, atomic_kinds> atomic_names{"global", "global_fetch", "shared", "shared_fetch"};
-constexpr Range rate{1e-3, 1e6};
+constexpr Range rate_range{1e-3, 1e6};
 
 LevelThroughput read_rates(const Json& j, const std::string& path) {
   Fields fields(j, path);
   LevelThroughput t;
-  t.read = read_number(fields.require("read", "write the rate at which it is read"), fields.at("read"), rate);
-  t.write = fields.number("write", rate, 0);
-  t.copy = fields.number("copy", rate, 0);
-  t.read_same = fields.number("read_same", rate, 0);
-  t.accesses = fields.number("accesses", rate, 0);
+  t.read = read_number(fields.require("read", "write the rate at which it is read"), fields.at("read"), rate_range);
+  t.write = fields.number("write", rate_range, 0);
+  t.copy = fields.number("copy", rate_range, 0);
+  t.read_same = fields.number("read_same", rate_range, 0);
+  t.accesses = fields.number("accesses", rate_range, 0);
   t.in_flight_bytes = fields.bytes("in_flight", {1, 0x1p32}, 0);
   fields.finish();
   return t;
@@ -70,10 +70,10 @@ void read_atomics(Fields& fields, ThroughputModel& model) {
     if (one == nullptr) continue;
     Fields rates(*one, atomics.at(atomic_names[kind]));
     AtomicThroughput& t = model.atomics[kind];
-    t.spread =
-        read_number(rates.require("spread", "write the additions a cycle to many addresses"), rates.at("spread"), rate);
-    t.address = rates.number("address", rate, 0);
-    t.line = rates.number("line", rate, 0);
+    t.spread = read_number(rates.require("spread", "write the additions a cycle to many addresses"), rates.at("spread"),
+                           rate_range);
+    t.address = rates.number("address", rate_range, 0);
+    t.line = rates.number("line", rate_range, 0);
     rates.finish();
     model.has_atomics[kind] = true;
   }
@@ -88,9 +88,9 @@ void read_instructions(Fields& fields, ThroughputModel& model) {
     Fields one(value, fields.at("instructions/" + name));
     InstructionModel& i = model.instructions[name];
     i.latency_cycles =
-        read_number(one.require("latency", "write the cycles until a result is there"), one.at("latency"), rate);
+        read_number(one.require("latency", "write the cycles until a result is there"), one.at("latency"), rate_range);
     i.rate = read_number(one.require("rate", "write the warps' instructions that an SM begins in a cycle"),
-                         one.at("rate"), rate);
+                         one.at("rate"), rate_range);
     one.finish();
   }
 }

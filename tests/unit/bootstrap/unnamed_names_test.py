@@ -9,10 +9,12 @@ import pathlib
 import re
 import sys
 
-ALONE = {"evidence", "experiments", "crosscheck", "throughput"}  # compiled file by file (UNITY_BUILD OFF), or one file apart
+ALONE = {"crosscheck"}  # one file apart
 FUNCTION = re.compile(r"^(?! |using|return|namespace|TEST|class|struct|enum|#)[\w:<>,&*\[\] ]+[ &*](\w+)\([^;]*$")
 TEST_PROGRAM = re.compile(r"gputopo_test\((\w+)\s+SOURCES\s+([^)]*?)\s*(?:LINKS|LABEL|\))")
-CONSTANT = re.compile(r"^(?:constexpr|const) [\w:<>,&* ]*?[ &*](\w+)(?: =|\{|\[)")
+TYPE = re.compile(r"^(?:struct|class|enum class|enum) (\w+) ")
+CONSTANTS = re.compile(r"^(?:constexpr|const) [\w:<>,&* ]*?[ &*](\w+)(?: =|\{|\[)(.*)")
+MORE_CONSTANTS = re.compile(r", (\w+) = ")
 
 
 def unnamed(text):
@@ -24,9 +26,11 @@ def unnamed(text):
         elif line.startswith("}  // namespace"):
             inside = False
         elif inside:
-            match = FUNCTION.match(line) or CONSTANT.match(line)
+            match = FUNCTION.match(line) or TYPE.match(line) or CONSTANTS.match(line)
             if match and match[1] != "PrintTo":  # an overload for GoogleTest by design
                 names.add(match[1])
+            if match and match.re is CONSTANTS:
+                names.update(MORE_CONSTANTS.findall(match[2]))
     return names
 
 
