@@ -31,6 +31,9 @@ constexpr std::array<Part, 7> parts{{{Scope::gpu, "", ""},
 
 constexpr std::size_t partition = 1;   // among the parts
 constexpr std::size_t most_sides = 8;  // no GPU comes near it, and a file could claim any number
+// Boxes in boxes, within one part of the chip. No GPU comes near it either, and libxml2, by which hwloc's tools read
+// what was exported, gives up at 256 levels, the machine's own among them.
+constexpr std::size_t most_nested = 8;
 
 // Memories that are one physical cache, shown as one box.
 struct Box {
@@ -80,8 +83,17 @@ class TreeBuilder {
     // A circle among joined boxes has no outermost one; then each stands alone.
     for (Box& box : boxes_)
       box.lies_in_parent = box.parent != nullptr && box.parent->part == box.part && !serves(box, box);
+    // What would lie too deep is drawn beside.
+    for (Box& box : boxes_) box.lies_in_parent = box.lies_in_parent && boxes_around(box) < most_nested;
     for (const Box& box : boxes_)
       if (box.lies_in_parent) inside_[box.parent].push_back(&box);
+  }
+
+  // As many as are drawn around it, counted to most_nested.
+  static std::size_t boxes_around(const Box& box) {
+    std::size_t around = 0;
+    for (const Box* at = &box; at->lies_in_parent && around < most_nested; at = at->parent) ++around;
+    return around;
   }
 
   bool serves(const Box& box, const Box& other) const {

@@ -31,9 +31,9 @@ struct Identity {
 ///
 /// Nesting follows the scopes: what the whole GPU shares is outermost, and each narrower part of the chip in use is one
 /// node with its count in the part around it ("GPC x8", in it "SM x16"; "132 SMs in all" where GPCs differ) holding the
-/// memories of that scope. Inside one scope a memory lies in its parent. The sides of an L2 lie in it, one node each.
-/// The next narrower part lies in the memory that serves most of what is inside it (usually L2). Memories of one
-/// physical cache are one node. A memory whose size is `not_supported` isn't shown.
+/// memories of that scope. Inside one scope a memory lies in its parent, eight deep at most. The sides of an L2 lie in
+/// it, one node each. The next narrower part lies in the memory that serves most of what is inside it (usually L2).
+/// Memories of one physical cache are one node. A memory whose size is `not_supported` isn't shown.
 std::vector<Node> build_tree(const Topology& topology, const Identity& identity);
 
 /// Flat attributes for the GPU's OS device: "GPUTopoL1dSize" (bytes), "GPUTopoL1dLatencyCycles", ... Only usable

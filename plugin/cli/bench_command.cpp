@@ -118,11 +118,10 @@ Expected<Topology> sizes_for(device::Device& device, const std::vector<const Ben
 }
 
 Expected<throughput::Report> run_benchmarks(device::Device& device, const BenchFlags& flags, const device::Spec& spec,
-                                            const Context& context) {
+                                            const Context& context, ProgressBar& bar) {
   const auto chosen = chosen_of(flags);
   if (std::any_of(chosen.begin(), chosen.end(), [](const Benchmark* b) { return b->is_of_streams; }))
     if (auto ok = throughput::check_streams(device); !ok) return tl::unexpected<Error>(ok.error());
-  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
   const auto sizes = sizes_for(device, chosen, flags, context, bar);
   if (!sizes) return tl::unexpected<Error>(sizes.error());
   throughput::Options options;
@@ -164,12 +163,15 @@ Expected<Exit> write(const throughput::Report& report, const BenchFlags& flags, 
 Expected<Exit> run_bench(const BenchFlags& flags, const device::Spec& spec, const Context& context) {
   if (flags.list) return list(flags);
   if (auto ok = check_outputs(flags.output, flags.record); !ok) return tl::unexpected<Error>(ok.error());
-  auto opened = device::open(spec, open_options(context, flags.quiet));
+  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
+  auto opened =
+      device::open(spec, open_options(context, flags.quiet, [&bar](std::string_view what) { bar.show(0, what); }));
   if (!opened) return tl::unexpected<Error>(opened.error());
-  if (flags.format != "table" && !flags.quiet) tell(opened->headline);
+  if (flags.format != "table" && !flags.quiet) context.remarks.add(opened->headline);
   replay::RecordingDevice recorder(*opened->device);
   device::Device& device = flags.record.empty() ? *opened->device : recorder;
-  const auto report = run_benchmarks(device, flags, spec, context);
+  const auto report = run_benchmarks(device, flags, spec, context, bar);
+  bar.clear();
   if (!report) return tl::unexpected<Error>(report.error());
   auto exit = write(*report, flags, context, opened->headline);
   if (exit && !flags.record.empty())

@@ -7,6 +7,7 @@
 
 #include "cli/device_option.hpp"
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "cli/simulated.hpp"
 #include "cli/topology_files.hpp"
 #include "device/open/open.hpp"
@@ -27,9 +28,11 @@ using throughput::TrafficProperties;
 constexpr std::uint64_t most = std::uint64_t{1} << 50U;
 
 Expected<Topology> measured(const TrafficQuestion& q, const Context& context) {
-  auto opened = device::open(q.device, open_options(context, q.quiet));
+  ProgressBar bar(context.stderr_is_terminal && !q.quiet);
+  auto opened =
+      device::open(q.device, open_options(context, q.quiet, [&bar](std::string_view what) { bar.show(0, what); }));
   if (!opened) return tl::unexpected<Error>(opened.error());
-  if (!q.quiet) tell(opened->headline);
+  if (!q.quiet) context.remarks.add(opened->headline);
   experiments::DiscoverOptions options;
   options.only = {"l1", "l2"};
   options.extras = false;
@@ -37,12 +40,13 @@ Expected<Topology> measured(const TrafficQuestion& q, const Context& context) {
   // A recording holds one discovery as a whole.
   if (opened->device->info().kind == "replay") options = {};
   options.stop = context.stop;
+  options.progress = [&bar](double done, std::string_view label) { bar.show(done, label); };
   return experiments::discover(*opened->device, options);
 }
 
 Expected<Topology> topology_of(const TrafficQuestion& q, const Context& context) {
   if (!q.file.empty()) {
-    auto read = read_topology_file(q.file, "predict");
+    auto read = read_topology_file(q.file, "predict", context.remarks);
     if (!read) return tl::unexpected<Error>(read.error());
     if (read->size() != 1)
       return fail(Error::Kind::bad_input,

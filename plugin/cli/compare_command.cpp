@@ -23,12 +23,12 @@ struct CompareFlags {
   compare::Options options;
 };
 
-Expected<FromFiles> compared_topologies(const CompareFlags& flags) {
-  auto found = flags.files.empty() ? stored_topologies().map([](StoredGpus stored) {
+Expected<FromFiles> compared_topologies(const CompareFlags& flags, Remarks& remarks) {
+  auto found = flags.files.empty() ? stored_topologies(remarks).map([](StoredGpus stored) {
     const std::size_t count = stored.topologies.size();
     return FromFiles{std::move(stored.topologies), std::vector<std::string>(count, "stored")};
   })
-                                   : read_topology_files(flags.files, "compare");
+                                   : read_topology_files(flags.files, "compare", remarks);
   if (found && found->topologies.size() < 2)
     return fail(Error::Kind::bad_input,
                 "nothing to compare: there is only one GPU; name two files or more, written by 'gputopo discover "
@@ -38,7 +38,7 @@ Expected<FromFiles> compared_topologies(const CompareFlags& flags) {
 
 Expected<Exit> run_compare(const CompareFlags& flags, const Context& context) {
   if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
-  auto found = compared_topologies(flags);
+  auto found = compared_topologies(flags, context.remarks);
   if (!found) return tl::unexpected<Error>(found.error());
   if (flags.format != "json")
     for (Topology& topology : found->topologies) topology = report::legible(topology);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 
+#include "cli/remarks.hpp"
 #include "topology/error.hpp"
 
 namespace gputopo::cli {
@@ -19,9 +20,10 @@ enum class Exit {
 };
 
 struct Context {
+  Remarks& remarks;  ///< what run() tells on stderr once the result is written
   /// What to do once the command line is understood. The chosen subcommand's callback sets it; run() calls it and
-  /// prints an Error as one line on stderr.
-  std::function<Expected<Exit>()> action;
+  /// prints an Error as one line on stderr, and nothing else.
+  std::function<Expected<Exit>()> action{};
   const std::atomic<bool>* stop = nullptr;  ///< true after SIGINT or SIGTERM
   bool unicode = false;                     ///< stdout is a terminal whose locale is UTF-8
   bool stderr_is_terminal = false;          ///< and one that can move its cursor: a bar may be drawn

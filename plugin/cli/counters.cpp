@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/output.hpp"
 #include "counters/open.hpp"
 #include "device/open/open.hpp"
 
@@ -52,8 +51,8 @@ std::string failed_memories(const Topology& topology, const experiments::CrossCh
   return fmt::format("{}", fmt::join(failed, ", "));
 }
 
-void say_loudly(const std::string& message) {
-  tell("gputopo: " + message);
+std::string contradiction(const std::string& failed) {
+  return fmt::format("gputopo: counters contradict timing for {}; docs/counters.md tells how to read that", failed);
 }
 
 }  // namespace gputopo::cli

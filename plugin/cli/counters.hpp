@@ -36,7 +36,7 @@ std::vector<CheckedFootprint> checked_footprints(const std::vector<CrossCheck>& 
 /// "l1 and texture", of those that failed; empty where none did.
 std::string failed_memories(const Topology& topology, const experiments::CrossCheckReport& report);
 
-/// One line on stderr, as errors look.
-void say_loudly(const std::string& message);
+/// The remark about those.
+std::string contradiction(const std::string& failed);
 
 }  // namespace gputopo::cli

@@ -1,9 +1,6 @@
 #include "cli/device_option.hpp"
 
-#include <unistd.h>
-
-#include "cli/output.hpp"
-#include "files/files.hpp"
+#include <utility>
 
 namespace gputopo::cli {
 
@@ -35,15 +32,11 @@ void add_devices_option(CLI::App& command, std::string& text, const std::shared_
   add_option(command, text, device::parse_specs, specs, what, "DEVICE,...");
 }
 
-device::OpenOptions open_options(const Context& context, bool quiet) {
+device::OpenOptions open_options(const Context& context, bool quiet, std::function<void(std::string_view)> waiting) {
   device::OpenOptions options;
   options.stop = context.stop;
-  const bool over_progress = context.stderr_is_terminal;
-  if (!quiet)
-    options.notice = [over_progress](std::string_view line) {
-      if (over_progress) static_cast<void>(files::write_all(STDERR_FILENO, "\r\033[K", "standard error"));
-      tell(line);
-    };
+  options.waiting = std::move(waiting);
+  if (!quiet) options.notice = [&context](std::string_view line) { context.remarks.add(std::string(line)); };
   return options;
 }
 

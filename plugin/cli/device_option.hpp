@@ -1,8 +1,10 @@
 // The option --device, shared by the commands that measure.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -21,8 +23,8 @@ void add_device_option(CLI::App& command, std::string& text, const std::shared_p
 void add_devices_option(CLI::App& command, std::string& text, const std::shared_ptr<std::vector<device::Spec>>& specs,
                         const std::string& what);
 
-/// While a device waits for its GPU: a line on stderr over whatever stands there, unless `quiet`, and ended by a
-/// signal.
-device::OpenOptions open_options(const Context& context, bool quiet);
+/// While a device waits for its GPU, which a signal ends, `waiting` is told so, for a progress bar; what came of the
+/// wait is a remark unless `quiet`.
+device::OpenOptions open_options(const Context& context, bool quiet, std::function<void(std::string_view)> waiting);
 
 }  // namespace gputopo::cli

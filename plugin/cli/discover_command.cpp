@@ -89,10 +89,14 @@ Expected<Topology> measure_and_record(device::Device& device, const DiscoverFlag
 // Counters are a second opinion: without them the topology stands as it is, and says so.
 Expected<void> verify_discovery(device::Device& device, const device::Spec& spec, const DiscoverFlags& flags,
                                 const Context& context, Topology& topology) {
+  const auto leave_unchecked = [&](const Error& why) {
+    const std::string note = "not checked against counters: " + why.message;
+    topology.provenance.notes.push_back(note);
+    context.remarks.add("gputopo: " + note);
+  };
   auto counter = open_counter_of(device, spec);
   if (!counter) {
-    topology.provenance.notes.push_back("not checked against counters: " + counter.error().message);
-    say_loudly("not checked against counters: " + counter.error().message);
+    leave_unchecked(counter.error());
     return {};
   }
   ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
@@ -104,12 +108,11 @@ Expected<void> verify_discovery(device::Device& device, const device::Spec& spec
   bar.clear();
   if (!report) {
     if (report.error().kind == Error::Kind::interrupted) return tl::unexpected<Error>(report.error());
-    topology.provenance.notes.push_back("not checked against counters: " + report.error().message);
-    say_loudly("not checked against counters: " + report.error().message);
+    leave_unchecked(report.error());
     return {};
   }
   if (const std::string failed = failed_memories(topology, *report); !failed.empty())
-    say_loudly(fmt::format("counters contradict timing for {}; docs/counters.md tells how to read that", failed));
+    context.remarks.add(contradiction(failed));
   experiments::apply(*report, topology);
   return {};
 }
@@ -134,31 +137,33 @@ Expected<void> may_be_saved(const device::DeviceInfo& info, const DiscoverFlags&
 }
 
 // A result that can't be kept is printed all the same.
-std::optional<Error> save(const Topology& topology, const DiscoverFlags& flags) {
+std::optional<Error> save(const Topology& topology, const DiscoverFlags& flags, Remarks& remarks) {
   const auto saved = store::save(topology, store::process_environment(), flags.force);
   if (!saved) return saved.error();
-  for (const std::string& remark : saved->remarks) say_loudly(remark);
-  if (!flags.quiet) tell("saved as " + saved->path);
+  for (const std::string& remark : saved->remarks) remarks.add("gputopo: " + remark);
+  if (!flags.quiet) remarks.add("saved as " + saved->path);
   return std::nullopt;
 }
 
 Expected<Measured> measure_one(const DiscoverFlags& flags, const Context& context, const Subject& subject) {
-  auto opened = device::open(subject.spec, open_options(context, flags.quiet));
+  auto opened = device::open(subject.spec, open_options(context, flags.quiet, [&subject](std::string_view what) {
+                               subject.progress->show(subject.index, 0, what);
+                             }));
   if (!opened) return tl::unexpected<Error>(opened.error());
   if (auto ok = may_be_saved(opened->device->info(), flags); !ok) return tl::unexpected<Error>(ok.error());
-  if (flags.format != "table" && !flags.quiet) tell(opened->headline);
+  if (flags.format != "table" && !flags.quiet) context.remarks.add(opened->headline);
   std::vector<DecidingCurve> curves;
   auto topology = measure_and_record(*opened->device, flags, context, subject, curves);
   if (!topology) return tl::unexpected<Error>(topology.error());
   Evidence evidence{topology->gpu.uuid, topology->provenance.created, std::move(curves)};
   if (!flags.evidence.empty())
     if (auto kept = emit(flags.evidence, to_json_text(evidence)); !kept) return tl::unexpected<Error>(kept.error());
-  if (flags.verify || flags.save) subject.progress->clear();  // they have lines of their own
+  if (flags.verify) subject.progress->clear();  // it has a bar of its own
   if (flags.verify)
     if (auto ok = verify_discovery(*opened->device, subject.spec, flags, context, *topology); !ok)
       return tl::unexpected<Error>(ok.error());
   std::optional<Error> not_saved;
-  if (flags.save) not_saved = save(*topology, flags);
+  if (flags.save) not_saved = save(*topology, flags, context.remarks);
   if (not_saved && not_saved->kind == Error::Kind::interrupted) return tl::unexpected<Error>(*not_saved);
   return Measured{std::move(*topology), std::move(evidence), std::move(opened->headline), std::move(not_saved)};
 }
@@ -184,17 +189,18 @@ Expected<Exit> write_all(const std::vector<device::Spec>& specs, std::vector<Exp
   report::Options options = report_options(context, flags.output, flags.all);
   Exit exit = Exit::done;
   bool any_failed = false;
+  std::vector<std::string> left_out;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) {
       const Error& error = results[i].error();
       if (results.size() == 1 || error.kind == Error::Kind::interrupted) return tl::unexpected<Error>(error);
-      tell(fmt::format("gputopo: {} is left out: {}", device::to_string(specs[i]), error.message));
-      any_failed = true;
+      left_out.push_back(fmt::format("{} is left out: {}", device::to_string(specs[i]), error.message));
       continue;
     }
     exit = std::max(exit, verdict(results[i]->topology));
     if (const auto& why = results[i]->not_saved) {
-      tell(fmt::format("gputopo: {}{}", results.size() == 1 ? "" : device::to_string(specs[i]) + ": ", why->message));
+      context.remarks.add(
+          fmt::format("gputopo: {}{}", results.size() == 1 ? "" : device::to_string(specs[i]) + ": ", why->message));
       any_failed = true;
     }
     options.headline = results[i]->headline;
@@ -204,11 +210,14 @@ Expected<Exit> write_all(const std::vector<device::Spec>& specs, std::vector<Exp
     topologies.push_back(std::move(results[i]->topology));
     options.evidence.push_back(std::move(results[i]->evidence));
   }
-  if (topologies.empty()) return fail(Error::Kind::unavailable, "none of the GPUs could be measured");
+  if (topologies.empty())
+    return fail(Error::Kind::unavailable,
+                fmt::format("none of the GPUs could be measured: {}", fmt::join(left_out, "; ")));
+  for (const std::string& line : left_out) context.remarks.add("gputopo: " + line);
   if (results.size() > 1) options.headline.clear();
   const std::string text = renderer(flags.format)(topologies, options);
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
-  return any_failed ? Exit::failed : exit;
+  return any_failed || !left_out.empty() ? Exit::failed : exit;
 }
 
 Expected<std::vector<device::Spec>> every_gpu() {

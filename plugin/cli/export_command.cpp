@@ -1,6 +1,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -24,22 +25,22 @@ struct ExportFlags {
   std::vector<std::string> files;
 };
 
-using Convert = Expected<std::string> (*)(const std::vector<Topology>& gpus);
+using Convert = Expected<std::string> (*)(const std::vector<Topology>& gpus, Remarks& remarks);
 
-Expected<std::string> as_hwloc_xml(const std::vector<Topology>& gpus) {
+Expected<std::string> as_hwloc_xml(const std::vector<Topology>& gpus, Remarks& remarks) {
   auto xml = hwloc_export::machine_xml(gpus);
   if (!xml) return tl::unexpected<Error>(xml.error());
-  for (const std::string& note : xml->notes) tell(note);
+  for (std::string& note : xml->notes) remarks.add(std::move(note));
   return std::move(xml->text);
 }
 
-Expected<std::string> as_prometheus(const std::vector<Topology>& gpus) {
+Expected<std::string> as_prometheus(const std::vector<Topology>& gpus, Remarks& /*remarks*/) {
   std::vector<Topology> shown;
   for (const Topology& gpu : gpus) shown.push_back(report::legible(gpu));
   return exchange::prometheus_text(shown);
 }
 
-Expected<std::string> as_mt4g(const std::vector<Topology>& gpus) {
+Expected<std::string> as_mt4g(const std::vector<Topology>& gpus, Remarks& /*remarks*/) {
   if (gpus.size() > 1)
     return fail(Error::Kind::bad_input,
                 fmt::format("mt4g's format has one GPU a file and there are {}: name a folder as OUT, or one FILE",
@@ -52,44 +53,48 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-Expected<void> write_one(const std::string& out, Convert convert, const std::vector<Topology>& gpus) {
+Expected<void> write_one(const std::string& out, Convert convert, const std::vector<Topology>& gpus, Remarks& remarks) {
   if (auto ok = check_output(out); !ok) return ok;
-  const auto text = convert(gpus);
+  const auto text = convert(gpus, remarks);
   if (!text) return tl::unexpected<Error>(text.error());
   return emit(out, *text);
 }
 
 // A GPU without a usable UUID in its file must not lead out of the folder. One that the format can't say doesn't take
 // the others with it.
-Expected<Exit> write_each(const std::string& folder, Convert convert, const std::vector<Topology>& gpus) {
-  std::size_t left_out = 0;
+Expected<Exit> write_each(const std::string& folder, Convert convert, const std::vector<Topology>& gpus,
+                          Remarks& remarks) {
+  std::vector<std::string> left_out;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const std::string& uuid = gpus[i].gpu.uuid;
     const std::string name = store::is_uuid(uuid) ? uuid : fmt::format("gpu{}", i);
-    const auto written = write_one(fmt::format("{}/{}.json", folder, name), convert, {gpus[i]});
+    const auto written = write_one(fmt::format("{}/{}.json", folder, name), convert, {gpus[i]}, remarks);
     if (written) continue;
     if (written.error().kind != Error::Kind::bad_input || gpus.size() == 1)
       return tl::unexpected<Error>(written.error());
-    tell(fmt::format("gputopo: GPU {} is left out: {}", i, written.error().message));
-    ++left_out;
+    left_out.push_back(fmt::format("GPU {} is left out: {}", i, written.error().message));
   }
-  if (left_out == gpus.size()) return fail(Error::Kind::bad_input, "none of the GPUs could be written");
-  return left_out == 0 ? Exit::done : Exit::failed;
+  if (left_out.size() == gpus.size())
+    return fail(Error::Kind::bad_input,
+                fmt::format("none of the GPUs could be written: {}", fmt::join(left_out, "; ")));
+  for (const std::string& line : left_out) remarks.add("gputopo: " + line);
+  return left_out.empty() ? Exit::done : Exit::failed;
 }
 
-Expected<std::vector<Topology>> exported_topologies(const std::vector<std::string>& files) {
-  if (files.empty()) return stored_topologies().map([](StoredGpus stored) { return std::move(stored.topologies); });
-  return read_topology_files(files, "export").map([](FromFiles read) { return std::move(read.topologies); });
+Expected<std::vector<Topology>> exported_topologies(const std::vector<std::string>& files, Remarks& remarks) {
+  if (files.empty())
+    return stored_topologies(remarks).map([](StoredGpus stored) { return std::move(stored.topologies); });
+  return read_topology_files(files, "export", remarks).map([](FromFiles read) { return std::move(read.topologies); });
 }
 
-Expected<Exit> run_export(const ExportFlags& flags) {
-  const auto gpus = exported_topologies(flags.files);
+Expected<Exit> run_export(const ExportFlags& flags, Remarks& remarks) {
+  const auto gpus = exported_topologies(flags.files, remarks);
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   Expected<void> written;
-  if (flags.hwloc_xml) written = write_one(*flags.hwloc_xml, as_hwloc_xml, *gpus);
-  if (flags.prometheus) written = write_one(*flags.prometheus, as_prometheus, *gpus);
-  if (flags.mt4g && is_folder(*flags.mt4g)) return write_each(*flags.mt4g, as_mt4g, *gpus);
-  if (flags.mt4g) written = write_one(*flags.mt4g, as_mt4g, *gpus);
+  if (flags.hwloc_xml) written = write_one(*flags.hwloc_xml, as_hwloc_xml, *gpus, remarks);
+  if (flags.prometheus) written = write_one(*flags.prometheus, as_prometheus, *gpus, remarks);
+  if (flags.mt4g && is_folder(*flags.mt4g)) return write_each(*flags.mt4g, as_mt4g, *gpus, remarks);
+  if (flags.mt4g) written = write_one(*flags.mt4g, as_mt4g, *gpus, remarks);
   if (!written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }
@@ -112,7 +117,8 @@ void add_export_command(CLI::App& app, Context& context) {
   command->add_option(
       "FILE", flags->files,
       "Topologies written by discover --format json, in place of the stored ones of this machine's GPUs");
-  command->callback([flags, &context] { context.action = [=] { return run_export(*flags); }; });
+  command->callback(
+      [flags, &context] { context.action = [=, &context] { return run_export(*flags, context.remarks); }; });
 }
 
 }  // namespace gputopo::cli

@@ -23,8 +23,8 @@ Expected<void> check_outputs(const std::string& output, const std::string& recor
 /// Error: `io`, also where stdout is closed or full. Throws stop::Interrupted where the user asked to stop before.
 Expected<void> emit(const std::string& path, std::string_view text);
 
-/// One line on stderr, whatever the message holds (text::message). All that commands say there goes through here;
-/// should stderr be gone, nobody is left to tell.
+/// One line on stderr, whatever the message holds (text::message). It is run()'s to call, for an error or for what a
+/// command left in its Remarks; should stderr be gone, nobody is left to tell.
 void tell(std::string_view message);
 
 }  // namespace gputopo::cli

@@ -84,7 +84,8 @@ void add_commands(CLI::App& app, Context& context) {
 }
 
 int parse_and_run(int argc, const char* const* argv) {
-  Context context;
+  Remarks remarks;
+  Context context{.remarks = remarks};
   context.stop = &install_signal_handlers();
   context.unicode = stdout_shows_unicode();
   context.columns = stdout_columns();
@@ -113,7 +114,9 @@ int parse_and_run(int argc, const char* const* argv) {
     return written ? status(Exit::done) : report(written.error());
   }
   const auto result = context.action();
-  return result ? status(*result) : report(result.error());
+  if (!result) return report(result.error());
+  remarks.tell_all();
+  return status(*result);
 }
 
 }  // namespace

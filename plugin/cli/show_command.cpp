@@ -21,15 +21,15 @@ struct ShowFlags {
   bool all = false;
 };
 
-Expected<StoredGpus> load(const std::string& path) {
-  return read_topology_file(path, "show").map([](std::vector<Topology> list) {
+Expected<StoredGpus> load(const std::string& path, Remarks& remarks) {
+  return read_topology_file(path, "show", remarks).map([](std::vector<Topology> list) {
     return StoredGpus{std::move(list), {}};
   });
 }
 
 Expected<Exit> show(const ShowFlags& flags, const Context& context) {
   if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
-  const auto gpus = flags.file.empty() ? stored_topologies() : load(flags.file);
+  const auto gpus = flags.file.empty() ? stored_topologies(context.remarks) : load(flags.file, context.remarks);
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   report::Options options = report_options(context, flags.output, flags.all);
   options.numbers = gpus->numbers;

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/output.hpp"
 #include "cli/simulated.hpp"
 #include "store/environment.hpp"
 #include "store/machine.hpp"
@@ -42,7 +41,7 @@ std::string why_missing(const store::InstalledGpu& gpu, const store::Lookup& fou
 
 }  // namespace
 
-Expected<StoredGpus> stored_topologies() {
+Expected<StoredGpus> stored_topologies(Remarks& remarks) {
   const store::Environment environment = store::process_environment();
   if (environment.simulate) return simulated_gpus(store::simulated_names(environment));
   const store::Machine machine = store::read_machine();
@@ -64,7 +63,7 @@ Expected<StoredGpus> stored_topologies() {
   }
   if (gpus.topologies.empty() && !refusal.empty()) return nothing("what is stored was refused: " + refusal);
   if (gpus.topologies.empty()) return nothing("no topology of this machine's GPUs under its driver is stored");
-  for (const std::string& line : missing) tell(line);
+  for (std::string& line : missing) remarks.add(std::move(line));
   return gpus;
 }
 

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "cli/remarks.hpp"
 #include "topology/error.hpp"
 #include "topology/topology.hpp"
 
@@ -14,7 +15,7 @@ struct StoredGpus {
 };
 
 /// The simulated GPUs of $GPUTOPO_SIMULATE where that is set, else what the store has for this machine's GPUs, in PCI
-/// order; a line on stderr for each that it has nothing for, and why. `unavailable` where that is all of them.
-Expected<StoredGpus> stored_topologies();
+/// order; a remark for each that it has nothing for, and why. `unavailable` where that is all of them.
+Expected<StoredGpus> stored_topologies(Remarks& remarks);
 
 }  // namespace gputopo::cli

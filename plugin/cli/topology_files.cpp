@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/output.hpp"
 #include "files/files.hpp"
 #include "topology/check.hpp"
 #include "topology/json.hpp"
@@ -26,9 +25,9 @@ Expected<std::vector<ReadTopology>> read(const std::string& path, const std::str
   return topologies;
 }
 
-std::vector<Topology> accept(std::vector<ReadTopology> read, const std::string& path) {
+std::vector<Topology> accept(std::vector<ReadTopology> read, const std::string& path, Remarks& remarks) {
   if (!std::all_of(read.begin(), read.end(), [](const ReadTopology& one) { return one.has_checksum; }))
-    tell(fmt::format("gputopo: '{}' has no checksum: nothing tells whether it was altered", path));
+    remarks.add(fmt::format("gputopo: '{}' has no checksum: nothing tells whether it was altered", path));
   std::vector<Topology> topologies;
   for (ReadTopology& one : read) topologies.push_back(std::move(one.topology));
   return topologies;
@@ -36,13 +35,14 @@ std::vector<Topology> accept(std::vector<ReadTopology> read, const std::string& 
 
 }  // namespace
 
-Expected<std::vector<Topology>> read_topology_file(const std::string& path, const std::string& verb) {
+Expected<std::vector<Topology>> read_topology_file(const std::string& path, const std::string& verb, Remarks& remarks) {
   auto topologies = read(path, verb);
   if (!topologies) return tl::unexpected<Error>(topologies.error());
-  return accept(std::move(*topologies), path);
+  return accept(std::move(*topologies), path, remarks);
 }
 
-Expected<FromFiles> read_topology_files(const std::vector<std::string>& paths, const std::string& verb) {
+Expected<FromFiles> read_topology_files(const std::vector<std::string>& paths, const std::string& verb,
+                                        Remarks& remarks) {
   FromFiles all;
   for (const std::string& path : paths) {
     auto topologies = read(path, verb);
@@ -50,7 +50,7 @@ Expected<FromFiles> read_topology_files(const std::vector<std::string>& paths, c
     for (const ReadTopology& one : *topologies)
       if (const auto checked = check(one.topology); !checked)
         return fail(checked.error().kind, fmt::format("can't {} '{}': {}", verb, path, checked.error().message));
-    for (Topology& topology : accept(std::move(*topologies), path)) {
+    for (Topology& topology : accept(std::move(*topologies), path, remarks)) {
       all.topologies.push_back(std::move(topology));
       all.files.push_back(path == "-" ? "standard input" : path);
     }

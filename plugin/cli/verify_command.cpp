@@ -77,11 +77,12 @@ std::string summary(const Topology& topology, const experiments::CrossCheckRepor
 }
 
 Expected<Exit> verify(const VerifyFlags& flags, const device::Spec& spec, const Context& context) {
-  auto opened = device::open(spec, open_options(context, flags.quiet));
+  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
+  auto opened =
+      device::open(spec, open_options(context, flags.quiet, [&bar](std::string_view what) { bar.show(0, what); }));
   if (!opened) return tl::unexpected<Error>(opened.error());
   auto counter = open_counter_of(*opened->device, spec);
   if (!counter) return tl::unexpected<Error>(counter.error());
-  ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
   experiments::DiscoverOptions options;
   options.seed = flags.seed;
   options.stop = context.stop;
@@ -96,7 +97,7 @@ Expected<Exit> verify(const VerifyFlags& flags, const device::Spec& spec, const 
                                        table(*topology, *report, context), summary(*topology, *report));
   if (auto written = emit({}, text); !written) return tl::unexpected<Error>(written.error());
   if (const std::string failed = failed_memories(*topology, *report); !failed.empty()) {
-    say_loudly(fmt::format("counters contradict timing for {}; docs/counters.md tells how to read that", failed));
+    context.remarks.add(contradiction(failed));
     return Exit::inconclusive;
   }
   return Exit::done;

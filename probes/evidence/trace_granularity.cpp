@@ -20,6 +20,7 @@ constexpr double stray_share = 0.01;        // hits where all should miss
 constexpr double largest_deviance = 12;     // of one stride
 constexpr double comparable_deviance = 20;  // between two levels that both behave so
 constexpr double acceptable_deviance = 6;   // mean over what it is summed over
+constexpr double most_outside = 0.05;       // of the probability, for an interval of 95 %
 
 double log_likelihood(const Observation& row, double share) {
   return level_log_likelihood({}, row.weight, row.sum, std::clamp(share, stray_share, 1 - stray_share));
@@ -94,6 +95,8 @@ Estimate estimate_of(const Fit& fit, const std::vector<Row>& strides, std::uint6
   p.most = p.values.back();
   p.least = p.values.front();
   p.probability.pop_back();
+  if (p.at_least <= better_part && p.at_least > most_outside)
+    return inconclusive("B", method, "too few loads to tell whether the granularity is larger than the strides");
   p.best = std::min(fit.best, p.values.size() - 1);
   return evidence::estimate_of(p, trace_granularity_method, samples,
                                {"all loads miss at the shortest stride already: the granularity is at most that",

@@ -11,6 +11,13 @@ namespace gputopo::evidence {
 
 using namespace change_point;
 
+namespace {
+
+// The median lies between the least and the greatest of n values with probability 1 - 2^(1 - n).
+constexpr std::size_t fewest_for_95_percent = 6;
+
+}  // namespace
+
 Estimate find_latency(const Trace& trace) {
   constexpr const char* method = "median";
   std::vector<double> values;
@@ -24,6 +31,9 @@ Estimate find_latency(const Trace& trace) {
   }
   if (values.empty()) {
     return inconclusive("cycles", method, "there are no latencies");
+  }
+  if (values.size() < fewest_for_95_percent) {
+    return inconclusive("cycles", method, "fewer than 6 loads don't tell where the median lies");
   }
   std::sort(values.begin(), values.end());
   Estimate e = measured(change_point::median(values), "cycles", method, values.size());

@@ -118,6 +118,8 @@ Estimate size_by_means(const Trace& trace) {
     if (fit > 1) return inconclusive("B", by_means, "too few rows lie before the rise to tell whether they fit");
     posterior.probability.assign(posterior.probability.size(), 0);
     posterior.none_fits = 1;
+  } else if (loads < 2) {
+    return inconclusive("B", by_means, "before the change lies one load, whose noise nothing tells");
   }
   return capacity_estimate(posterior, by_means);
 }

@@ -20,7 +20,8 @@ struct TraceOptions {
 Estimate find_size(const change_point::Trace& trace, const TraceOptions& options = {});
 
 /// The same by the thesis's statistics: geometric mapping, optimal single split by L2 cost, Kolmogorov-Smirnov test
-/// (Größler, "Capturing the Memory Topology of GPUs", TUM 2022, section 3.3).
+/// (Größler, "Capturing the Memory Topology of GPUs", TUM 2022, section 3.3). Rows of which the test couldn't tell
+/// whether they differ, being too few, are left out of what it says; fewer than 8 are `inconclusive`.
 Estimate find_size_by_thesis(const change_point::Trace& trace, const TraceOptions& options = {});
 
 /// The line size in bytes as one of the strides, from footprint sweeps at several strides, at least two, in any order.
@@ -45,7 +46,8 @@ Estimate find_fetch_granularity(const change_point::Trace& trace);
 /// The median over all values of all rows (controls don't matter), cycles: slow loads of another level, below half,
 /// don't move it. The interval is the distribution-free one from order statistics (Conover, Practical Nonparametric
 /// Statistics, 1999, section 3.2), the confidence the probability mass of the level that holds the median, by a
-/// mixture; where it is below one half the loads come from several levels. Time n log n in the loads.
+/// mixture; where it is below one half the loads come from several levels. `inconclusive` of fewer than
+/// 6 loads, of which no two enclose the median with 95 %. Time n log n in the loads.
 Estimate find_latency(const change_point::Trace& trace);
 
 }  // namespace gputopo::evidence

@@ -81,12 +81,8 @@ std::string objection_to_cost(const Outcome& o) {
 
 std::string objection_to(const Outcome& o) {
   if (std::string cost = objection_to_cost(o); !cost.empty()) return cost;
-  // Before a line of error may be the notice that nothing seals the file.
-  const std::size_t first = o.err.find('\n');
-  const bool has_notice =
-      first != std::string::npos && o.err.substr(0, first).find("has no checksum") != std::string::npos;
-  const std::string err = has_notice ? o.err.substr(first + 1) : o.err;
-  const bool is_one_line = err.empty() || (std::count(err.begin(), err.end(), '\n') == 1 && err.ends_with('\n'));
+  const bool is_one_line =
+      o.err.empty() || (std::count(o.err.begin(), o.err.end(), '\n') == 1 && o.err.ends_with('\n'));
   if (!is_one_line || o.err.size() > longest_error) return "more than one line on stderr";
   if (o.exit_code == 1 && (!o.err.starts_with("gputopo: ") || !o.out.empty()))
     return "failed otherwise than by one error";

@@ -40,11 +40,14 @@ local function damaged(text)
     return text
 end
 
--- As many rounds as ROUNDS says, or for SECONDS.
+-- As many rounds as ROUNDS says, or until there is a file STOP.
 local rounds = ROUNDS or 250
-local stop = SECONDS and os.time() + SECONDS
+local function is_asked_to_stop()
+    local file = io.open(STOP)
+    return file ~= nil and file:close()
+end
 local shown, round = 0, 0
-while stop and os.time() < stop or not stop and round < rounds do
+while STOP and not is_asked_to_stop() or not STOP and round < rounds do
     round = round + 1
     check.run("round " .. round, function()
         check.write(os.getenv("FAKE_GPUTOPO_OUTPUT"), damaged(sources[random(#sources)]))

@@ -54,22 +54,24 @@ bool try_lock(int descriptor) {
   return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
 }
 
-void tell(const GpuLockOptions& options, std::string_view line) {
-  if (options.notice) options.notice(line);
+void tell(const std::function<void(std::string_view)>& somebody, std::string_view line) {
+  if (somebody) somebody(line);
 }
 
 // True when the lock is held; false after the patience, a stop, or an error other than 'held by another'.
 bool wait_for_turn(int descriptor, const GpuLockOptions& options) {
   if (try_lock(descriptor)) return true;
   if (errno != EWOULDBLOCK && errno != EINTR) return false;
-  tell(options, "waiting for another gputopo on this GPU");
+  tell(options.waiting, "waiting for another gputopo on this GPU");
   const auto until = Clock::now() + options.patience;
   while (Clock::now() < until) {
     if (options.stop != nullptr && *options.stop) return false;
     std::this_thread::sleep_for(between_tries);
-    if (try_lock(descriptor)) return true;
+    if (!try_lock(descriptor)) continue;
+    tell(options.notice, "waited for another gputopo on this GPU");
+    return true;
   }
-  tell(options, "another gputopo still uses this GPU; measuring beside it");
+  tell(options.notice, "another gputopo still uses this GPU; measuring beside it");
   return false;
 }
 

@@ -15,8 +15,9 @@ struct GpuLockOptions {
   /// The first that takes a file is used. Both are there for every user, so that users exclude each other too.
   std::vector<std::string> folders{"/run/lock", "/tmp"};
   std::chrono::milliseconds patience{60'000};
-  std::function<void(std::string_view)> notice;  ///< told, in one line, when this has to wait and when it gives up
-  const std::atomic<bool>* stop = nullptr;       ///< ends the wait
+  std::function<void(std::string_view)> waiting;  ///< told, in one line, when this has to wait
+  std::function<void(std::string_view)> notice;   ///< told, in one line, how a wait ended; not of one that was stopped
+  const std::atomic<bool>* stop = nullptr;        ///< ends the wait
 };
 
 /// An advisory lock (flock) on a file named after a GPU's UUID. The kernel releases it with the last descriptor, so

@@ -19,6 +19,7 @@ using OpenedDevice = Expected<std::unique_ptr<Device>>;
 #ifdef GPUTOPO_HAS_CUDA
 OpenedDevice open_real(int ordinal, const OpenOptions& options) {
   cuda::GpuLockOptions lock;
+  lock.waiting = options.waiting;
   lock.notice = options.notice;
   lock.stop = options.stop;
   return open_cuda(ordinal, lock);

@@ -24,9 +24,10 @@ inline constexpr const char* fallback_model = "h200";
 
 /// Where GPUs are looked for, and what a device that has to wait for its own does meanwhile.
 struct OpenOptions {
-  std::function<void(std::string_view)> notice;  ///< gets one line for the user
-  const std::atomic<bool>* stop = nullptr;       ///< ends the wait
-  std::string root;                              ///< where the kernel's files are looked for, "" but in tests
+  std::function<void(std::string_view)> waiting;  ///< told what is waited for as a wait begins
+  std::function<void(std::string_view)> notice;   ///< gets one line for the user after a wait
+  const std::atomic<bool>* stop = nullptr;        ///< ends the wait
+  std::string root;                               ///< where the kernel's files are looked for, "" but in tests
 };
 
 /// Opens what `spec` names. `automatic` is the first real GPU that opens; on a machine without any it is the simulated

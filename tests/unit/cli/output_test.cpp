@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "process_run.hpp"
 
@@ -147,6 +148,51 @@ TEST(Output, ARecordingMayGoToStdoutWhereTheResultDoesNot) {
   again.arguments = {"discover", "--device", "replay:-", "--only", "shared", "--quiet"};
   again.stdin_path = folder / "r.json";
   EXPECT_EQ(run_gputopo(again).exit_code, 0);
+}
+
+// Each of these has a remark on its result: a file without a checksum, which GPU this is, what was saved or left out.
+TEST(Output, ACommandThatFailsSaysItsErrorAlone) {
+  const Folder folder;
+  const auto unsealed = [&folder](const std::string& model) {
+    auto json = nlohmann::ordered_json::parse(run_gputopo({"models", "--truth", model, "--format", "json"}).out);
+    json.erase("checksum");
+    const std::string path = folder / model + ".json";
+    std::ofstream(path) << json.dump();
+    return path;
+  };
+  const std::string h200 = unsealed("h200"), gt200 = unsealed("gt200"), garbage = folder / "garbage.json";
+  std::ofstream(garbage) << "{}";
+  std::vector<Launch> launches;
+  const auto fails = [&launches](std::vector<std::string> arguments, const std::string& stdout_path = {}) -> Launch& {
+    Launch& launch = launches.emplace_back();
+    launch.arguments = std::move(arguments);
+    launch.stdout_path = stdout_path;
+    return launch;
+  };
+  fails({"show", h200}, "/dev/full");
+  fails({"show", h200, "--evidence", garbage});
+  fails({"compare", h200, garbage});
+  fails({"export", "--prometheus", "-", h200, garbage});
+  fails({"export", "--mt4g", "-", h200, h200});
+  fails({"export", "--mt4g", folder.path(), gt200, gt200});
+  fails({"export", "--hwloc-xml", "/dev/full", h200}).environment = {"HWLOC_PLUGINS_PATH=/nonexistent"};  // as above
+#ifdef GPUTOPO_HAS_DISCOVER
+  const std::string recording = folder / "r.json";
+  run_gputopo({"discover", "--device", "sim:gt200", "--only", "constant_l1", "--record", recording});
+  fails({"bench", "traffic", "--predict", "1", "--size", "1000000", gt200});
+  fails({"bench", "bandwidth", "--device", "sim:gt200", "--format", "json"});
+  fails({"discover", "--device", "sim:gt200", "--only", "constant_l1", "--format", "json"}, "/dev/full");
+  fails({"discover", "--device", "sim:gt200,cuda:4000", "--only", "constant_l1", "--format", "csv"}, "/dev/full");
+  fails({"discover", "--device", "cuda:4000,cuda:4001", "--format", "json"});
+  fails({"discover", "--device", "replay:" + recording, "--only", "constant_l1", "--save", "--force"}, "/dev/full")
+      .environment = {"GPUTOPO_STORE=" + folder / "store"};
+#endif
+  for (const Launch& launch : launches) {
+    const Outcome o = run_gputopo(launch);
+    EXPECT_EQ(o.exit_code, 1) << ::testing::PrintToString(launch.arguments) << o.err;
+    EXPECT_TRUE(is_one_error_line(o.err)) << ::testing::PrintToString(launch.arguments) << o.err;
+    EXPECT_EQ(o.out, "");
+  }
 }
 
 TEST(Output, PipesGetAsciiEvenInAUtf8Locale) {

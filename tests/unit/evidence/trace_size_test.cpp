@@ -292,5 +292,32 @@ TEST(FindSizeByThesis, FindsACleanStepAndTestsIt) {
   EXPECT_EQ(falling.status, Status::inconclusive);
 }
 
+TEST(FindSize, OneLoadBeforeTheChangeIsTooFew) {
+  for (int rows = 2; rows <= 12; ++rows) {
+    EXPECT_EQ(find_size(curve(rows, 1, [](int row) { return row < 1 ? 0 : 1; })).status, Status::inconclusive) << rows;
+    const Estimate two = find_size(curve(rows, 1, [](int row) { return row < 2 ? 0 : 1; }));
+    if (two.status == Status::measured) EXPECT_LT(two.interval->low, two.interval->high) << rows;
+  }
+}
+
+TEST(FindSizeByThesis, WhatTheTestCannotSeeIsNoAbsenceOfAChange) {
+  TraceOptions options;
+  options.method = TraceOptions::Method::thesis;
+  const auto found = [&](int rows, int fit) {
+    return find_size(curve(rows, 200, [fit](int row) { return row < fit ? 0 : 200; }), options);
+  };
+  for (const int rows : {2, 3, 4, 7})
+    for (int fit = 1; fit <= rows; ++fit)
+      EXPECT_EQ(found(rows, fit).status, Status::inconclusive) << rows << " rows, " << fit << " fit";
+  for (int rows = 8; rows <= 40; ++rows)
+    for (int fit = 1; fit <= rows; ++fit) {
+      const Estimate e = found(rows, fit);
+      if (e.status == Status::inconclusive) continue;
+      ASSERT_EQ(e.status == Status::lower_bound || e.value == control_of(fit - 1), true) << rows << " rows, " << fit;
+      ASSERT_LE(*e.value, control_of(fit - 1)) << rows << " rows, " << fit << " fit";
+    }
+  EXPECT_EQ(found(30, 29).status, Status::lower_bound) << "all but the last row are enough for a test";
+}
+
 }  // namespace
 }  // namespace gputopo::evidence

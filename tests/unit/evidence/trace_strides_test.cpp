@@ -96,6 +96,17 @@ TEST(LineSize, BoundsAndRefusals) {
   EXPECT_EQ(find_line_size(one).status, Status::inconclusive);
 }
 
+TEST(FetchGranularity, OfTooFewLoadsIsInconclusive) {
+  // Half of the loads hit where all would, were it twice as long: of two loads that happens by chance.
+  EXPECT_EQ(find_fetch_granularity({{{1024, {30, 30}}, {2048, {300, 300}}}}).status, Status::inconclusive);
+  const std::vector<double> hits(20, 30), misses(20, 300);
+  std::vector<double> half = hits;
+  half.insert(half.end(), misses.begin(), misses.end());
+  const Estimate finding = find_fetch_granularity({{{1024, half}, {2048, misses}}});
+  EXPECT_EQ(finding.status, Status::measured);
+  EXPECT_EQ(finding.value, 2048);
+}
+
 TEST(Latency, IsTheMedianWithItsInterval) {
   Trace trace;
   for (int i = 0; i < 101; ++i) {
@@ -108,7 +119,18 @@ TEST(Latency, IsTheMedianWithItsInterval) {
   EXPECT_EQ(finding.interval->low, 140);
   EXPECT_EQ(finding.interval->high, 161);
   EXPECT_EQ(finding.samples, 101U);
-  EXPECT_EQ(find_latency(Trace{{{1, {4, 8}}}}).value, 6) << "an even number of values has two in the middle";
+  EXPECT_EQ(find_latency(Trace{{{1, {4, 8, 4, 8, 4, 8}}}}).value, 6)
+      << "an even number of values has two in the middle";
+}
+
+TEST(Latency, OfTooFewLoadsForItsIntervalIsInconclusive) {
+  std::vector<double> values;
+  for (const std::size_t loads : {1, 2, 3, 4, 5, 6}) {
+    values.push_back(40);
+    const Estimate finding = find_latency(Trace{{{1, values}}});
+    EXPECT_EQ(finding.status, loads < 6 ? Status::inconclusive : Status::measured) << loads;
+    EXPECT_EQ(finding.note.empty(), loads == 6);
+  }
 }
 
 TEST(Latency, OtherLevelsDontMoveIt) {

@@ -168,6 +168,38 @@ TEST(BuildTree, SimulatedIsWrittenOnTheOutermostBox) {
   EXPECT_THAT(drawn(t), testing::StartsWith("GPUMemory: HBM (139GB), simulated\n"));
 }
 
+std::size_t depth_of(const std::vector<Node>& nodes) {
+  std::size_t deepest = 0;
+  for (const Node& node : nodes) deepest = std::max(deepest, 1 + depth_of(node.children));
+  return deepest;
+}
+
+std::size_t count_of(const std::vector<Node>& nodes) {
+  std::size_t count = nodes.size();
+  for (const Node& node : nodes) count += count_of(node.children);
+  return count;
+}
+
+// hwloc's tools can't read back what is nested too deep, be it a chain of memories or one that physical caches close.
+TEST(BuildTree, AFileThatNestsMemoriesWithoutEndIsDrawnFlat) {
+  constexpr std::size_t memories = 256;
+  for (const bool joined : {false, true})
+    for (const bool backwards : {false, true}) {
+      Topology t;
+      for (std::size_t i = 0; i < memories; ++i) {
+        Memory& m = t.memories.emplace_back();
+        m.id = std::to_string(i);
+        if (i + 1 < memories && (!joined || i % 2 == 0)) m.parent = std::to_string(i + 1);
+        if (joined && i % 2 == 1 && i + 1 < memories) m.physical_cache = std::to_string(i + 1);
+      }
+      if (backwards) std::reverse(t.memories.begin(), t.memories.end());
+      ASSERT_TRUE(check(t));
+      const auto nodes = build_tree(t, identity);
+      EXPECT_LE(depth_of(nodes), 8U);
+      EXPECT_EQ(count_of(nodes), joined ? memories / 2 + 1 : memories);
+    }
+}
+
 TEST(BuildTree, EveryMemoryAppearsOnceWhateverTheParentsSay) {
   // All assignments of parents and physical caches among four memories, circles and nonsense included.
   const std::string ids[] = {"l1", "texture", "l2", "device_memory", "absent"};
