@@ -104,8 +104,16 @@ def hwloc_tools(name, prefix, own, fits):
         program = shutil.which(command[0], path=str(folder))
         if program:
             fine = compare(f"{name}, {' '.join(command)}", run([program, *command[1:]], stock), run([program, *command[1:]], simulated)) and fine
+    version = version_of(tool, "--version")
+    # docs/hwloc.md: the shell's ways to one attribute, of versions that have them.
+    info = shutil.which("hwloc-info", path=str(folder))
+    for since, words in (((2, 11), ["info GPUTopoL2Size", "os=cuda0"]), ((2, 14), ["info SizeBytes", "misc[GPUCache]:0"])):
+        if fits and info and tuple(int(number) for number in re.findall(r"\d+", version)[:2]) >= since:
+            printed = run([info, "--get-attr", *words], simulated)
+            if not re.search(r"^\d{6,}\nstatus 0$", printed, re.M):
+                different.append(name)
+                fine = print(f"{name}: DIFFERS: hwloc-info --get-attr {words} prints {printed}")
     if fine:
-        version = version_of(tool, "--version")
         print(f"{name} ({version}): {'the same but for GPUs' if fits else 'the same; the plugin is of another ABI'}")
 
 

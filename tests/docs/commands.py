@@ -37,6 +37,7 @@ REWRITES = [
     (r"/var/lib/prometheus/node-exporter", "$PWD"),
     (r"--count \d+", "--count 1"),
     (r"--processes \d+", "--processes 1"),
+    (r"hwloc_load_bench$", "hwloc_load_bench 1"),
     (r"FOLDER", "."),
     (r"sim:seed-", "sim:./seed-"),
 ]
@@ -193,12 +194,14 @@ def check_build(scratch, tests, command):
 
 
 def check_googletest(scratch, tests, command):
-    """Of an executable whose every test is run anyway: that it is there and what is chosen of it exists."""
+    """Of an executable that is named or whose every test is run anyway: that it is there and what is chosen of it exists."""
     program = re.search(r"/tests/(\w+)", command)[1]
     path = f"build/tests/{program}"
     if not (scratch.folder / path).exists():
         if not tests.declared(program):
             raise SystemExit(f"'{command}': no such program")
+        return
+    if not program.endswith("_test"):
         return
     chosen = re.search(r"--gtest_filter=(\S+)", command)
     listed = scratch.run(f"{path} --gtest_list_tests {chosen[0] if chosen else ''}")
@@ -227,7 +230,7 @@ def treat(scratch, tests, command, on_device, in_text):
     elif re.match(r"(cmake|ctest) ", command):
         if not on_device:
             check_build(scratch, tests, command)
-    elif re.match(r"(\w+=\S+ )?build(-\w+)?/tests/\w+_test\b", command):
+    elif re.match(r"(\w+=\S+ )?build(-\w+)?/tests/\w+(_test\b.*)?$", command):
         if not on_device:
             check_googletest(scratch, tests, command)
     elif in_text and re.fullmatch(r"(build/bin/)?gputopo \w+", command):
