@@ -114,6 +114,7 @@ PATH_LINE=$path_line MARK=$mark awk '
 chmod 755 -- "$temporary"
 mv -f -- "$temporary" "$output"
 temporary=''
-if [ -n "$version" ] && ! grep -q "^$version\(\.0\)\{0,1\} " "$here/UPSTREAM"; then
+# A release candidate's script has the number of the release.
+if [ -n "$version" ] && ! grep -q "^$version\(\.0\|rc[0-9]*\)\{0,1\} " "$here/UPSTREAM"; then
   echo "apply.sh: the patch fits, but LIKWID $version is none of the versions it was tried on" >&2
 fi

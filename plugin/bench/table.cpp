@@ -18,6 +18,7 @@ using throughput::Plot;
 using throughput::Result;
 
 constexpr std::size_t text_limit = 200;
+constexpr std::size_t indent = 2;
 
 // Rates of the GPU in GB/s (10^9), as they are sold; everything else in its own unit.
 std::string with_unit(double value, const std::string& unit) {
@@ -28,12 +29,18 @@ std::string with_unit(double value, const std::string& unit) {
   return unit.empty() ? number : number + " " + unit;
 }
 
-std::string points_text(const Plot& plot) {
-  std::string text = fmt::format("\n{} ({} by {})\n", plot.title, plot.y_label, plot.x_label);
+std::string lines_of(std::string_view text, std::size_t width, std::size_t later = indent) {
+  std::string lines;
+  for (const std::string& line : report::wrap(text, width, later)) lines += line + '\n';
+  return lines;
+}
+
+std::string points_text(const Plot& plot, std::size_t width) {
+  std::string text = '\n' + lines_of(fmt::format("{} ({} by {})", plot.title, plot.y_label, plot.x_label), width);
   for (const auto& series : plot.series) {
-    text += fmt::format("  {}:", series.label);
-    for (const auto& p : series.points) text += fmt::format(" {:.6g}:{:.6g}", p.x, p.y);
-    text += '\n';
+    std::string line = fmt::format("  {}:", series.label);
+    for (const auto& p : series.points) line += fmt::format(" {:.6g}:{:.6g}", p.x, p.y);
+    text += lines_of(line, width, 2 * indent);
   }
   return text;
 }
@@ -55,14 +62,16 @@ std::string result_text(const Result& result, const Options& options) {
     if (counted) cells.push_back({counted_text(f), {}});
     cells.push_back({f.configuration, {}});
     grid.add(std::move(cells));
-    if (!f.estimate.note.empty()) notes += fmt::format("{} {}: {}\n", f.memory, f.quantity, f.estimate.note);
+    if (!f.estimate.note.empty())
+      notes += lines_of(fmt::format("{} {}: {}", f.memory, f.quantity, f.estimate.note), options.width);
   }
   std::string text = fmt::format("\n{} ({:.1f} s)\n", result.name, result.duration_s);
+  grid.fit(options.width);
   if (!result.findings.empty()) text += grid.text(options.unicode ? "\u2500" : "-");
-  for (const std::string& note : result.notes) notes += report::printable(note, text_limit) + '\n';
+  for (const std::string& note : result.notes) notes += lines_of(report::printable(note, text_limit), options.width);
   text += notes;
   if (options.all)
-    for (const Plot& plot : result.plots) text += points_text(plot);
+    for (const Plot& plot : result.plots) text += points_text(plot, options.width);
   return text;
 }
 
@@ -86,9 +95,10 @@ std::string limit_text(const Finding& f) {
 }
 
 std::string render_table(const throughput::Report& report, const Options& options) {
-  std::string text = options.headline + '\n';
+  std::string text = lines_of(options.headline, options.width, 0);
   for (const Result& result : report.results) text += result_text(result, options);
-  text += "\nEvery rate is the median of five runs; B/cycle are of one SM, GB/s (10^9) of the GPU.\n";
+  text += '\n' + lines_of("Every rate is the median of five runs; B/cycle are of one SM, GB/s (10^9) of the GPU.",
+                          options.width, 0);
   if (report.interrupted) text += "Interrupted: what was done by then.\n";
   return text;
 }

@@ -85,11 +85,16 @@ std::string check_format(const std::string& name) {
   return fmt::format("unknown format '{}', choose one of {}", report::printable(name, 60), fmt::join(names, ", "));
 }
 
-Expected<Exit> list(const BenchFlags& flags) {
+Expected<Exit> list(const BenchFlags& flags, const Context& context) {
   std::string text;
-  for (const Benchmark& b : throughput::benchmarks())
-    text += fmt::format("{:<10} {} (about {} s)\n", b.name, b.gives, b.seconds);
-  text += fmt::format("{:<10} with --predict and --size: the same without running anything\n", traffic);
+  const auto add = [&](std::string_view name, const std::string& gives) {
+    constexpr std::size_t column = 13;
+    for (const std::string& line : report::wrap(fmt::format("{:<{}}{}", name, column, gives),
+                                                flags.output.empty() ? context.columns : 80, column))
+      text += line + '\n';
+  };
+  for (const Benchmark& b : throughput::benchmarks()) add(b.name, fmt::format("{} (about {} s)", b.gives, b.seconds));
+  add(traffic, "with --predict and --size: the same without running anything");
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }
@@ -161,7 +166,7 @@ Expected<Exit> write(const throughput::Report& report, const BenchFlags& flags, 
 }
 
 Expected<Exit> run_bench(const BenchFlags& flags, const device::Spec& spec, const Context& context) {
-  if (flags.list) return list(flags);
+  if (flags.list) return list(flags, context);
   if (auto ok = check_outputs(flags.output, flags.record); !ok) return tl::unexpected<Error>(ok.error());
   ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
   auto opened =

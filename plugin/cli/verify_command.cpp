@@ -27,30 +27,29 @@ struct VerifyFlags {
 std::string table(const Topology& topology, const experiments::CrossCheckReport& report, const Context& context) {
   using report::Align;
   report::Grid grid({{"Memory"},
-                     {"Carve-out", Align::right},
+                     {"Carve", Align::right, "out"},
                      {"Size tried", Align::right},
-                     {"Loads", Align::right},
-                     {"Issued", Align::right},
-                     {"Misses by timing", Align::right},
-                     {"by counter", Align::right},
-                     {"Difference", Align::right},
+                     {"Loads", Align::right, "asked"},
+                     {"Loads", Align::right, "issued"},
+                     {"Misses", Align::right, "timed"},
+                     {"Misses", Align::right, "counted"},
                      {"Verdict"}});
   for (const CheckedFootprint& row : checked_footprints(report.entries))
     grid.add({{row.memory, {}},
               {fmt::format("{} %", row.carve_out_percent), {}},
-              {report::size_text(static_cast<double>(row.size_bytes)), {}},
+              {report::brief_size_text(static_cast<double>(row.size_bytes)), {}},
               {fmt::format("{}", row.loads_asked), {}},
               {row.loads_issued ? fmt::format("{:.0f}", *row.loads_issued) : "-", {}},
               {row.by_timing ? fmt::format("{:.0f}", *row.by_timing) : "-", {}},
               {row.by_counter ? fmt::format("{:.0f}", *row.by_counter) : "-", {}},
-              {row.by_timing ? fmt::format("{:.0f}", *row.by_timing - *row.by_counter) : "-", {}},
               {row.verdict, {}}});
   const char* rule = context.unicode ? "─" : "-";
+  grid.fit(context.columns);
   std::string text = grid.text(rule);
   report::Grid sizes({{"Memory"},
                       {"Detected", Align::right},
-                      {"Change point by timing", Align::right},
-                      {"by counter", Align::right},
+                      {"Change point", Align::right, "by timing"},
+                      {"Change point", Align::right, "by counter"},
                       {"Verdict"}});
   for (const CrossCheck& entry : report.entries) {
     if (!entry.metric.starts_with("change point: ")) continue;
@@ -62,8 +61,10 @@ std::string table(const Topology& topology, const experiments::CrossCheckReport&
                {fmt::format("{:.0f} B", entry.by_counter), {}},
                {entry.verdict, {}}});
   }
+  sizes.fit(context.columns);
   text += "\n" + sizes.text(rule) + "\n";
-  for (const std::string& note : report.notes) text += report::printable(note, 200) + "\n";
+  for (const std::string& note : report.notes)
+    for (const std::string& line : report::wrap(report::printable(note, 200), context.columns, 2)) text += line + "\n";
   return text;
 }
 

@@ -7,10 +7,11 @@
 namespace gputopo::report {
 namespace {
 
-constexpr std::size_t gap = 2;
+constexpr std::size_t indent_below = 4;
 
 // Right-aligned texts end at the same column and their marks hang over; left-aligned ones are followed by their marks.
-void append_cell(std::string& line, const Cell& cell, Align align, std::size_t width, std::size_t mark_width) {
+void append_cell(std::string& line, const Cell& cell, Align align, std::size_t width, std::size_t mark_width,
+                 std::size_t gap) {
   const std::string shown = cell.text + cell.mark;
   const std::size_t hang = mark_width - std::min(mark_width, display_width(cell.mark));
   const std::size_t used = std::min(width, display_width(shown) + (align == Align::right ? hang : 0));
@@ -42,8 +43,9 @@ std::vector<Grid::Width> Grid::widths() const {
       width.mark = std::max(width.mark, display_width(row[i].mark));
       both = std::max(both, display_width(row[i].text) + display_width(row[i].mark));
     }
-    if (columns_[i].align == Align::left) width.mark = 0;
-    width.all = std::max(columns_[i].align == Align::left ? both : text + width.mark,
+    if (is_below(i)) continue;
+    if (columns_[i].align == Align::left || !marks_hang_) width.mark = 0;
+    width.all = std::max(width.mark == 0 ? both : text + width.mark,
                          std::max(display_width(columns_[i].title), display_width(columns_[i].unit)));
   }
   return widths;
@@ -51,8 +53,24 @@ std::vector<Grid::Width> Grid::widths() const {
 
 std::size_t Grid::width() const {
   std::size_t total = 0;
-  for (const Width& width : widths()) total += width.all + gap;
-  return total - std::min(total, gap);
+  const auto all = widths();
+  for (std::size_t i = 0; i < all.size(); ++i) total += is_below(i) ? 0 : all[i].all + gap_;
+  return total - std::min(total, gap_);
+}
+
+void Grid::fit(std::size_t width) {
+  if (this->width() <= width) return;
+  gap_ = 1;
+  marks_hang_ = false;
+  if (this->width() <= width) return;
+  gap_ = 2;
+  below_ = width;
+}
+
+void Grid::append_below(std::string& text, const std::string& cell) const {
+  if (cell.empty()) return;
+  const std::string indent(indent_below, ' ');
+  for (const std::string& line : wrap(indent + cell, below_, indent_below)) end_line(text, line);
 }
 
 std::string Grid::text(const char* rule) const {
@@ -61,22 +79,25 @@ std::string Grid::text(const char* rule) const {
   std::string titles;
   std::string units;
   std::string rules;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    append_cell(titles, {columns_[i].title, {}}, columns_[i].align, width[i].all, 0);
-    append_cell(units, {columns_[i].unit, {}}, columns_[i].align, width[i].all, 0);
+  const std::size_t beside = columns_.size() - (below_ == 0 ? 0 : 1);
+  for (std::size_t i = 0; i < beside; ++i) {
+    append_cell(titles, {columns_[i].title, {}}, columns_[i].align, width[i].all, 0, gap_);
+    append_cell(units, {columns_[i].unit, {}}, columns_[i].align, width[i].all, 0, gap_);
     for (std::size_t k = 0; k < width[i].all; ++k) rules += rule;
-    rules.append(gap, ' ');
+    rules.append(gap_, ' ');
   }
   end_line(text, titles);
   const bool has_units =
       std::any_of(columns_.begin(), columns_.end(), [](const Column& column) { return !column.unit.empty(); });
   if (has_units) end_line(text, units);
+  if (beside < columns_.size()) append_below(text, heading_of(columns_.back()));
   end_line(text, rules);
   for (const auto& row : rows_) {
     std::string line;
-    for (std::size_t i = 0; i < row.size() && i < columns_.size(); ++i)
-      append_cell(line, row[i], columns_[i].align, width[i].all, width[i].mark);
+    for (std::size_t i = 0; i < row.size() && i < beside; ++i)
+      append_cell(line, row[i], columns_[i].align, width[i].all, width[i].mark, gap_);
     end_line(text, line);
+    if (beside < row.size()) append_below(text, row[beside].text + row[beside].mark);
   }
   return text;
 }

@@ -31,6 +31,9 @@ class Grid {
   void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
   /// Widest line in columns of a terminal.
   std::size_t width() const;
+  /// Makes a table that is wider than `width` as narrow as it has to be: first columns stand one apart and marks count
+  /// as part of their numbers; where that isn't enough, the last column's cells stand below their rows.
+  void fit(std::size_t width);
   /// Lines without trailing spaces, each ending in a newline. `rule` is the character of the line under the titles.
   std::string text(const char* rule) const;
 
@@ -41,6 +44,12 @@ class Grid {
   };
   std::vector<Width> widths() const;
 
+  bool is_below(std::size_t column) const { return below_ != 0 && column + 1 == columns_.size(); }
+  void append_below(std::string& text, const std::string& cell) const;
+
+  std::size_t gap_ = 2;
+  bool marks_hang_ = true;
+  std::size_t below_ = 0;  // the width that the last column has below the rows; 0 where it stands in them
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };

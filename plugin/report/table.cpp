@@ -31,9 +31,11 @@ std::string memories(const Topology& topology, const Options& options) {
     MainTable table = main_table(topology, detail, options.unicode, notes);
     Grid grid(std::move(table.columns));
     for (auto& row : table.rows) grid.add(std::move(row));
+    const bool fits = grid.width() <= options.width;
+    if (!fits && &detail == &details.back()) grid.fit(options.width);
     text = grid.text(options.unicode ? "─" : "-") + '\n' + latency_legend + '\n' + notes.text(options.width) +
            lines_of(table.intervals, options);
-    if (grid.width() <= options.width) break;
+    if (fits) break;
   }
   return text;
 }

@@ -4,7 +4,8 @@
 Runs the programs that load hwloc, and likwid-topology, without and with what BUILD-DIR holds for them, and compares what they
 print: without data of a GPU nothing may differ, and with a simulated H200 nothing but what speaks of GPUs. Says which programs
 it couldn't have; with --all that is a failure. PREFIX: further versions, built from source with --enable-plugins; one of
-another ABI than the plugin's has to ignore it. Exit status 1 where something differs."""
+another ABI than the plugin's has to ignore it. A LIKWID built with NVIDIA_INTERFACE=true lists GPUs itself, here two of a
+stand-in for their driver: of those nothing may be said twice. Exit status 1 where something differs."""
 import argparse
 import difflib
 import os
@@ -13,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 parser = argparse.ArgumentParser()
 parser.add_argument("build", type=pathlib.Path)
@@ -25,8 +27,8 @@ missing, different = [], []
 
 
 def steady(text):
-    """Without what differs from one run to the next."""
-    text = re.sub(r"UpTime=\S+|CPU clock:\s+\S+ GHz|Free memory:\s+\S+|, ?\d+\.\d+ MB|memory: [\d.]+", "", text)
+    """Without what differs from one run to the next; LIKWID 5.5 never sets the registers that it prints."""
+    text = re.sub(r"UpTime=\S+|CPU clock:[\s,]+\S+ GHz|memory:[\s,]+[\d.]+ MB|memory: [\d.]+|regs per block:[\s,]+-?\d+", "", text)
     return re.sub(r"<info name=\"(ProcessName|MemoryFree|hwlocVersion)\"[^>]*>|pid[ =]\d+|\[[^\[\]:]*:\d+\]|total=\S+", "", text)
 
 
@@ -102,8 +104,16 @@ def hwloc_tools(name, prefix, own, fits):
         program = shutil.which(command[0], path=str(folder))
         if program:
             fine = compare(f"{name}, {' '.join(command)}", run([program, *command[1:]], stock), run([program, *command[1:]], simulated)) and fine
+    version = version_of(tool, "--version")
+    # docs/hwloc.md: the shell's ways to one attribute, of versions that have them.
+    info = shutil.which("hwloc-info", path=str(folder))
+    for since, words in (((2, 11), ["info GPUTopoL2Size", "os=cuda0"]), ((2, 14), ["info SizeBytes", "misc[GPUCache]:0"])):
+        if fits and info and tuple(int(number) for number in re.findall(r"\d+", version)[:2]) >= since:
+            printed = run([info, "--get-attr", *words], simulated)
+            if not re.search(r"^\d{6,}\nstatus 0$", printed, re.M):
+                different.append(name)
+                fine = print(f"{name}: DIFFERS: hwloc-info --get-attr {words} prints {printed}")
     if fine:
-        version = version_of(tool, "--version")
         print(f"{name} ({version}): {'the same but for GPUs' if fits else 'the same; the plugin is of another ABI'}")
 
 
@@ -117,6 +127,40 @@ def likwid(name, script, patched):
         fine = print(f"{name}: DIFFERS: shows no simulated H200")
     if fine:
         print(f"{name} ({version_of(script, '-v')}): the same but for GPUs")
+
+
+def likwid_of_gpus(name, script, patched):
+    """With the GPUs of a stand-in for their driver, which a LIKWID with CUDA support lists, and topologies of the same ones."""
+    here = pathlib.Path(__file__).resolve().parent
+    with tempfile.TemporaryDirectory() as folder:
+        for library in ("libcuda.so", "libcudart.so"):
+            subprocess.run(["cc", "-std=c99", "-shared", "-fPIC", "-o", f"{folder}/{library}", here / "listed_gpus.c"], check=True)
+        text = (here.parent / "likwid/fixtures/h200.json").read_text()
+        topologies = pathlib.Path(folder, "topologies.json")
+        topologies.write_text(f"[{text}, {text.replace('0000:3b:00.0', '0000:86:00.0')}]")
+        known = {"GPUTOPO_COMMAND": str(here.parent / "likwid/fake_gputopo"), "FAKE_GPUTOPO_OUTPUT": str(topologies)}
+        if "GPU Topology" not in run([script], {"LD_LIBRARY_PATH": folder}):
+            missing.append(f"{name} with CUDA support: it was built without NVIDIA_INTERFACE=true")
+            return
+        before = len(different)
+        for options in ([], ["-g"], ["-G"], ["-c", "-g", "-G"], ["-O"], ["-G", "-O"]):
+            what = f"{name} with CUDA support, {' '.join(options)}"
+            stock, ours = (steady(run([program, *options], {"LD_LIBRARY_PATH": folder, **known})) for program in (script, patched))
+            lines = [line.rstrip(",") for line in stock.splitlines()]
+            patched_lines = [line.rstrip(",") for line in ours.splitlines()]
+            added = [line[2:] for line in difflib.ndiff(lines, patched_lines) if line.startswith("+ ")]
+            if any(line.startswith("- ") for line in difflib.ndiff(lines, patched_lines)):
+                different.append(what)
+                print(f"{what}: DIFFERS: lines of LIKWID are missing")
+            title = re.compile(r"^([A-Z][^:(,]+):(?=[\t,])")
+            listed = {m[1] for line in stock[stock.index("GPU Topology"):].splitlines() if (m := title.match(line))}
+            twice = {m[1] for line in added if (m := title.match(line))} & listed
+            addresses = [line for line in added if re.match(r"PCI address:[\t,]+0000:(86|3b):00\.0", line)]
+            if twice or not listed or len(addresses) != 2:
+                different.append(what)
+                print(f"{what}: DIFFERS: said twice: {sorted(twice)}; {len(addresses)} of 2 GPUs have their caches shown")
+        if len(different) == before:
+            print(f"{name} with CUDA support: each GPU once, under LIKWID's number")
 
 
 own = pathlib.Path(subprocess.run(["pkg-config", "--variable=libdir", "hwloc"], check=True, capture_output=True, text=True).stdout.strip(), "hwloc")
@@ -146,6 +190,7 @@ for prefix in arguments.likwid:
     apply = pathlib.Path(__file__).resolve().parents[2] / "patches/likwid/apply.sh"
     subprocess.run([apply, "--script", prefix / "bin/likwid-topology", "--prefix", build, "--output", copy], check=True)
     likwid(f"LIKWID of {prefix}", prefix / "bin/likwid-topology", copy)
+    likwid_of_gpus(f"LIKWID of {prefix}", prefix / "bin/likwid-topology", copy)
 if not arguments.likwid:
     missing.append("LIKWID 5.5: no --likwid PREFIX")
 

@@ -76,6 +76,9 @@ refuses 'nothing on PATH' 'no likwid-topology on PATH' env PATH="$work/tools" /b
 sed 's/Version:   [0-9.]*/Version:   99.1/' "$stock" >newer
 succeeds 'an untried version that fits' "$apply" --script newer --prefix "$work/q"
 grep -qF 'LIKWID 99.1 is none of the versions' err || fail 'an untried version goes unmentioned'
+sed 's/Version:   [0-9.]*/Version:   5.5.2/' "$stock" >candidate
+succeeds 'a release candidate' "$apply" --script candidate --prefix "$work/q"
+[ ! -s err ] || fail "a tried release candidate is called untried: $(cat err)"
 "$apply" --script "$stock" --prefix "$work/q" 2>err >out || fail 'over its own copy'
 [ ! -s err ] || fail "the tried version is called untried: $(cat err)"
 

@@ -1,4 +1,8 @@
 // `gputopo bench` as a user runs it.
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -41,6 +45,17 @@ TEST(Bench, SaysInOneLineThatAModelHasNoThroughput) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.err, HasSubstr("no throughput in this model"));
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1);
+}
+
+TEST(Bench, FitsEightyColumns) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"bench", "--list"}, {"bench", "instructions", "banks", "--device", "sim:h200", "--all"}}) {
+    const auto run = run_gputopo(arguments);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("\n    "));
+    std::istringstream lines(run.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
 }
 
 TEST(Bench, RefusesNamesThatItDoesntKnow) {

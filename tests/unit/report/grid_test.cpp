@@ -53,6 +53,36 @@ TEST(Grid, UnitsStandBelowTheTitles) {
   EXPECT_EQ(heading_of({"Scope"}), "Scope");
 }
 
+TEST(Grid, FitsByNarrowingFirst) {
+  Grid grid({{"Name"}, {"Cycles", Align::right}, {"End"}});
+  grid.add({{"a", {}}, {"38", {}}, {"x", {}}});
+  grid.add({{"bc", {}}, {"1715", "[12]"}, {"y", {}}});
+  grid.fit(19);
+  EXPECT_EQ(grid.width(), 19U) << "what fits stays as it is";
+  grid.fit(18);
+  EXPECT_EQ(grid.text("-"),
+            "Name   Cycles End\n"
+            "---- -------- ---\n"
+            "a          38 x\n"
+            "bc   1715[12] y\n");
+}
+
+TEST(Grid, ALastColumnWithoutRoomStandsBelowTheRows) {
+  Grid grid({{"Name"}, {"Rate", Align::right, "B/s"}, {"Reached by"}});
+  grid.add({{"a", {}}, {"38", {}}, {"eight threads with four chains each", {}}});
+  grid.add({{"b", {}}, {"7", {}}, {}});
+  grid.fit(24);
+  EXPECT_EQ(grid.text("-"),
+            "Name  Rate\n"
+            "       B/s\n"
+            "    Reached by\n"
+            "----  ----\n"
+            "a       38\n"
+            "    eight threads with\n"
+            "    four chains each\n"
+            "b        7\n");
+}
+
 TEST(Grid, ALongUnitWidensItsColumn) {
   Grid grid({{"Miss", Align::right, "cycles"}});
   grid.add({{"7", {}}});
