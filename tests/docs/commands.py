@@ -56,7 +56,7 @@ SHOWN = [
 SHOWN_ON_GPU = {"gputopo verify --device cuda:0"}
 
 ALLOWED_EXITS = (0, 3)  # 3: done, but something is inconclusive or differs
-REPORTS_BY_EXIT = r"doctor|random_models"  # 1: what it looked at isn't all well
+REPORTS_BY_EXIT = r"doctor|random_models|hwloc_load_bench"  # 1: what it looked at isn't all well
 
 
 class Scratch:

@@ -66,7 +66,7 @@ TEST(Analyze, ReadsEveryAttribute) {
   }
   EXPECT_THAT(run_gputopo({"analyze", file(folder, cold), "--attribute", "fetch_granularity"}).out,
               HasSubstr("fetch_granularity 32 B\n"));
-  EXPECT_THAT(run_gputopo({"analyze", file(folder, "38\n38\n39\n38\n900\n"), "--attribute", "latency"}).out,
+  EXPECT_THAT(run_gputopo({"analyze", file(folder, "38\n38\n39\n38\n38\n38\n900\n"), "--attribute", "latency"}).out,
               HasSubstr("latency     38 cycles\n"));
   std::string lines;
   for (const int stride : {16, 32, 48, 64, 80, 96}) {

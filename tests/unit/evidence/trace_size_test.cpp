@@ -296,7 +296,9 @@ TEST(FindSize, OneLoadBeforeTheChangeIsTooFew) {
   for (int rows = 2; rows <= 12; ++rows) {
     EXPECT_EQ(find_size(curve(rows, 1, [](int row) { return row < 1 ? 0 : 1; })).status, Status::inconclusive) << rows;
     const Estimate two = find_size(curve(rows, 1, [](int row) { return row < 2 ? 0 : 1; }));
-    if (two.status == Status::measured) EXPECT_LT(two.interval->low, two.interval->high) << rows;
+    if (two.status == Status::measured) {
+      EXPECT_LT(two.interval->low, two.interval->high) << rows;
+    }
   }
 }
 
