@@ -43,11 +43,17 @@ if [[ ${4-} == inside ]]; then
   exit 0
 fi
 
+# Whoever makes packages is their maintainer.
+export DEBFULLNAME='A Person' DEBEMAIL=person@example.org
 # What the packages hold is built like any other, but for the prefix.
 (cd "$source" && "$cmake" --preset package -B "$build" && "$cmake" --build "$build" --target product) >"$build.log" 2>&1 ||
   { tail -n 30 "$build.log"; exit 1; }
 find "$build" -maxdepth 1 -name '*.deb' -delete
 (cd "$build" && "$(dirname "$cmake")/cpack" -G DEB) >>"$build.log" 2>&1 || { tail -n 30 "$build.log"; exit 1; }
+maintainer=$(dpkg-deb -f "$build"/gputopo_*.deb Maintainer)
+[[ $maintainer == "$DEBFULLNAME <$DEBEMAIL>" ]] || fail "the maintainer is $maintainer"
+(cd "$build" && DEBEMAIL=nobody "$(dirname "$cmake")/cpack" -G DEB -B "$build/refused") >"$build.refused" 2>&1 && fail "packages of nobody were made"
+grep -q 'set DEBFULLNAME and DEBEMAIL' "$build.refused" || fail "nobody is told what is missing: $(cat "$build.refused")"
 lintian --fail-on error "$build"/*.deb || fail "lintian finds errors"
 depends=$(dpkg-deb -f "$build"/gputopo_*.deb Depends)
 [[ $depends != *cuda* && $depends != *gcc-1* && $depends != *-dev* ]] || fail "a compute node would need: $depends"

@@ -1,0 +1,11 @@
+# Debian's manual pages are compressed (Debian Policy, 12.1), and so is the change log that every package has (12.7).
+file(GLOB_RECURSE pages ${CPACK_TEMPORARY_DIRECTORY}/*/usr/share/man/man[0-9]/*.[0-9])
+foreach(page ${pages})
+  execute_process(COMMAND gzip -9n ${page} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+file(GLOB_RECURSE copyrights ${CPACK_TEMPORARY_DIRECTORY}/*/usr/share/doc/*/copyright)
+foreach(copyright ${copyrights})
+  cmake_path(GET copyright PARENT_PATH folder)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/changelog.in ${folder}/changelog.Debian @ONLY)
+  execute_process(COMMAND gzip -9n ${folder}/changelog.Debian COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
