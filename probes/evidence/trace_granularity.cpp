@@ -96,7 +96,8 @@ Estimate estimate_of(const Fit& fit, const std::vector<Row>& strides, std::uint6
   p.least = p.values.front();
   p.probability.pop_back();
   if (p.at_least <= better_part && p.at_least > most_outside)
-    return inconclusive("B", method, "too few loads to tell whether the granularity is larger than the strides");
+    return inconclusive("B", trace_granularity_method,
+                        "too few loads to tell whether the granularity is larger than the strides");
   p.best = std::min(fit.best, p.values.size() - 1);
   return evidence::estimate_of(p, trace_granularity_method, samples,
                                {"all loads miss at the shortest stride already: the granularity is at most that",

@@ -16,12 +16,12 @@ using namespace change_point;
 
 namespace {
 
-constexpr const char* method = "geometric_ks";
-constexpr double level = 0.05;
+constexpr const char* trace_thesis_method = "geometric_ks";
+constexpr double trace_thesis_level = 0.05;
 
 // D is 1 at most: where the critical value isn't below, no difference whatever would be one to the test.
 bool could_tell(std::size_t before, std::size_t after) {
-  return ks_critical_value(level, before, after) < 1;
+  return ks_critical_value(trace_thesis_level, before, after) < 1;
 }
 
 // That the test finds nothing says nothing where it couldn't have: of rows that all lie above those before, and are too
@@ -45,15 +45,17 @@ std::size_t testable(std::span<const double> distances) {
 Estimate find_size_by_thesis(const Trace& trace, const TraceOptions& options) {
   const Trace tidy = is_tidy(trace) ? Trace{} : tidied(trace);
   const Trace& rows = is_tidy(trace) ? trace : tidy;
-  if (const std::string reason = why_unusable(rows, 2); !reason.empty()) return inconclusive("B", method, reason);
+  if (const std::string reason = why_unusable(rows, 2); !reason.empty())
+    return inconclusive("B", trace_thesis_method, reason);
   const std::vector<double> all = distances_per_load(rows);
   const std::size_t count = testable(all);
-  if (count == 0) return inconclusive("B", method, "there are too few rows for the Kolmogorov-Smirnov test");
+  if (count == 0)
+    return inconclusive("B", trace_thesis_method, "there are too few rows for the Kolmogorov-Smirnov test");
   const auto distances = std::span(all).first(count);
   const SplitTest test = test_best_split(distances, Cost::l2, options.seed);
   const std::size_t before = test.split.first_after;
-  if (test.ks <= ks_critical_value(level, before, count - before)) {
-    Estimate e = measured(rows.rows[count - 1].control, "B", method, rows.loads());
+  if (test.ks <= ks_critical_value(trace_thesis_level, before, count - before)) {
+    Estimate e = measured(rows.rows[count - 1].control, "B", trace_thesis_method, rows.loads());
     e.status = Status::lower_bound;
     e.confidence = test.calibrated_p_value;
     e.note = "the Kolmogorov-Smirnov test finds no change of the geometric distance within the sweep";
@@ -61,8 +63,8 @@ Estimate find_size_by_thesis(const Trace& trace, const TraceOptions& options) {
   }
   const SegmentCost cost(distances, Cost::l2);
   if (cost.mean(before, count) < cost.mean(0, before))
-    return inconclusive("B", method, "latencies fall where they change most, which a cache can't cause");
-  Estimate e = measured(rows.rows[before - 1].control, "B", method, rows.loads());
+    return inconclusive("B", trace_thesis_method, "latencies fall where they change most, which a cache can't cause");
+  Estimate e = measured(rows.rows[before - 1].control, "B", trace_thesis_method, rows.loads());
   e.confidence = 1 - test.calibrated_p_value;
   // Splits that cost no more than the best one plus chi-squared's 95 % point, at the variance the best one leaves.
   const double allowed = test.split.cost + 3.84 * test.split.cost / static_cast<double>(count);
