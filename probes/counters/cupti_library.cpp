@@ -1,6 +1,7 @@
 #include "counters/cupti_library.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <fmt/format.h>
 
@@ -76,6 +77,22 @@ const char* remedy(CUptiResult code) {
   }
 }
 
+namespace {
+
+// CUPTI opens these by their bare names, which the loader knows of a toolkit in ld.so.conf alone; elsewhere it finds
+// those that are open already. A toolkit without them says so itself.
+void open_what_lies_beside(void* cupti) {
+  link_map* map = nullptr;
+  if (dlinfo(cupti, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return;
+  const std::string path = map->l_name;
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  if (folder.empty()) return;
+  for (const char* name : {"libnvperf_host.so", "libnvperf_target.so"})
+    static_cast<void>(dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL));  // never closed, as CUPTI isn't
+}
+
+}  // namespace
+
 Expected<Cupti> Cupti::load(const std::vector<std::string>& candidates) {
   std::string lacking;
   for (const std::string& name : candidates) {
@@ -93,7 +110,10 @@ Expected<Cupti> Cupti::load(const std::vector<std::string>& candidates) {
   }
     GPUTOPO_CUPTI_FUNCTIONS(GPUTOPO_BIND)
 #undef GPUTOPO_BIND
-    if (complete) return cupti;
+    if (complete) {
+      open_what_lies_beside(handle);
+      return cupti;
+    }
   }
   if (!lacking.empty())
     return fail(Error::Kind::unavailable,

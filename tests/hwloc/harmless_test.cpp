@@ -61,7 +61,11 @@ TEST(Hosts, AnElevatedProcessObeysNoVariable) {
   std::filesystem::permissions(folder, std::filesystem::perms{0755});
   const std::string program = folder / "load";
   std::filesystem::copy_file(hosts + "/load", program);
+  // Where this tree lies nobody else may be able to look.
+  const std::string own = folder / "plugins";
+  std::filesystem::copy(real_component, own);
   Variables variables = simulating("h200");
+  variables["HWLOC_PLUGINS_PATH"] = plugins(own);
   variables["HWLOC_COMPONENTS_VERBOSE"] = "1";
   variables["GPUTOPO_STORE"] = folder / "store";
   const std::string as_nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups " + program;

@@ -35,7 +35,7 @@ add_executable(by-cmake try.c)
 target_link_libraries(by-cmake gputopo::hwloc)
 file(READ ${gputopo_SCHEMA} schema)
 CMAKE
-"$cmake" -S "$prefix/try" -B "$prefix/try/build" -DCMAKE_PREFIX_PATH="$prefix" >"$prefix/try/log" || { cat "$prefix/try/log"; exit 1; }
+"$cmake" -G Ninja -S "$prefix/try" -B "$prefix/try/build" -DCMAKE_PREFIX_PATH="$prefix" >"$prefix/try/log" || { cat "$prefix/try/log"; exit 1; }
 "$cmake" --build "$prefix/try/build" >>"$prefix/try/log"
 "$prefix/try/build/by-cmake"
 
