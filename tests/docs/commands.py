@@ -86,7 +86,7 @@ class Scratch:
         example = next((b for b in blocks_of(page) if b.startswith('{\n  "schema": "gputopo-model/1"')), None)
         if example is not None:
             (self.folder / "my.json").write_text(example)
-        self.run("gputopo discover --device sim:fermi --quiet --format json -o other.json")
+        self.run("gputopo discover --device sim:gt200 --quiet --format json -o other.json")
         for node in ("node1", "node2", "node3"):
             (self.folder / f"{node}.json").write_bytes((self.folder / "other.json").read_bytes())
             (self.folder / node).mkdir()
