@@ -143,6 +143,9 @@ def main():
         if interpreter:
             work.append((lua, name, interpreter))
     if args.only:
+        unknown = set(args.only.split(",")) - {name for _, name, _ in work}
+        if unknown:
+            parser.error(f"no fuzzer '{min(unknown)}' here; choose of {', '.join(name for _, name, _ in work)}")
         work = [item for item in work if item[1] in args.only.split(",")]
     running = []
     for number in range(max(args.jobs, len(work))):
