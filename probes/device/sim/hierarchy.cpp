@@ -242,10 +242,11 @@ void Hierarchy::rounds(Route& route, const Rounds& rounds, Random& random) {
 
 // Null where the walk has to be made: its outcome isn't certain, or it is too long to be kept.
 Replay* Hierarchy::replay_of(const Route& route, const Rounds& rounds, bool by_lines) {
-  constexpr std::uint64_t most_loads = 1 << 16;
+  // What is kept of a walk, and there are sixteen, is a copy of the cache: a megabyte at most.
+  constexpr std::uint64_t most_loads = 1 << 16, most_lines = 1 << 14;
   const Route::Station& front = route.stations.front();
   if (front.unit == nullptr || front.probe || !front.tlbs.empty() || !front.unit->is_predictable() ||
-      rounds.loads > most_loads)
+      rounds.loads > most_loads || front.unit->lines() > most_lines)
     return nullptr;
   const Walked walked{
       &front.unit->model(), front.unit->lines(), front.tag_class, front.unit->history(), by_lines, rounds};
