@@ -41,6 +41,14 @@ Estimate inconclusive(std::string_view unit, std::string_view method, std::strin
 void bound_above(Estimate& estimate, std::string_view why) {
   if (estimate.status != Status::measured) return;
   estimate.status = Status::upper_bound;
+  if (estimate.interval) estimate.value = estimate.interval->high;
+  estimate.interval.reset();
+  estimate.note = why;
+}
+
+void bound_below(Estimate& estimate, std::string_view why) {
+  estimate.status = Status::lower_bound;
+  if (estimate.interval) estimate.value = estimate.interval->low;
   estimate.interval.reset();
   estimate.note = why;
 }

@@ -241,13 +241,6 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
   return held;
 }
 
-void bound_below(Estimate& size, std::string_view why) {
-  size.status = Status::lower_bound;
-  if (size.interval) size.value = size.interval->low;
-  size.interval.reset();
-  size.note = why;
-}
-
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, double line_bytes) {
   constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
   constexpr std::string_view not_counted = "so much fits; how much is held of more can't be counted";

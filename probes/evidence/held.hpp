@@ -41,7 +41,4 @@ void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_by
 /// that was seen to be held if that isn't much more; else 0.
 std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& counted);
 
-/// What a measured size is worth where something else takes a part of the cache: a lower bound.
-void bound_below(Estimate& size, std::string_view why);
-
 }  // namespace gputopo::evidence

@@ -85,11 +85,7 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   Estimate latency =
       without_clock(mean_estimate(undisturbed_by_line(std::move(*again)), "cycles", method), load->overhead_cycles);
   latency.samples = total(all);
-  if (!level) {
-    latency.status = Status::lower_bound;
-    latency.interval.reset();
-    latency.note = "the latency still grew with what was loaded in between";
-  }
+  if (!level) bound_below(latency, "the latency still grew with what was loaded in between");
   memory.attributes["latency"] = latency;
   CacheFacts& facts = findings.caches["device_memory"];
   facts.latency_cycles = *latency.value;
