@@ -49,6 +49,15 @@ double dispersion_of(const Counts& counts, const std::vector<Observation>& rows)
   return degrees < 1 ? 1 : std::max(1.0, chi_squared / degrees);
 }
 
+// The same of rows around levels that only rise: what comes in bursts (lines that random replacement lets go of ever
+// more slowly, another SM of the same cache) differs between rows as well, most of which are launched once.
+double dispersion_of(const std::vector<Observation>& rows, const LevelModel& levels) {
+  const change_point::RisingLevels rising(rows, levels);
+  std::size_t blocks = 0;
+  for (std::size_t first = 0; first < rows.size(); first = rising.block(first).end) ++blocks;
+  return change_point::dispersion(rows, rising.fitted(), levels, blocks);
+}
+
 // Rows that fit: the contamination, known from loads that were hits by construction, and perhaps a few fixed misses in
 // each lap from some row on.
 class Fitting {
@@ -203,7 +212,7 @@ double high_likelihood(const Likelihood& likelihood, std::size_t rows) {
 CapacityPosterior capacity_posterior(const Counts& counts, const Sweep& sweep) {
   const std::vector<Observation> rows = rows_of(counts);
   Sweep by_launches = sweep;
-  by_launches.scatter = std::max(sweep.scatter, dispersion_of(counts, rows));
+  by_launches.scatter = std::max({sweep.scatter, dispersion_of(counts, rows), dispersion_of(rows, sweep.levels)});
   return capacity_posterior(rows, by_launches);
 }
 

@@ -47,6 +47,9 @@ struct CacheFacts {
   /// A little more than it holds: what it loses of that round and round, a level right behind has even if not much
   /// larger.
   std::uint64_t circle_bytes() const { return (capacity_bytes * 9 / 8 / stride() + 1) * stride(); }
+  /// Of loads a stride apart, the share that misses where nothing fits: all, or unknown (negative) where a miss may
+  /// bring in what several of them ask for.
+  double saturation() const { return line_bytes != 0 || sector_bytes != 0 ? 1 : -1; }
   bool can_be_filled() const { return present && capacity_bytes != 0 && levels.usable(); }
 };
 
@@ -82,6 +85,11 @@ struct Findings {
   };
   std::optional<L2Sets> l2_sets;
 
+  /// Whether lines that an SM brought into the L2 may be near or far, for all that is known.
+  bool may_lines_be_far() const;
+  /// What an SM finds near of what the L2 holds, at least, bytes: a side's part, where it has sides or may have some; by
+  /// the driver's size where it wasn't measured, 0 where neither is known. Nothing where there is no L2.
+  std::optional<std::uint64_t> near_l2_bytes(const device::DeviceInfo& info) const;
   /// What a far line of the L2 takes longer than a near one, where lines have sides.
   std::optional<double> far_less_near_cycles() const;
   /// Numbers the SMs' places by the side of the L2 that they lie on.

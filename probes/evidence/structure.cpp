@@ -54,6 +54,31 @@ std::optional<double> Findings::far_less_near_cycles() const {
   return *far->value - *near->value;
 }
 
+bool Findings::may_lines_be_far() const {
+  const Memory* l2 = topology.find("l2");
+  if (l2 == nullptr || lines_have_sides || beyond_own_l2) return false;
+  const Estimate* latency = l2->find("latency");
+  if (latency != nullptr && latency->status == Status::not_supported) return false;
+  return may_have_sides || !l2->structure.contains("l2_sides");  // nobody looked
+}
+
+std::optional<std::uint64_t> Findings::near_l2_bytes(const device::DeviceInfo& info) const {
+  constexpr double most_sides = 4;  // (docs/domain.md)
+  const auto l2 = caches.find("l2");
+  const Memory* memory = topology.find("l2");
+  if (l2 == caches.end() || memory == nullptr) return 0;
+  const Estimate* latency = memory->find("latency");
+  if (latency != nullptr && latency->status == Status::not_supported) return std::nullopt;
+  const std::uint64_t held = l2->second.capacity_bytes;
+  auto near = static_cast<double>(held != 0 ? held : info.l2_bytes);
+  const auto statement = memory->structure.find("l2_sides");
+  const bool are_sides_known = statement != memory->structure.end() && statement->second.status == Status::measured;
+  const Estimate* sides = memory->find("partitions");
+  near /= sides != nullptr && sides->value ? *sides->value : are_sides_known ? 1 : most_sides;
+  if (beyond_near_l2 && beyond_near_l2->near.value) near = std::min(near, *beyond_near_l2->near.value);
+  return static_cast<std::uint64_t>(near);
+}
+
 void Findings::place_sms(const SmSets& by_side) {
   auto& places = topology.sm_places;
   places.resize(topology.gpu.sm_count);

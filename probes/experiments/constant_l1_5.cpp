@@ -42,14 +42,16 @@ struct Eviction {
 };
 
 // Ever stronger: other constants of the bank alone, then other banks and code as well, in all no more than half of what
-// the L2 holds, so that what is pushed out of this cache is found there.
-std::vector<Eviction> evictions_of(const device::DeviceInfo& info, std::uint64_t near, std::uint64_t l2_bytes) {
+// the L2 has near, so that what is pushed out of this cache is found there.
+std::vector<Eviction> evictions_of(const device::DeviceInfo& info, std::uint64_t near,
+                                   std::optional<std::uint64_t> near_l2_bytes) {
   const std::uint64_t bank = info.constant_bytes_per_module;
-  std::vector<Eviction> graded{
-      {near, bank / 8, 0, 0}, {near, bank / 4, 0, 0}, {near, bank / 2, 0, 0}, {near, bank - near, 0, 0}};
-  const std::uint64_t far = bank - near;
-  std::uint64_t room = l2_bytes == 0 ? ~std::uint64_t{0} : l2_bytes / 2;
-  room -= std::min(room, far);
+  std::uint64_t room = near_l2_bytes ? *near_l2_bytes / 2 : ~std::uint64_t{0};
+  const std::uint64_t far = std::min(bank - near, room);
+  std::vector<Eviction> graded;
+  for (const std::uint64_t part : {bank / 8, bank / 4, bank / 2, far})
+    graded.push_back({near, std::min(part, far), 0, 0});
+  room -= far;
   const std::uint64_t code = info.has_execute ? std::min(info.execute_limit_bytes, room) : 0;
   std::uint32_t banks = info.constant_modules > 1 ? std::min(info.constant_modules - 1, most_banks) : 0;
   banks = static_cast<std::uint32_t>(std::min<std::uint64_t>(banks, room / bank));
@@ -200,9 +202,10 @@ Expected<Histogram> time_same_lines(Session& session, const CacheFacts& l1) {
 }
 
 // The same lines as in the circle: others may lie on another side of the L2.
-Expected<PushedOut> push_out(Session& session, const CacheFacts& l1, std::uint64_t l2_bytes, const Histogram& second) {
+Expected<PushedOut> push_out(Session& session, const Findings& findings, const CacheFacts& l1,
+                             const Histogram& second) {
   PushedOut result;
-  for (const Eviction& e : evictions_of(session.info(), l1.circle_bytes(), l2_bytes)) {
+  for (const Eviction& e : evictions_of(session.info(), l1.circle_bytes(), findings.near_l2_bytes(session.info()))) {
     result.last = e;
     // One load a line, however long that is: the next one of a line finds what the first brought in.
     auto cold = time_cold(session, coarse_stride_bytes, l1.stride(), e);
@@ -241,10 +244,12 @@ Expected<void> state_one_level(Session& session, Findings& findings, const Pushe
 }
 
 // Whether what was pushed out still came from the L2, which may lose lines of its own to the same loads.
-Expected<bool> still_from_l2(Session& session, const CacheFacts& cache, const CacheFacts* l2, const Eviction& e) {
+Expected<bool> still_from_l2(Session& session, Findings& findings, const CacheFacts& cache, const Eviction& e) {
   constexpr std::uint64_t many_times = 64;  // larger ones lose hardly any of them, whatever their index
+  const CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return true;
-  if (l2->capacity_bytes >= many_times * e.bytes(session.info().constant_bytes_per_module)) return true;
+  const std::uint64_t pushed = e.bytes(session.info().constant_bytes_per_module);
+  if (findings.near_l2_bytes(session.info()).value_or(0) >= many_times * pushed) return true;
   return are_served_by_l2(session, cache, cache.front_line_bytes, l2, e);
 }
 
@@ -257,11 +262,15 @@ void state_latencies(Findings& findings, const CacheFacts& cache, const LostBySm
   latency.interval = Interval{cache.latency_cycles - error, cache.latency_cycles + error};
   findings.memory("constant_l1").attributes["miss_penalty"] =
       penalty_of(Mode{timed, timed, timed, 1, timed, error}, undisturbed(l1.levels.hit).value_or(0), total(hits));
+  // What a stranger slowed of the L1's own hits is faster than these.
+  Levels levels = cache.levels;
+  levels.hit = between(levels.hit, hits.front().latency_cycles, 1e9);
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] =
-      penalty_of_lost(lost, cache.levels, findings.far_less_near_cycles());
+      penalty_of_lost(lost, levels, findings.far_less_near_cycles());
   const Structure& of_l2 = findings.memory("l2").structure;
   const auto sides = of_l2.find("l2_sides");
-  const bool sides_are_open = sides != of_l2.end() && sides->second.status == Status::inconclusive;
+  const bool sides_are_open =
+      findings.may_lines_be_far() || (sides != of_l2.end() && sides->second.status == Status::inconclusive);
   if (sides_are_open)
     penalty = inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
 }
@@ -295,7 +304,6 @@ Expected<Estimate> sector_of(Session& session, const CacheFacts& cache, const Ca
 Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   Memory& memory = findings.memory(path.id);
   const CacheFacts* l1 = findings.cache("constant_l1");
-  const CacheFacts* l2 = findings.cache("l2");
   CacheFacts& cache = findings.caches[std::string(path.id)];
   cache.path = path;
   const Estimate* l1_size = findings.memory("constant_l1").find("size");
@@ -316,7 +324,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   }
   cache.overhead_cycles = l1->overhead_cycles;
   cache.latency_cycles = undisturbed(hits).value_or(0) - l1->overhead_cycles;
-  auto out = push_out(session, *l1, l2 != nullptr && l2->present ? l2->capacity_bytes : 0, *second);
+  auto out = push_out(session, findings, *l1, *second);
   if (!out) return tl::unexpected<Error>(out.error());
   cache.levels = graded_levels(*second, out->graded, cache.overhead_cycles);
   // All of the circle that isn't a stranger is a hit, be it near or far.
@@ -342,7 +350,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   auto lost = time_lost_constants(session, *l1, out->last);
   if (!lost) return tl::unexpected<Error>(lost.error());
   state_latencies(findings, cache, *lost, hits);
-  auto from_l2 = still_from_l2(session, cache, l2, out->last);
+  auto from_l2 = still_from_l2(session, findings, cache, out->last);
   if (!from_l2) return tl::unexpected<Error>(from_l2.error());
   if (!*from_l2) {
     constexpr std::string_view why = "what pushes constants out of it may push them out of the L2 as well";

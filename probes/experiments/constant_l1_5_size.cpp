@@ -32,6 +32,7 @@ SearchSpec constant_spec(Session& session, const CacheFacts& cache, bool banks) 
   rows.front_threshold_cycles = cache.front_threshold_cycles;
   SearchSpec spec;
   spec.sweep = {static_cast<double>(cache.stride()), true, cache.contamination()};
+  spec.sweep.saturation = cache.saturation();
   spec.unit_bytes = cache.stride();
   spec.first_bytes = cache.front_line_bytes * 32;
   spec.limit_bytes = bank;

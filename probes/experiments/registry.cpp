@@ -69,7 +69,7 @@ const std::vector<Experiment>& table() {
        of<measure_penalty, constant_path>},
       {"constant_l1_5.levels",
        {"constant_l1_5", "constant_l1"},
-       {"constant_l1.geometry", "constant_l1.penalty", "l2.geometry"},
+       {"constant_l1.geometry", "constant_l1.penalty", "l2.behind"},
        values,
        measure_constant_l1_5},
       {"constant_l1_5.size", {"constant_l1_5"}, {"constant_l1_5.levels"}, values, measure_constant_l1_5_size},

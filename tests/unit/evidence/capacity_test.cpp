@@ -134,5 +134,45 @@ TEST(Capacity, IntervalsOfLessBeliefAreNarrower) {
   EXPECT_GE(wide.high, 512 * line_bytes);
 }
 
+// Four loads ask for what one miss brings in, and nobody knows it: then one in four misses where nothing fits, and a
+// pigeonhole for every load would put the capacity where three quarters of the largest footprint are.
+TEST(Capacity, KnowsNoPigeonholeWhereAMissServesSeveralLoads) {
+  constexpr double fits = 64 * line_bytes;
+  Counts counts;
+  for (std::uint64_t lines = 40; lines <= 160; ++lines) {
+    const double bytes = static_cast<double>(lines) * line_bytes;
+    counts.push_back({bytes, 4 * lines, bytes > fits ? lines : 0, 0});
+  }
+  Sweep by_quarters = clean();
+  by_quarters.line_bytes = line_bytes / 4;
+  const Estimate taken_for_lines = capacity_estimate(capacity_posterior(counts, by_quarters), "misses");
+  EXPECT_TRUE(!taken_for_lines.value || *taken_for_lines.value > fits);
+  by_quarters.saturation = -1;
+  const Estimate e = capacity_estimate(capacity_posterior(counts, by_quarters), "misses");
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_EQ(*e.value, fits);
+}
+
+// Bursts of misses in single rows, as of a cache that another SM fills as well: an onset among them isn't known to the
+// line, and the interval says so.
+TEST(Capacity, IsLessSureWhereRowsScatter) {
+  const auto rows = [](std::uint64_t burst) {
+    Counts counts;
+    for (std::uint64_t lines = 900; lines <= 1200; ++lines) {
+      const std::uint64_t over = lines > 1024 ? lines - 1024 : 0;
+      counts.push_back(
+          {static_cast<double>(lines) * line_bytes, 16 * lines, 16 * over + (lines % 17 == 3 ? burst : 0), 0});
+    }
+    return counts;
+  };
+  const auto width = [&](std::uint64_t burst) {
+    const Interval likely = capacity_posterior(rows(burst), clean()).credible(0.95);
+    EXPECT_LE(likely.low, 1024 * line_bytes);
+    EXPECT_GE(likely.high, 1024 * line_bytes);
+    return likely.high - likely.low;
+  };
+  EXPECT_GT(width(40), width(0));
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
