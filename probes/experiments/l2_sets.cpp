@@ -10,6 +10,7 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <fmt/format.h>
 
+#include "evidence/shift.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -25,12 +26,15 @@ constexpr std::uint64_t beside_sets_bytes = 512;  // another line of the same pa
 constexpr std::size_t phases_of_a_look = 5;
 constexpr double one_pair_by_chance = 1e-6;  // a chip has some 10,000 pairs of SMs
 
-// Stretches of memory that the L2 doesn't hold: what was walked to empty it lies before them and after.
+// Stretches of memory that the L2 doesn't hold: as much as empties it was walked last, from the buffer's start, and
+// they lie behind that and behind the lines that were looked at then, at its end (device_memory.cpp, l2_levels.cpp). Of
+// what empties it an L2 keeps the end of each SM's part.
 class ColdStretches {
  public:
-  explicit ColdStretches(std::uint64_t flushed_bytes) : end_(flushed_bytes * 4 / 5), flushed_(flushed_bytes) {}
-  std::uint64_t buffer_bytes() const { return std::max(flushed_, slot_bytes); }
-  // Behind what other experiments walk; nothing where all were given out.
+  ColdStretches(std::uint64_t flushed_bytes, std::uint64_t end_bytes)
+      : at_(std::max(flushed_bytes + looked_at_bytes, slot_bytes)), end_(end_bytes) {}
+  std::uint64_t buffer_bytes() const { return std::max(end_, slot_bytes); }
+  // Nothing where all were given out.
   std::optional<std::uint64_t> next() {
     constexpr std::uint64_t apart_bytes = 128 << 10;
     if (at_ + apart_bytes > end_) return std::nullopt;
@@ -38,7 +42,8 @@ class ColdStretches {
   }
 
  private:
-  std::uint64_t at_ = slot_bytes, end_, flushed_;
+  static constexpr std::uint64_t looked_at_bytes = 2 << 20;
+  std::uint64_t at_, end_;
 };
 
 // SM `owner` brings lines in that nobody has touched, a set of its own for each of `others`, which look at them twice.
@@ -103,17 +108,20 @@ struct Look {
     const auto looks = static_cast<double>(total(seen));
     return slower - faster + 3 * std::sqrt(slower + faster + 1) < 0.25 * looks;
   }
-  bool is_open() const { return seen.empty() || (chance() >= one_pair_by_chance && chance() < 0.05); }
 };
 
-enum class Finds { all, some, none };
+enum class Finds { all, some, none, unknown };
 
+// What is found elsewhere comes a level sooner than memory (docs/domain.md), and what isn't as late as memory: half a
+// level is what both answers are as far from.
 Finds judge(const Look& look) {
-  if (look.are_few_slower() || look.chance() >= one_pair_by_chance) return Finds::all;
-  constexpr double surely_not = 1e-2;
-  const double median_seen = quantile(look.seen, 0.5).value_or(0);
-  const bool is_faster = median_seen < quantile(look.of_memory, 0.5).value_or(0);
-  return !is_faster || levels_of(look.seen, look.of_memory).doubt > surely_not ? Finds::none : Finds::some;
+  constexpr double deviations = 4;  // passed by chance once in 30,000 pairs
+  if (look.seen.empty()) return Finds::unknown;
+  if (look.are_few_slower() || look.chance() >= 0.05) return Finds::all;
+  if (look.chance() >= one_pair_by_chance) return Finds::unknown;
+  const Interval sooner = shift_between(look.seen, look.of_memory, deviations);
+  const double half = (half_a_level - 1) * quantile(look.of_memory, 0.5).value_or(0);
+  return sooner.low > half ? Finds::some : sooner.high < half ? Finds::none : Finds::unknown;
 }
 
 // What each of `others` finds of what `owner` brought in; who leaves it open looks again.
@@ -137,7 +145,7 @@ Expected<std::vector<Look>> look_at(Session& session, const CacheFacts& l2, Cold
     for (std::size_t k = 0; k < open.size(); ++k)
       looks[open[k]].add(std::span(traces->front().phases).subspan(phases_of_a_look * k, phases_of_a_look),
                          l2.levels.threshold_cycles);
-    std::erase_if(open, [&](std::size_t i) { return !looks[i].is_open(); });
+    std::erase_if(open, [&](std::size_t i) { return judge(looks[i]) != Finds::unknown; });
   }
   return looks;
 }
@@ -161,9 +169,9 @@ Expected<Sorted> sort_by(Session& session, const CacheFacts& l2, ColdStretches& 
     for (std::size_t i = 0; i < some.size(); ++i) {
       const Look& look = (*looks)[i];
       result.samples += 2 * total(look.seen) + total(look.of_memory);
-      if (look.is_open() && (look.seen.empty() || !look.are_few_slower()))
-        result.why_open = fmt::format("whether SM {} finds what SM {} brought in can't be told", some[i], owner);
       const Finds finds = judge(look);
+      if (finds == Finds::unknown)
+        result.why_open = fmt::format("whether SM {} finds what SM {} brought in can't be told", some[i], owner);
       (finds == Finds::all ? sorted.same : sorted.apart).push_back(some[i]);
       sorted.some = sorted.some || finds == Finds::some;
       sorted.none = sorted.none || finds == Finds::none;
@@ -179,8 +187,9 @@ Expected<void> measure_l2_sets(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   const CacheFacts* memory = findings.cache("device_memory");
   if (l2 == nullptr || !l2->present || memory == nullptr) return {};
-  // As much was walked to see that less is enough (device_memory.cpp).
-  ColdStretches cold(std::min(2 * memory->capacity_bytes, session.info().largest_buffer_bytes / 2));
+  // As much again was walked before to see that less is enough (device_memory.cpp).
+  const std::uint64_t flushed = memory->capacity_bytes;
+  ColdStretches cold(flushed, std::min(2 * flushed, session.info().largest_buffer_bytes / 2));
   Findings::L2Sets result;
   std::vector<std::uint32_t> open(session.info().gpu.sm_count);
   std::iota(open.begin(), open.end(), 0U);
