@@ -92,6 +92,8 @@ LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& 
 Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const Mode& lost_mode) {
   Memory& memory = findings.memory("l2");
   const auto& part = findings.beyond_near_l2;
+  constexpr std::string_view side_or_cache = "what is slower than a hit is another side of it or a cache behind";
+  constexpr std::string_view a_cache_behind = "a cache behind it answers before memory does";
   if (!findings.beyond_own_l2)
     lost = part || lost == LinesFrom::a_cache ? LinesFrom::a_cache : LinesFrom::memory;
   else if (lost == LinesFrom::a_cache)
@@ -102,15 +104,14 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
     if (part && findings.beyond_own_l2) memory.attributes["partition_size"] = part->near;
     return findings.l2_before_memory;
   }
-  if (lost == LinesFrom::unknown)
-    return inconclusive("B", "slower_hits", "what is slower than a hit is another side of it or a cache behind");
-  constexpr std::string_view a_cache_behind = "a cache behind it answers before memory does";
+  if (lost == LinesFrom::unknown) return inconclusive("B", "slower_hits", side_or_cache);
   if (lost == LinesFrom::a_cache_behind_sides) {
     findings.state_sides_by_sets();
     if (part) memory.attributes["partition_size"] = part->near;
     return inconclusive("B", "slower_hits", a_cache_behind);
   }
   if (!part) return inconclusive("B", "slower_hits", a_cache_behind);
+  if (findings.may_have_sides) return inconclusive("B", "slower_hits", side_or_cache);
   Estimate near = part->near;
   if (near.has_value() && findings.l2_before_memory.has_value())
     near.note = fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on",
@@ -128,9 +129,7 @@ void doubt_memory(Findings& findings, const CacheFacts& l2) {
   if (memory == nullptr || memory->capacity_bytes >= most_times * l2.capacity_bytes) return;
   Estimate& latency = findings.memory("device_memory").attributes["latency"];
   if (latency.status != Status::measured) return;
-  latency.status = Status::lower_bound;
-  latency.interval.reset();
-  latency.note = "a cache behind the L2 may hold what was loaded in between";
+  bound_below(latency, "a cache behind the L2 may hold what was loaded in between");
 }
 
 // Beside what the driver says, where it does.

@@ -83,7 +83,7 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
     return {};
   }
   penalty = penalty_of_lost({std::move(*looks)}, cache->levels, findings.far_less_near_cycles());
-  if (findings.may_have_sides && penalty.has_value()) bound_above(penalty, near_and_far);
+  if (findings.may_lines_be_far() && penalty.has_value()) bound_above(penalty, near_and_far);
   return {};
 }
 
