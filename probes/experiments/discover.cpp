@@ -117,6 +117,13 @@ Expected<bool> run_all(Session& session, std::span<const Experiment* const> expe
   return true;
 }
 
+// By which method a memory's quantity was found; empty where the curve is about none.
+std::string method_of(const Memory& memory, std::string_view quantity) {
+  if (const Estimate* e = memory.find(quantity)) return e->method;
+  const auto statement = memory.structure.find(std::string(quantity));
+  return statement == memory.structure.end() ? "" : statement->second.method;
+}
+
 // What experiments handed to the session, and for each cache what tells its hits from misses; of memories that are
 // reported.
 std::vector<DecidingCurve> curves_of(Session& session, const Findings& findings) {
@@ -130,7 +137,10 @@ std::vector<DecidingCurve> curves_of(Session& session, const Findings& findings)
   std::vector<DecidingCurve> curves;
   for (const Memory& m : findings.topology.memories)
     for (const DecidingCurve& c : session.curves())
-      if (c.memory == m.id) curves.push_back(c);
+      if (c.memory == m.id) {
+        curves.push_back(c);
+        curves.back().method = method_of(m, c.quantity);
+      }
   return curves;
 }
 
