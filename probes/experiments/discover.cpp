@@ -119,7 +119,10 @@ Expected<bool> run_all(Session& session, std::span<const Experiment* const> expe
 
 // By which method a memory's quantity was found; empty where the curve is about none.
 std::string method_of(const Memory& memory, std::string_view quantity) {
-  if (const Estimate* e = memory.find(quantity)) return e->method;
+  // Where the driver told a size, what was measured stands beside it.
+  const Estimate* e = memory.find(quantity);
+  if (e != nullptr && e->status == Status::api) e = memory.find(fmt::format("measured_{}", quantity));
+  if (e != nullptr) return e->method;
   const auto statement = memory.structure.find(std::string(quantity));
   return statement == memory.structure.end() ? "" : statement->second.method;
 }
