@@ -45,8 +45,11 @@ std::string plot_html(const Plot& plot) {
     for (const auto& p : series.points) curve.points.emplace_back(p.x, p.y);
     drawn.curves.push_back(std::move(curve));
   }
-  return fmt::format("<h3>{}</h3>\n<div class=\"scroll\">{}</div>\n", escape_html(plot.title),
-                     report::curve_plot(drawn));
+  drawn.css = "wide";
+  std::string both = report::curve_plot(drawn);
+  drawn.css = "narrow", drawn.width = 460, drawn.height = 270;
+  both += report::curve_plot(drawn);
+  return fmt::format("<h3>{}</h3>\n<div class=\"scroll\">{}</div>\n", escape_html(plot.title), both);
 }
 
 }  // namespace

@@ -107,8 +107,9 @@ class Drawing {
       y += h + box_gap;
     }
     return fmt::format(
-               "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"The chip's memories, to scale\">\n", width,
-               y + box_gap) +
+               "<svg class=\"chip\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"The chip's memories, to "
+               "scale\">\n",
+               width, y + box_gap) +
            box(box_gap, 1, width - 2 * box_gap, y + box_gap - 2, "outline") +
            label(3 * box_gap, 15, fmt::format("{}, {} SMs", t_.gpu.name, t_.gpu.sm_count)) + body_ + "</svg>\n";
   }
@@ -180,7 +181,8 @@ class Drawing {
 };
 
 // One square an SM, in the order of their numbers, with its group's number and colour.
-std::string sm_map(const std::string& name, const std::vector<MapLevel::Group>& groups, std::uint32_t sm_count) {
+std::string sm_map(const std::string& name, const std::vector<MapLevel::Group>& groups, std::uint32_t sm_count,
+                   const std::string& method) {
   constexpr double cell = 28, columns = 16;
   std::string body;
   for (std::size_t g = 0; g < groups.size(); ++g)
@@ -196,17 +198,30 @@ std::string sm_map(const std::string& name, const std::vector<MapLevel::Group>& 
   const double height = std::ceil(static_cast<double>(std::min<std::size_t>(sm_count, most_sms)) / columns) * 24;
   return fmt::format(
       "<figure>\n<h3>{0}: {1}</h3>\n<svg viewBox=\"0 0 {2:.0f} {3:.0f}\" role=\"img\" aria-label=\"SMs by "
-      "{0}\">\n{4}</svg>\n</figure>\n",
-      escape_html(name), groups.size(), cell * columns, height, body);
+      "{0}\">\n{4}</svg>\n{5}</figure>\n",
+      escape_html(name), groups.size(), cell * columns, height, body,
+      method.empty() ? "" : fmt::format("<figcaption>Source: {}.</figcaption>\n", escape_html(printable(method, 60))));
+}
+
+// A kind of place is the scope of something that its SMs share.
+std::string method_of_places(const Topology& t, std::string_view kind) {
+  for (const Memory& m : t.memories) {
+    const auto sides = m.structure.find("l2_sides");
+    if (kind == "l2_partition" && sides != m.structure.end()) return sides->second.method;
+    if (m.scope && to_string(*m.scope) == kind) return method_of_scope(m);
+  }
+  return {};
 }
 
 std::string sm_maps(const Topology& t) {
   std::string maps;
-  for (const MapLevel& level : chip_map(t)) maps += sm_map(std::string(level.name), level.groups, t.gpu.sm_count);
-  if (const Memory* m = t.find("constant_l1_5"); m != nullptr && !m->sm_groups.empty()) {
+  for (const MapLevel& level : chip_map(t))
+    maps += sm_map(std::string(level.name), level.groups, t.gpu.sm_count, method_of_places(t, level.id));
+  for (const Memory& m : t.memories) {
+    if (m.sm_groups.empty()) continue;
     std::vector<MapLevel::Group> groups;
-    for (const auto& sms : m->sm_groups) groups.push_back({static_cast<std::uint32_t>(groups.size()), sms});
-    maps += sm_map("Constant L1.5", groups, t.gpu.sm_count);
+    for (const auto& sms : m.sm_groups) groups.push_back({static_cast<std::uint32_t>(groups.size()), sms});
+    maps += sm_map(printable(m.label.empty() ? m.id : m.label, 24), groups, t.gpu.sm_count, method_of_scope(m));
   }
   return maps;
 }
@@ -221,7 +236,8 @@ std::string chip_section(const Topology& topology) {
     html +=
         "<section class=\"long\"><h2>The chip, to scale</h2>\n<p>Each filled box's area is its bytes.</p>\n<div "
         "class=\"scroll\">" +
-        drawing.svg() + "</div>\n" + drawing.legend() + "</section>\n";
+        drawing.svg() + "</div>\n" + drawing.legend() +
+        "<p class=\"source\">Source: sizes and scopes as in the table.</p></section>\n";
   if (!maps.empty())
     html +=
         "<section class=\"long\"><h2>What SMs belong to</h2>\n<p>A square is an SM, from left to right in the order of "

@@ -12,7 +12,9 @@ namespace {
 
 std::string with_unit(const Axis& axis) {
   // A tick says the unit of a size itself.
-  return axis.unit.empty() || axis.unit == "B" ? axis.label : fmt::format("{} ({})", axis.label, axis.unit);
+  constexpr std::size_t most = 58;  // characters of a plot's width
+  return printable(axis.unit.empty() || axis.unit == "B" ? axis.label : fmt::format("{} ({})", axis.label, axis.unit),
+                   most);
 }
 
 // Misses by counter of the same footprints, where somebody counted.
@@ -28,11 +30,21 @@ Curve counted(const Topology& topology, const DecidingCurve& decided) {
 }
 
 std::string answer_text(const DecidingCurve& c) {
-  if (!c.change) return "no change shows";
-  std::string text = quantity_text(*c.change, c.x.unit);
+  if (!c.change) return {};
+  // A threshold, or where the next level begins, is no value of the table.
+  const bool is_value = c.quantity != "levels" && (c.quantity != "latency" || c.x.unit == "cycles");
+  std::string text = (is_value ? "" : "Changes at ") + quantity_text(*c.change, c.x.unit);
   if (c.interval && c.interval->low < c.interval->high)
     text +=
-        fmt::format(", {} to {}", quantity_text(c.interval->low, c.x.unit), quantity_text(c.interval->high, c.x.unit));
+        fmt::format(" ({} to {})", quantity_text(c.interval->low, c.x.unit), quantity_text(c.interval->high, c.x.unit));
+  return text;
+}
+
+// "l1.geometry by misses, 698 programs".
+std::string source_text(const DecidingCurve& c) {
+  std::string text = c.source;
+  if (!c.method.empty()) text += " by " + c.method;
+  if (c.programs != 0) text += fmt::format(", {} program{}", c.programs, c.programs == 1 ? "" : "s");
   return text;
 }
 
@@ -45,16 +57,17 @@ std::string figure(const Topology& topology, const DecidingCurve& decided) {
   plot.y_label = with_unit(decided.y);
   plot.logarithmic_x = decided.x.logarithmic;
   plot.x_is_bytes = decided.x.unit == "B";
+  plot.y_is_bytes = decided.y.unit == "B";
   plot.change = decided.change;
   plot.around = decided.interval;
   plot.width = 460, plot.height = 270;
-  for (const Series& s : decided.series) plot.curves.push_back({s.label, s.points});
+  for (const Series& s : decided.series) plot.curves.push_back({printable(s.label, 58), s.points});
   if (Curve by_counter = counted(topology, decided); !by_counter.points.empty())
     plot.curves.push_back(std::move(by_counter));
-  return fmt::format("<figure>\n<h3>{}</h3>\n{}<figcaption>{}{}. Source: {}.</figcaption>\n</figure>\n",
-                     escape_html(printable(plot.title, 60)), curve_plot(plot),
-                     decided.quantity == "latency" && decided.change ? "Misses from " : "",
-                     escape_html(answer_text(decided)), escape_html(printable(decided.source, 60)));
+  const std::string answer = answer_text(decided);
+  return fmt::format("<figure>\n<h3>{}</h3>\n{}<figcaption>{}{}Source: {}.</figcaption>\n</figure>\n",
+                     escape_html(printable(plot.title, 60)), curve_plot(plot), escape_html(answer),
+                     answer.empty() ? "" : ". ", escape_html(printable(source_text(decided), 120)));
 }
 
 }  // namespace
@@ -66,9 +79,10 @@ std::string evidence_section(const Topology& topology, std::span<const Evidence>
     for (const DecidingCurve& c : e.curves) figures += figure(topology, c);
   }
   if (figures.empty()) return {};
-  return "<section class=\"long\"><h2>What decided it</h2>\n<p>For each value the curve that it was read from. The "
-         "line "
-         "across is the answer, the band its interval.</p>\n<div class=\"figures\">\n" +
+  return "<section class=\"long\"><h2>What decided it</h2>\n<p>For each value the curve that it was read from, with "
+         "the "
+         "experiment, its method and how many programs it had run by then. The line across is the answer, the band its "
+         "interval.</p>\n<div class=\"figures\">\n" +
          figures + "</div></section>\n";
 }
 

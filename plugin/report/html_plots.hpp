@@ -9,6 +9,9 @@
 
 namespace gputopo::report {
 
+/// By which method it was found who shares it; empty where that isn't known.
+std::string method_of_scope(const Memory& m);
+
 std::string latency_section(const Topology& topology);
 std::string size_section(const Topology& topology);
 std::string carve_out_section(const Topology& topology);

@@ -25,7 +25,8 @@ struct Bar {
   std::string tone;         ///< CSS class of the bar
 };
 
-/// Labelled bars, one below the other. `logarithmic` scales by powers of two. `title` is what a screen reader says.
+/// Labelled bars, one below the other; as all plots of whole pages twice, in classes `wide` and `narrow`. `logarithmic`
+/// scales by powers of two. `title` is what a screen reader says.
 std::string bar_plot(const std::vector<Bar>& bars, bool logarithmic, const std::string& title);
 
 /// Parts of a whole in one bar, such as what a carve-out leaves; rows share one scale.
@@ -46,16 +47,18 @@ struct Curve {
   std::vector<std::pair<double, double>> points;
 };
 
-/// Curves over one pair of axes, y from 0 on, with their labels below.
+/// Curves over one pair of axes, y from 0 on or from what is less, with their labels below. Few points have dots.
 struct CurvePlot {
   std::string title;  ///< what a screen reader says
   std::string x_label, y_label;
   std::vector<Curve> curves;
-  bool logarithmic_x = false;      ///< by powers of two
-  bool x_is_bytes = false;         ///< its numbers are sizes
+  bool logarithmic_x = false;  ///< by powers of two
+  bool x_is_bytes = false;     ///< its numbers are sizes
+  bool y_is_bytes = false;
   std::optional<double> change;    ///< a line across at this x
   std::optional<Interval> around;  ///< a band around that
   double width = 900, height = 340;
+  std::string_view css;  ///< class of the picture
 };
 std::string curve_plot(const CurvePlot& plot);
 

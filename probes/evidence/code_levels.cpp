@@ -91,6 +91,13 @@ class GrowingWalks {
     const auto missed = [&](const Histogram& walk) {
       return static_cast<double>(count_from(walk, middle)) / static_cast<double>(total(walk));
     };
+    level.missed.label = "jumps to blocks in a row";
+    for (std::size_t k = 0; k < places_.size() && places_[k] <= behind.to; ++k)
+      if (places_[k] >= here.from)
+        level.missed.points.emplace_back(static_cast<double>(places_[k] * block_), missed(walks_[k]));
+    level.slowest.label = fmt::format("all but the slowest {:.0f} %", 100 * (1 - slowest));
+    for (std::size_t k = 0; k < places_.size(); ++k)
+      level.slowest.points.emplace_back(static_cast<double>(places_[k] * block_), cycles_[k]);
     level.missed_share = missed(beyond);
     level.missed_share_of_more = missed(walk_of(behind.to));
     return level;

@@ -21,6 +21,8 @@ struct CodeLevel {
   /// code and of more, both too much for it: where these differ it still held some.
   double missed_share = 0, missed_share_of_more = 0;
   std::uint64_t samples = 0;
+  Series missed;   ///< share of jumps that found their block lost from here, over code walked, bytes
+  Series slowest;  ///< what nearly the slowest jumps take, over all code walked: of all levels alike
 };
 
 /// Walks downwards over ever more code, which no prefetch runs ahead of, and tells levels apart by what most of the

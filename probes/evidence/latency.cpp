@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/levels.hpp"
 #include "evidence/modes.hpp"
@@ -88,6 +89,18 @@ Estimate difference_of(std::vector<double> short_laps, std::vector<double> long_
   e.interval = Interval{*e.value - std::hypot(longer.below, shorter.above) / loads,
                         *e.value + std::hypot(longer.above, shorter.below) / loads};
   return e;
+}
+
+// Each longer lap by itself, less what a shorter one takes: a load of those that it has more.
+DecidingCurve laps_curve(std::string_view memory, const std::vector<double>& short_laps,
+                         const std::vector<double>& long_laps, const Swift& swift, const Estimate& answer) {
+  constexpr double loads = long_loads - short_loads;
+  if (short_laps.empty()) return {};
+  const double shorter = undisturbed_of(short_laps, swift.laps(short_loads)).value;
+  std::vector<double> a_load;
+  for (const double cycles : long_laps) a_load.push_back((cycles - shorter) / loads);
+  return numbers_curve(memory, "latency", {"cycles a load, of 8 more a lap", "cycles", false}, "laps of 16 loads",
+                       std::move(a_load), answer);
 }
 
 // Laps of `loads` loads, then the same loads each timed.
@@ -199,7 +212,14 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
   const Swift swift = timed->all();
   result.estimate = difference_of(timed->shorter, timed->longer, swift);
   result.cycles = result.estimate.value.value_or(0);
-  if (!fill_laps(swift, timed->longer.size())) result.estimate = by_single_loads(swift, overhead, total(result.timed));
+  DecidingCurve curve = laps_curve(path.id, timed->shorter, timed->longer, swift, result.estimate);
+  if (!fill_laps(swift, timed->longer.size())) {
+    result.estimate = by_single_loads(swift, overhead, total(result.timed));
+    curve = make_curve(path.id, "latency", {"latency without the clock", "cycles", true}, share_axis("loads"));
+    curve.series = {share_up_to("single loads", result.timed, overhead.cycles)};
+    mark(curve, result.estimate);
+  }
+  session.keep(std::move(curve));
   return result;
 }
 
@@ -213,7 +233,9 @@ Expected<Estimate> measure_shared_latency(Session& session) {
   walk.stride_bytes = apart_bytes;
   auto timed = time_laps(session, p, walk);
   if (!timed) return tl::unexpected<Error>(timed.error());
-  return difference_of(timed->shorter, timed->longer, {});
+  const Estimate latency = difference_of(timed->shorter, timed->longer, {});
+  session.keep(laps_curve("shared", timed->shorter, timed->longer, {}, latency));
+  return latency;
 }
 
 Histogram histogram_of(const LooksByLine& looks) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "evidence/curves.hpp"
 #include "evidence/modes.hpp"
 
 namespace gputopo::evidence {
@@ -198,21 +199,9 @@ bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_c
 }
 
 DecidingCurve curve_of(const Levels& levels) {
-  DecidingCurve curve;
-  curve.quantity = "latency";
-  curve.x = {"latency as timed", "cycles", true};
-  curve.y = {"share of loads that took at most as long", "", false};
-  for (const auto& [loads, label] :
-       {std::pair{&levels.hit, "hits, by construction"}, std::pair{&levels.next, "misses, by construction"}}) {
-    Series& series = curve.series.emplace_back(Series{label, {}});
-    const auto all = static_cast<double>(total(*loads));
-    double so_far = 0;
-    for (const auto& [cycles, count] : *loads) {
-      series.points.emplace_back(cycles, so_far / all);  // a step
-      so_far += static_cast<double>(count);
-      series.points.emplace_back(cycles, so_far / all);
-    }
-  }
+  DecidingCurve curve = make_curve({}, "levels", {"latency as timed", "cycles", true}, share_axis("loads"));
+  curve.series = {share_up_to("hits, by construction", levels.hit),
+                  share_up_to("misses, by construction", levels.next)};
   if (levels.usable()) curve.change = levels.threshold_cycles;
   return curve;
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
 #include "evidence/period.hpp"
@@ -132,11 +133,8 @@ class Pattern {
 
 // Misses of shifted patterns over their stride, beside the same without the shift.
 DecidingCurve line_curve(const std::vector<PatternWalk>& walks, const Estimate& line, std::string_view memory) {
-  DecidingCurve curve;
-  curve.memory = memory;
-  curve.quantity = "line_size";
-  curve.x = {"stride", "B", true};
-  curve.y = {"share of loads that miss", "", false};
+  DecidingCurve curve =
+      make_curve(memory, "line_size", {"stride", "B", true}, {std::string(share_that_misses), "", false});
   for (const auto& [kind, label] : {std::pair{PatternWalk::Kind::shifted, "shifted by half a stride"},
                                     std::pair{PatternWalk::Kind::straight, "not shifted"}}) {
     std::map<std::uint64_t, Tally> by_stride;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/near_and_far.hpp"
 
@@ -64,7 +65,12 @@ bool are_of_two_levels(const std::vector<double>& penalties, double hit_cycles) 
 
 }  // namespace
 
-Estimate penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optional<double> far_less_near_cycles) {
+DecidingCurve LostLines::curve(std::string_view memory) const {
+  return numbers_curve(memory, "miss_penalty", {"cycles more than a hit", "cycles", false}, "lost lines", by_line,
+                       penalty);
+}
+
+LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optional<double> far_less_near_cycles) {
   const double from = halfway(looks, levels);
   std::vector<std::vector<double>> by_sm;
   std::vector<double> all;
@@ -85,12 +91,13 @@ Estimate penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optio
     }
   }
   if (samples < 8 || all.size() < 2)
-    return inconclusive("cycles", lost_lines_method, "too few loads that miss were seen");
+    return {inconclusive("cycles", lost_lines_method, "too few loads that miss were seen"), all};
   if (far_less_near_cycles) {
     const TwoKinds kinds = two_kinds(all);
     // Kinds that are nearer to one than to two: lines of one side alone.
     if (kinds.far - kinds.near < *far_less_near_cycles / 2)
-      return inconclusive("cycles", lost_lines_method, "whether these lines lie near or far in the L2 can't be told");
+      return {inconclusive("cycles", lost_lines_method, "whether these lines lie near or far in the L2 can't be told"),
+              all};
     for (auto& of_sm : by_sm) std::erase_if(of_sm, [&](double cycles) { return cycles >= kinds.threshold; });
   }
   // Places of lines and places of SMs each have their part in it; the one seen more often has the finer mean.
@@ -102,11 +109,12 @@ Estimate penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optio
     lines.insert(lines.end(), usual.begin(), usual.end());
   }
   if (are_of_two_levels(lines, quantile(levels.hit, 0.5).value_or(0)))
-    return inconclusive("cycles", lost_lines_method,
-                        "some of the lost lines were served by another level than the rest");
+    return {
+        inconclusive("cycles", lost_lines_method, "some of the lost lines were served by another level than the rest"),
+        all};
   Estimate penalty = mean_estimate(means.size() > 2 ? means : lines, "cycles", lost_lines_method);
   penalty.samples = samples;
-  return penalty;
+  return {std::move(penalty), std::move(lines)};
 }
 
 }  // namespace gputopo::evidence

@@ -6,12 +6,18 @@
 
 #include "evidence/latency.hpp"
 #include "evidence/levels.hpp"
-#include "topology/estimate.hpp"
+#include "topology/evidence.hpp"
 
 namespace gputopo::evidence {
 
 /// Looks at lines that were lost, as one SM saw them; what of them hit isn't counted.
 using LostBySm = std::vector<LooksByLine>;
+
+struct LostLines {
+  Estimate penalty;
+  std::vector<double> by_line;  ///< cycles more than a hit; where nothing is decided those of all lines
+  DecidingCurve curve(std::string_view memory) const;
+};
 
 /// The mean over lines, each by the lower quartile of its looks less the quartile of as many hits, so that neither
 /// strangers nor others' traffic nor the clock nor how many looks there were have a part in the difference. With
@@ -19,6 +25,6 @@ using LostBySm = std::vector<LooksByLine>;
 /// inconclusive where both kinds don't show. The 95 % interval is that of the mean over SMs, which see lines from other
 /// places, or over the lines where one SM looked. Fewer than eight loads tell nothing,
 /// nor do lines of two levels.
-Estimate penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optional<double> far_less_near_cycles);
+LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optional<double> far_less_near_cycles);
 
 }  // namespace gputopo::evidence

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/posterior.hpp"
 
@@ -66,6 +67,23 @@ Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, con
   const bool all = misses == static_cast<double>(n);
   const double rival = all ? -1e300 : x_log_y(misses, rate) + x_log_y(static_cast<double>(n) - misses, 1 - rate);
   return likeliest(candidates, rival, method, static_cast<double>(n), "cold misses follow no regular spacing");
+}
+
+DecidingCurve period_curve(std::span<const bool> missed, std::uint64_t stride_bytes, const Estimate& period,
+                           std::string_view memory) {
+  constexpr std::uint64_t periods = 4, bytes_where_unknown = 512;
+  const auto bytes = period.has_value() ? periods * static_cast<std::uint64_t>(*period.value) : bytes_where_unknown;
+  const std::size_t stretch = std::max<std::uint64_t>(1, bytes / stride_bytes);
+  DecidingCurve curve = make_curve(memory, "sector_size", {"place in stretches of cold loads", "B", false},
+                                   {std::string(share_that_misses), "", false});
+  Series& shares = curve.series.emplace_back(Series{"first loads, ascending", {}});
+  for (std::size_t at = 0; at < std::min(stretch, missed.size()); ++at) {
+    double loads = 0, misses = 0;
+    for (std::size_t i = at; i < missed.size(); i += stretch) ++loads, misses += missed[i] ? 1 : 0;
+    shares.points.emplace_back(static_cast<double>(at * stride_bytes), misses / loads);
+  }
+  mark(curve, period);
+  return curve;
 }
 
 Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, std::string_view method) {

@@ -8,7 +8,7 @@
 
 #include "evidence/counts.hpp"
 #include "evidence/sameness.hpp"
-#include "topology/estimate.hpp"
+#include "topology/evidence.hpp"
 
 namespace gputopo::evidence {
 
@@ -17,6 +17,10 @@ namespace gputopo::evidence {
 /// rival is a miss rate without any pattern: where that explains as much the answer is `inconclusive`.
 Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, const Contamination& contamination,
                    std::string_view method);
+
+/// The same loads by their place in stretches of a few periods: the share of stretches in which each missed.
+DecidingCurve period_curve(std::span<const bool> missed, std::uint64_t stride_bytes, const Estimate& period,
+                           std::string_view memory);
 
 /// One place of the shifted pattern, or of a control: stride X, and what its loads did.
 struct PatternWalk {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "change_point/robust.hpp"
+#include "evidence/curves.hpp"
 #include "evidence/histogram.hpp"
 #include "evidence/line_times.hpp"
 #include "evidence/set_policies.hpp"
@@ -228,6 +229,19 @@ std::vector<std::size_t> fitting(const CacheFacts& cache, const std::vector<Tria
   return fits;
 }
 
+// What was lost by each of the other steps, beside what each policy would lose.
+DecidingCurve trials_curve(std::string_view memory, const std::vector<Trial>& trials) {
+  DecidingCurve curve =
+      make_curve(memory, "replacement", {"walk by other steps", "", false}, {"loads lost", "", false});
+  curve.series = {{"seen", {}}, {"if LRU", {}}, {"if first in first out", {}}, {"if a tree of bits", {}}};
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    curve.series[0].points.emplace_back(i + 1, trials[i].found);
+    for (std::size_t k = 0; k < known.size(); ++k)
+      curve.series[k + 1].points.emplace_back(i + 1, trials[i].predicted[k]);
+  }
+  return curve;
+}
+
 Expected<Replacement> by_other_steps(Circles& circles, const Collisions& seen, std::uint64_t ways) {
   Replacement result;
   std::vector<Trial> trials = telling_walks(circles, seen, ways);
@@ -238,6 +252,7 @@ Expected<Replacement> by_other_steps(Circles& circles, const Collisions& seen, s
     result.excluded += "; in what order they go can't be told, because the cache in front answers other orders";
     return result;
   }
+  circles.session().keep(trials_curve(circles.cache().path.id, trials));
   for (const Trial& t : trials) result.samples += t.walk.loads_per_lap - t.walk.lead_loads;
   const Trial& first = trials.front();
   result.excluded += fmt::format(
@@ -336,6 +351,12 @@ Expected<Replacement> by_repetition(Circles& circles, const Collisions& seen, st
   auto losses = circles.walk(std::vector<Circle>{circle}, effort);
   if (!losses) return tl::unexpected<Error>(losses.error());
   result.samples = losses->front().total_looks();
+  DecidingCurve curve = make_curve(circles.cache().path.id, "replacement",
+                                   {"looks at the set from one loss to the next", "", false}, {"losses", "", false});
+  curve.series = {{"of an overfull set, walked round and round", {}}};
+  for (const auto& [gap, count] : gaps_of(losses->front().runs, set))
+    curve.series.front().points.emplace_back(static_cast<double>(gap), static_cast<double>(count));
+  circles.session().keep(std::move(curve));
   std::size_t repeating = 0, looks = 0, lost = 0;
   for (const auto& run : losses->front().runs) {
     const auto own = of_set(run, set);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 
 namespace gputopo::evidence {
@@ -187,12 +188,9 @@ class Search {
 };
 
 // Misses over footprint, and where what fits ends.
-DecidingCurve size_curve(const Counts& seen, const CapacityPosterior& p, std::string_view memory) {
-  DecidingCurve curve;
-  curve.memory = memory;
-  curve.quantity = "size";
-  curve.x = {"footprint", "B", true};
-  curve.y = {"share of loads that miss", "", false};
+DecidingCurve size_curve(const Counts& seen, const CapacityPosterior& p, const SearchSpec& spec) {
+  DecidingCurve curve =
+      make_curve(spec.memory, spec.quantity, {"footprint", "B", true}, {std::string(share_that_misses), "", false});
   std::map<double, std::pair<double, double>> rows;  // misses and loads
   for (const Count& c : seen) {
     auto& [misses, loads] = rows[c.footprint_bytes];
@@ -217,7 +215,7 @@ Expected<SearchResult> search_capacity(const SearchSpec& spec) {
 Expected<SearchResult> search_capacity(Session& session, const SearchSpec& spec) {
   Search search(spec);
   auto result = search.run();
-  if (result) session.keep(size_curve(search.seen(), result->posterior, spec.memory));
+  if (result) session.keep(size_curve(search.seen(), result->posterior, spec));
   return result;
 }
 

@@ -32,6 +32,7 @@ struct SearchSpec {
   std::uint32_t most_patience = 16;     ///< 1: the cache gets no second look with more laps
   std::uint64_t resolution_bytes = 0;   ///< stop when the step is this fine; 0: `unit_bytes`
   std::string_view memory;              ///< whose it is; empty: the session knows
+  std::string_view quantity = "size";   ///< what it is: an attribute's id
 };
 
 struct SearchResult {

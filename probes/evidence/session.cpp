@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -115,14 +116,45 @@ std::uint64_t Session::fresh_region(Slot slot, std::uint64_t bytes) {
 void Session::now_measuring(std::string_view experiment, std::string_view memory) {
   experiment_ = experiment;
   memory_ = memory;
+  programs_before_ = disturbance_.programs;
 }
+
+namespace {
+
+// A plot has 200 rows of pixels and 400 columns, of a byte each where it shows the end of a large cache.
+double short_y(double y) {
+  return std::strtod(fmt::format("{:.4g}", y).c_str(), nullptr);
+}
+double short_x(double x) {
+  return x == std::floor(x) ? x : std::strtod(fmt::format("{:.6g}", x).c_str(), nullptr);
+}
+
+}  // namespace
 
 void Session::keep(DecidingCurve curve) {
   if (curve.memory.empty()) curve.memory = memory_;
-  if (curve.source.empty()) curve.source = experiment_;
+  if (curve.source.empty()) {
+    curve.source = experiment_;
+    curve.programs = disturbance_.programs - programs_before_;
+  }
+  for (Series& series : curve.series) {
+    std::erase_if(series.points, [](const auto& p) { return !std::isfinite(p.first) || !std::isfinite(p.second); });
+    for (auto& [x, y] : series.points) x = short_x(x), y = short_y(y);
+  }
+  std::erase_if(curve.series, [](const Series& series) { return series.points.empty(); });
+  if (curve.series.empty()) return;
+  if (curve.change) curve.change = short_x(*curve.change);
+  if (curve.interval) curve.interval = Interval{short_x(curve.interval->low), short_x(curve.interval->high)};
   std::erase_if(curves_,
                 [&](const DecidingCurve& c) { return c.memory == curve.memory && c.quantity == curve.quantity; });
   curves_.push_back(std::move(curve));
+}
+
+void Session::rename_kept(std::string_view from, std::string_view to) {
+  if (from == to) return;
+  std::erase_if(curves_, [&](const DecidingCurve& c) { return c.memory == to; });
+  for (DecidingCurve& curve : curves_)
+    if (curve.memory == from) curve.memory = to;
 }
 
 }  // namespace gputopo::evidence

@@ -63,8 +63,10 @@ class Session {
   /// What measures from now on: the experiment's name and the memory that it is about.
   void now_measuring(std::string_view experiment, std::string_view memory);
   /// Keeps what decided a quantity, in place of what was kept of it before. Who measures is filled in where it is
-  /// empty.
+  /// empty; numbers get as many digits as a plot shows, and points that have none are left out.
   void keep(DecidingCurve curve);
+  /// What was kept of memory `from` turns out to be of `to`, in place of what was kept of that.
+  void rename_kept(std::string_view from, std::string_view to);
   const std::vector<DecidingCurve>& curves() const { return curves_; }
 
   /// A part of `slot` that no walk has touched yet, `bytes` long: what lies there is in no SM-private cache. Regions
@@ -81,6 +83,7 @@ class Session {
   Disturbance disturbance_;
   std::vector<std::uint64_t> fresh_;
   std::string experiment_, memory_;  // that measure now
+  std::uint64_t programs_before_ = 0;
   std::vector<DecidingCurve> curves_;
   double cycles_per_ns_ = 0;
   std::uint32_t clock_rejections_ = 0;

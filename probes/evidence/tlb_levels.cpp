@@ -4,6 +4,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
+
+#include <fmt/format.h>
 
 #include "change_point/robust.hpp"
 #include "evidence/sameness.hpp"
@@ -146,6 +149,9 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
     cycles.push_back(low_quartile((*without)[i]) - found.hot_cycles);
     found.most = places[i];
   }
+  found.by_places.label = "lower quartile of looks";
+  for (std::size_t i = 0; i < cycles.size(); ++i)
+    found.by_places.points.emplace_back(static_cast<double>(places[i]), cycles[i]);
   if (!cycles.empty()) found.plateaus = plateaus_of(places, cycles, found.noise_cycles);
   for (std::size_t i = 1; i < found.plateaus.size(); ++i)
     if (auto ok = choose_typical(pages, sm, found, i); !ok) return tl::unexpected<Error>(ok.error());
@@ -176,10 +182,22 @@ class Refill {
       if (!seen) return tl::unexpected<Error>(seen.error());
       const double yes = change_point::median((*seen)[1]), no = change_point::median((*seen)[2]);
       if (no - yes < least_) continue;
-      const Sameness s = sameness(fast((*seen)[0], yes, no), fast((*seen)[1], yes, no), fast((*seen)[2], yes, no));
+      const Tally answered = fast((*seen)[0], yes, no);
+      served_[line][std::max(line, other) - std::min(line, other)] = answered.share();
+      const Sameness s = sameness(answered, fast((*seen)[1], yes, no), fast((*seen)[2], yes, no));
       if (s.decided) return s.is_same() ? Served::yes : Served::no;
     }
     return Served::unclear;
+  }
+
+  std::vector<Series> served() const {
+    std::vector<Series> all;
+    for (const auto& [line, by_distance] : served_) {
+      Series& series = all.emplace_back();
+      series.label = fmt::format("an entry brought back from {} KiB on", line >> 10);
+      for (const auto& [bytes, share] : by_distance) series.points.emplace_back(static_cast<double>(bytes), share);
+    }
+    return all;
   }
 
  private:
@@ -204,6 +222,7 @@ class Refill {
   std::array<std::uint64_t, 2> drop_;
   std::uint64_t drop_nearer_;
   double least_ = 0;
+  std::map<std::uint64_t, std::map<std::uint64_t, double>> served_;  // by line and distance
 };
 
 // The first address above `from` that its entry doesn't cover; 0 where that doesn't show. Looked for at powers of two,
@@ -264,6 +283,7 @@ Expected<EntrySize> find_entry_size(Pages& pages, std::uint32_t sm, const TlbLev
   const std::uint64_t limit = pages.margin() / 2;
   auto first = BorderSearch(refill, line_at).find(limit);
   if (!first) return tl::unexpected<Error>(first.error());
+  found.served = refill.served();
   auto second = *first == 0 ? first : BorderSearch(refill, *first).find(limit);
   if (!second) return tl::unexpected<Error>(second.error());
   if (*second == 0) {
@@ -273,6 +293,7 @@ Expected<EntrySize> find_entry_size(Pages& pages, std::uint32_t sm, const TlbLev
   const std::uint64_t bytes = *second - *first;
   auto again = BorderSearch(refill, *second).is_at(bytes);
   if (!again) return tl::unexpected<Error>(again.error());
+  found.served = refill.served();
   found.first_border = *first;
   if (*again)
     found.bytes = bytes;

@@ -22,6 +22,7 @@ struct TlbLevels {
   double hot_cycles = 0;          ///< of the line, as timed, with nothing touched between
   double noise_cycles = 0;        ///< standard deviation of what a quartile of looks says
   std::uint64_t most = 0;         ///< places up to which the line itself stayed where it was
+  Series by_places;               ///< cycles more than with nothing touched between, over places touched
 };
 
 /// Of the line at the begin of the memory, from SM `sm`. A latency that a touch of the line's neighbour, in other lines
@@ -42,6 +43,7 @@ struct EntrySize {
   std::uint64_t bytes = 0;         ///< 0: not known
   std::uint64_t first_border = 0;  ///< the first address, from the memory's begin, that another entry covers
   std::string why_open;
+  std::vector<Series> served;  ///< share of looks at a line that another one's entry served, over bytes between them
 };
 
 /// Of level `level` (1: the nearest), by refill: after the line's translation was lost from that level and brought back

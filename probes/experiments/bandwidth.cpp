@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "catalog/catalog.hpp"
+#include "evidence/curves.hpp"
 #include "experiments/experiments.hpp"
 #include "throughput/registry.hpp"
 
@@ -19,7 +20,7 @@ std::optional<double> to_bytes_per_second(const Estimate& e, const Gpu& gpu) {
   return std::nullopt;
 }
 
-void keep(const throughput::Finding& finding, Findings& findings) {
+void keep(Session& session, const throughput::Finding& finding, Findings& findings) {
   const auto factor = to_bytes_per_second(finding.estimate, findings.topology.gpu);
   if (!factor || catalog::find_attribute(finding.quantity) == nullptr) return;
   Memory* memory = findings.topology.find(finding.memory == host_link ? device_memory : finding.memory);
@@ -32,6 +33,11 @@ void keep(const throughput::Finding& finding, Findings& findings) {
     e.note = finding.configuration;
     if (finding.limit) e.note += fmt::format("; clock and width allow {:.4g} B/s", *finding.limit * *factor);
   }
+  DecidingCurve curve = evidence::make_curve(memory->id, finding.quantity, {finding.by_bytes.what, "B", true},
+                                             {"all SMs together", "B/s", false});
+  curve.series = {{"the best of its configurations", finding.by_bytes.points}};
+  for (auto& [bytes, rate] : curve.series.front().points) rate *= *factor;
+  session.keep(std::move(curve));
   memory->attributes[finding.quantity] = std::move(e);
 }
 
@@ -65,7 +71,7 @@ Expected<void> measure_bandwidth(Session& session, Findings& findings, const std
   if (report->interrupted)
     return fail(Error::Kind::interrupted, "interrupted before the measurement was complete; nothing was written");
   for (const throughput::Result& result : report->results) {
-    for (const throughput::Finding& finding : result.findings) keep(finding, findings);
+    for (const throughput::Finding& finding : result.findings) keep(session, finding, findings);
     for (const std::string& note : result.notes) notes.push_back(fmt::format("{} bandwidth: {}", memory, note));
   }
   return {};

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/residency.hpp"
 #include "experiments/experiments.hpp"
@@ -77,6 +78,13 @@ class CarveOutSearch {
 
   std::uint64_t samples() const { return samples_; }
 
+  // What is resident over what a block has of shared memory.
+  Series resident() const {
+    Series series{"resident after a walk", {}};
+    for (const auto& [steps, lines] : lines_) series.points.emplace_back(steps * step_bytes, lines * l1_.stride());
+    return series;
+  }
+
  private:
   // Carve-outs are 8 KiB apart at least (CUDA C++ Programming Guide); counts of one carve-out differ by the sectors
   // that strangers hide, the false misses' share of them.
@@ -98,7 +106,7 @@ Estimate exact(double bytes, std::string_view method, std::uint64_t samples) {
   return e;
 }
 
-Expected<std::vector<CarveOut>> search_carve_outs(Session& session, const CacheFacts& l1) {
+Expected<std::vector<CarveOut>> search_carve_outs(Session& session, const CacheFacts& l1, Series& resident) {
   std::vector<CarveOut> table;
   CarveOutSearch search(session, l1);
   const std::uint64_t last = search.last_step();
@@ -120,7 +128,19 @@ Expected<std::vector<CarveOut>> search_carve_outs(Session& session, const CacheF
     table.push_back(row);
     begin = *end + 1;
   }
+  resident = search.resident();
   return table;
+}
+
+// With what was counted at each carve-out.
+void keep_curve(Session& session, std::string_view memory, const Series& resident, const std::vector<CarveOut>& table) {
+  DecidingCurve curve =
+      make_curve(memory, "carve_outs", {"shared memory of a block", "B", false}, {"left to the cache", "B", false});
+  Series counted{"counted at each carve-out", {}};
+  for (const CarveOut& row : table)
+    if (row.usable_bytes.has_value()) counted.points.emplace_back(*row.shared_bytes.value, *row.usable_bytes.value);
+  curve.series = {resident, std::move(counted)};
+  session.keep(std::move(curve));
 }
 
 // Usable and reserved bytes counted through a path of the same physical cache, sector by sector.
@@ -160,7 +180,8 @@ Expected<std::vector<CarveOut>> counted_carve_out(Session& session, const CacheF
 Expected<void> measure_carve_outs(Session& session, Findings& findings) {
   const CacheFacts* l1 = findings.cache("l1");
   if (l1 == nullptr || !l1->can_be_filled() || !session.info().has_no_allocate || l1->line_bytes == 0) return {};
-  auto table = search_carve_outs(session, *l1);
+  Series resident;
+  auto table = search_carve_outs(session, *l1, resident);
   if (!table) return tl::unexpected<Error>(table.error());
   if (table->size() < 2) return {};  // the L1 doesn't follow the carve-out
   auto by_l1 = counted_carve_out(session, *l1, *table);
@@ -168,12 +189,14 @@ Expected<void> measure_carve_outs(Session& session, Findings& findings) {
   // What is resident by chance (random replacement) shrinks now and then by itself, and that is no carve-out.
   if (!by_l1->front().usable_bytes.has_value()) return {};
   findings.memory("l1").carve_outs = *by_l1;
+  keep_curve(session, "l1", resident, *by_l1);
   const CacheFacts* read_only = findings.cache("read_only");
   if (read_only == nullptr || !read_only->can_be_filled() || findings.memory("read_only").physical_cache != "l1")
     return {};
   auto by_read_only = counted_carve_out(session, *read_only, *table);
   if (!by_read_only) return tl::unexpected<Error>(by_read_only.error());
   findings.memory("read_only").carve_outs = *by_read_only;
+  keep_curve(session, "read_only", {}, *by_read_only);
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/sm_clusters.hpp"
 #include "evidence/structure.hpp"
@@ -46,6 +47,17 @@ Expected<std::vector<std::vector<double>>> latencies_by_sm(Session& session) {
   return least;
 }
 
+// How each SM's pattern goes with those of either side.
+DecidingCurve sides_curve(const Correlations& r, const SmSets& sides) {
+  DecidingCurve curve =
+      make_curve("l2", "partition_separation", {"SM", "", false}, {"correlation with the SMs of a side", "", false});
+  for (std::size_t side = 0; side < sides.size(); ++side) {
+    Series& series = curve.series.emplace_back(Series{fmt::format("side {}", side), {}});
+    for (std::uint32_t sm = 0; sm < r.size(); ++sm) series.points.emplace_back(sm, r.with(sm, sides[side]));
+  }
+  return curve;
+}
+
 }  // namespace
 
 Expected<void> measure_chip_map(Session& session, Findings& findings) {
@@ -58,6 +70,7 @@ Expected<void> measure_chip_map(Session& session, Findings& findings) {
   const SmSets sides = opposite_sides(r);
   if (sides.size() != 2) return {};
   findings.place_sms(sides);
+  session.keep(sides_curve(r, sides));
   findings.memory("l2").attributes["partition_separation"] =
       measured(separation(r, sides), "", chip_map_method, chip_map_lines * sms);
   return {};

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
 #include "evidence/latency.hpp"
@@ -254,19 +255,31 @@ Expected<bool> still_from_l2(Session& session, Findings& findings, const CacheFa
 }
 
 // What a hit takes, and what the L1's misses and this cache's take longer than hits.
-void state_latencies(Findings& findings, const CacheFacts& cache, const LostBySm& lost, const Histogram& hits) {
+void state_latencies(Session& session, Findings& findings, const CacheFacts& cache, const LostBySm& lost,
+                     const Histogram& hits) {
   const CacheFacts& l1 = *findings.cache("constant_l1");
   const double timed = undisturbed(hits).value_or(0), error = whole_mode(hits).error;
   Estimate& latency = findings.memory(path.id).attributes["latency"] =
       measured(cache.latency_cycles, "cycles", "timed_hits", total(hits));
   latency.interval = Interval{cache.latency_cycles - error, cache.latency_cycles + error};
+  DecidingCurve curve =
+      make_curve(path.id, "latency", {"latency without the clock", "cycles", false}, share_axis("loads"));
+  curve.series = {share_up_to("constants that the L1 lost", hits, cache.overhead_cycles)};
+  mark(curve, latency);
+  session.keep(curve);
   findings.memory("constant_l1").attributes["miss_penalty"] =
       penalty_of(Mode{timed, timed, timed, 1, timed, error}, undisturbed(l1.levels.hit).value_or(0), total(hits));
+  // To the L1 that is what a miss takes.
+  curve = make_curve("constant_l1", "miss_penalty", {"cycles more than a hit", "cycles", false}, share_axis("loads"));
+  curve.series = {share_up_to("constants that the L1 lost", hits, undisturbed(l1.levels.hit).value_or(0))};
+  mark(curve, findings.memory("constant_l1").attributes["miss_penalty"]);
+  session.keep(std::move(curve));
   // What a stranger slowed of the L1's own hits is faster than these.
   Levels levels = cache.levels;
   levels.hit = between(levels.hit, hits.front().latency_cycles, 1e9);
-  Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] =
-      penalty_of_lost(lost, levels, findings.far_less_near_cycles());
+  LostLines of_l2s = penalty_of_lost(lost, levels, findings.far_less_near_cycles());
+  session.keep(of_l2s.curve(path.id));
+  Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] = std::move(of_l2s.penalty);
   const Structure& of_l2 = findings.memory("l2").structure;
   const auto sides = of_l2.find("l2_sides");
   const bool sides_are_open =
@@ -291,6 +304,7 @@ Expected<Estimate> sector_of(Session& session, const CacheFacts& cache, const Ca
   const auto missed = std::make_unique<bool[]>(words.size());
   for (std::size_t i = 0; i < words.size(); ++i) missed[i] = words[i] >= cache.levels.threshold_cycles;
   Estimate sector = period_of(std::span(missed.get(), words.size()), step, cache.contamination(), "cold_misses");
+  session.keep(period_curve(std::span(missed.get(), words.size()), step, sector, path.id));
   // Each step is a sector of the L1, which asks for all of it at once.
   if (sector.has_value() && *sector.value <= static_cast<double>(step) && step > 4) {
     sector.status = Status::upper_bound;
@@ -349,7 +363,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   cache.pushed_out_by_bytes = l1->circle_bytes() + out->last.bytes(session.info().constant_bytes_per_module);
   auto lost = time_lost_constants(session, *l1, out->last);
   if (!lost) return tl::unexpected<Error>(lost.error());
-  state_latencies(findings, cache, *lost, hits);
+  state_latencies(session, findings, cache, *lost, hits);
   auto from_l2 = still_from_l2(session, findings, cache, out->last);
   if (!from_l2) return tl::unexpected<Error>(from_l2.error());
   if (!*from_l2) {

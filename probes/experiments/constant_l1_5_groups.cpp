@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 
@@ -98,6 +99,7 @@ Expected<void> find(Session& session, const CacheFacts& cache, const Layout& lay
   const auto lost = std::count(control->begin(), control->end(), few);
   if (lost != 0) return open("the constants of one SM don't stay in the cache while others walk theirs");
   std::vector<bool> placed(sms, false);
+  std::vector<Asked> asked_of;
   SmSets groups;
   for (std::uint32_t running = 0; running < sms; ++running) {
     if (placed[running]) continue;
@@ -105,6 +107,12 @@ Expected<void> find(Session& session, const CacheFacts& cache, const Layout& lay
     auto votes = test.gone(running, true, asked);
     if (votes && split(*votes, asked)) votes = test.gone(running, true, asked = many);
     if (!votes) return tl::unexpected<Error>(votes.error());
+    Asked& one = asked_of.emplace_back(Asked{running, {}, 0, 0});
+    const auto share = [&](std::uint32_t sm) { return (*votes)[sm] / static_cast<double>(asked); };
+    for (std::uint32_t sm = 0; sm < sms; ++sm) one.lost_to[sm] = share(sm);
+    one.to_itself = share(running);
+    session.keep(
+        asked_curve("constant_l1_5", "scope", "SM", "share of launches in which its constants were gone", asked_of));
     std::vector<std::uint32_t> group;
     for (std::uint32_t sm = 0; sm < sms; ++sm) {
       // Between a third and two thirds neither a shared cache nor one of its own explains it.
@@ -189,6 +197,10 @@ Expected<void> measure_code_sharing(Session& session, Findings& findings) {
        "instruction",
        verdict,
        {{"eviction", std::string(verdict_of(s)), tallies[0].share(), static_cast<std::uint64_t>(tallies[0].loads)}}});
+  DecidingCurve curve = make_curve("constant_l1_5", "code", {"code run in between", "B", false},
+                                   {std::string(share_of_lines_lost), "", false});
+  curve.series = {{"constants", {{0, tallies[1].share()}, {info.execute_limit_bytes, tallies[0].share()}}}};
+  session.keep(std::move(curve));
   Memory& memory = findings.memory("constant_l1_5");
   memory.structure["code"] = s.decided
                                  ? decided(verdict, "eviction", static_cast<std::uint64_t>(tallies[0].loads), s.sure())

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/flush.hpp"
 #include "evidence/latency.hpp"
@@ -82,8 +83,11 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   auto again = looks_behind(session, flush, looks_at_a_line);
   if (!again) return tl::unexpected<Error>(again.error());
   const Histogram all = histogram_of(*again);
-  Estimate latency =
-      without_clock(mean_estimate(undisturbed_by_line(std::move(*again)), "cycles", method), load->overhead_cycles);
+  std::vector<double> by_line = undisturbed_by_line(std::move(*again));
+  Estimate latency = without_clock(mean_estimate(by_line, "cycles", method), load->overhead_cycles);
+  for (double& cycles : by_line) cycles -= load->overhead_cycles;
+  session.keep(numbers_curve(memory.id, "latency", {"latency without the clock", "cycles", false}, "lines",
+                             std::move(by_line), latency));
   latency.samples = total(all);
   if (!level) bound_below(latency, "the latency still grew with what was loaded in between");
   memory.attributes["latency"] = latency;

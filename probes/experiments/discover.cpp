@@ -117,6 +117,16 @@ Expected<bool> run_all(Session& session, std::span<const Experiment* const> expe
   return true;
 }
 
+// By which method a memory's quantity was found; empty where the curve is about none.
+std::string method_of(const Memory& memory, std::string_view quantity) {
+  // Where the driver told a size, what was measured stands beside it.
+  const Estimate* e = memory.find(quantity);
+  if (e != nullptr && e->status == Status::api) e = memory.find(fmt::format("measured_{}", quantity));
+  if (e != nullptr) return e->method;
+  const auto statement = memory.structure.find(std::string(quantity));
+  return statement == memory.structure.end() ? "" : statement->second.method;
+}
+
 // What experiments handed to the session, and for each cache what tells its hits from misses; of memories that are
 // reported.
 std::vector<DecidingCurve> curves_of(Session& session, const Findings& findings) {
@@ -130,7 +140,10 @@ std::vector<DecidingCurve> curves_of(Session& session, const Findings& findings)
   std::vector<DecidingCurve> curves;
   for (const Memory& m : findings.topology.memories)
     for (const DecidingCurve& c : session.curves())
-      if (c.memory == m.id) curves.push_back(c);
+      if (c.memory == m.id) {
+        curves.push_back(c);
+        curves.back().method = method_of(m, c.quantity);
+      }
   return curves;
 }
 

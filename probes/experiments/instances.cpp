@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/pair.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
@@ -45,6 +46,7 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
   std::uint32_t count = 0;
   std::uint64_t samples = 0;
   double sure = 1;  // of the least sure pair
+  std::vector<Asked> asked;
   for (; count < most_instances; ++count) {
     const auto open = std::find(instance_of.begin(), instance_of.end(), most_instances);
     if (open == instance_of.end()) break;
@@ -66,6 +68,9 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
       for (std::size_t i = 0; i < seen.size(); ++i) seen[i] += tally_of((*traces)[i], cache->levels);
     }
     for (const Tally& tally : seen) samples += static_cast<std::uint64_t>(tally.loads);
+    asked.push_back({first, {}, seen[0].share(), seen[1].share()});
+    for (std::size_t i = 0; i < tried.size(); ++i) asked.back().lost_to[tried[i]] = seen[i + 2].share();
+    session.keep(asked_curve(path.id, "instances_per_scope", "warp", share_of_lines_lost, asked));
     for (std::size_t i = 0; i < tried.size(); ++i) {
       const Sameness s = sameness(seen[i + 2], seen[0], seen[1]);
       if (first == 0) memory.disturbance[tried[i]] = seen[i + 2].share();

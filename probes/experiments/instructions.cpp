@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "evidence/code_levels.hpp"
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
 #include "evidence/held.hpp"
@@ -70,6 +71,29 @@ Estimate penalty_between(const CodeLevel& level) {
   return e;
 }
 
+// Where the levels are read off, what a miss brings in and costs.
+void keep_curves(Session& session, const CodeLevel& level, std::string_view id, const Estimate& sector,
+                 const Estimate& penalty) {
+  const Axis code{"code walked", "B", true};
+  DecidingCurve ladder = make_curve(id, "latency", code, {"a jump takes at most", "cycles", false});
+  ladder.series = {level.slowest};
+  ladder.change = static_cast<double>(level.lost_from_bytes);
+  ladder.interval = Interval{static_cast<double>(level.to_bytes), static_cast<double>(level.lost_from_bytes)};
+  session.keep(std::move(ladder));
+  DecidingCurve missed = make_curve(id, "sector_size", code, {std::string(share_that_misses), "", false});
+  missed.series = {level.missed};
+  if (sector.has_value()) missed.series.front().label += fmt::format(", {:.0f} B a miss", *sector.value);
+  session.keep(std::move(missed));
+  DecidingCurve lost = make_curve(id, "miss_penalty", {"cycles more than a hit", "cycles", false}, share_axis("jumps"));
+  lost.series = {share_up_to("jumps to lost blocks", level.levels.next, level.hit_cycles),
+                 share_up_to("hits", level.levels.hit, level.hit_cycles)};
+  mark(lost, penalty);
+  session.keep(std::move(lost));
+  DecidingCurve levels = curve_of(level.levels);
+  levels.memory = id;
+  session.keep(std::move(levels));
+}
+
 class Instructions {
  public:
   Instructions(Session& session, Findings& findings)
@@ -104,6 +128,7 @@ class Instructions {
     cache.facts.sector_bytes = sector.value ? static_cast<std::uint64_t>(*sector.value) : block_;
     if (auto ok = measure_size(cache); !ok) return ok;
     attributes["miss_penalty"] = penalty_between(cache.level);
+    keep_curves(session_, cache.level, cache.facts.path.id, attributes["sector_size"], attributes["miss_penalty"]);
     if (!is_first(cache)) {
       attributes["latency"] = measured(cache.facts.latency_cycles, "cycles", instructions_method, cache.level.samples);
       attributes["latency"].interval = Interval{cache.facts.latency_cycles - cache.level.error_cycles,
@@ -222,6 +247,11 @@ class Instructions {
     std::array<Tally, 3> seen;
     for (std::size_t i = 0; i < seen.size(); ++i)
       seen[i] = tally_of((*traces)[i], cache.facts.levels, cache.facts.front_threshold_cycles);
+    const auto bytes = static_cast<double>(session_.info().constant_bytes_per_module);
+    DecidingCurve curve = lost_to_curve(cache.facts.path.id, "constants");
+    add_lost_to(curve, {"code to constants", bytes, {seen[0]}}, std::span(seen).last(1));
+    add_lost_to(curve, {"code to other code (control)", bytes, {seen[1]}}, std::span(seen).last(1));
+    session_.keep(std::move(curve));
     const Sameness s = sameness(seen[0], seen[1], seen[2]);
     const auto samples = static_cast<std::uint64_t>(seen[0].loads);
     memory.structure["constants"] =
@@ -242,6 +272,9 @@ class Instructions {
     const std::size_t first = found_.size() > 3 || (has_l2 && found_.size() == 3) ? 0 : 1;
     const CacheFacts* constants = findings_.cache("constant_l1_5");
     bool has_constants = constants != nullptr && constants->present;
+    // Curves were kept by place so far; names are later ones, if others.
+    for (std::size_t i = found_.size(); i-- > 0;)
+      if (first + i < instruction_ids.size()) session_.rename_kept(instruction_ids[i], instruction_ids[first + i]);
     for (std::size_t i = 0; i < found_.size() && first + i < instruction_ids.size(); ++i) {
       const std::string_view id = instruction_ids[first + i];
       Memory& memory = findings_.memory(id);

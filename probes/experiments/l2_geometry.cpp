@@ -23,6 +23,7 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
+constexpr std::string_view slower_hits = "slower_hits";  // the method of what is found near before others are slower
 constexpr std::uint64_t kibi = 1 << 10;
 constexpr std::uint64_t l2_mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there has been
@@ -139,8 +140,9 @@ std::uint64_t limit_of(const Session& session) {
 }
 
 Expected<SearchResult> search_l2(Session& session, Rows& rows, const Levels& levels, std::uint64_t first,
-                                 std::uint64_t limit) {
+                                 std::uint64_t limit, std::string_view quantity) {
   SearchSpec spec;
+  spec.quantity = quantity;
   spec.count = rows.counter(levels.threshold_cycles);
   spec.sweep = {static_cast<double>(rows.stride()),
                 false,
@@ -165,7 +167,7 @@ struct Size {
 // What fits, and what is held of more.
 Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::uint64_t limit_bytes,
                        std::string_view method) {
-  auto found = search_l2(session, rows, levels, small_bytes, limit_bytes);
+  auto found = search_l2(session, rows, levels, small_bytes, limit_bytes, method == slower_hits ? "near_size" : "size");
   if (!found) return tl::unexpected<Error>(found.error());
   const Estimate fits = estimate_of(*found, method);
   if (fits.status != Status::measured && fits.status != Status::inconclusive) return Size{fits, found->patience};
@@ -240,7 +242,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
     auto slower = levels_between(rows, l2->levels, bytes);
     if (!slower) return tl::unexpected<Error>(slower.error());
     if (*slower) {
-      auto inside = size_by(session, rows, **slower, bytes * 2, "slower_hits");
+      auto inside = size_by(session, rows, **slower, bytes * 2, slower_hits);
       if (!inside) return tl::unexpected<Error>(inside.error());
       near = *inside;
       walked.levels = std::move(**slower);
@@ -259,7 +261,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   if (!line) return tl::unexpected<Error>(line.error());
   memory.attributes["line_size"] = *line;
   if (line->has_value()) l2->line_bytes = static_cast<std::uint64_t>(*line->value);
-  if (near.estimate.method == "slower_hits") {
+  if (near.estimate.method == slower_hits) {
     const Histogram behind = between(walked.levels.next, walked.levels.threshold_cycles, 1e9);
     findings.beyond_near_l2 = {near.estimate, whole_mode(behind)};
   }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/flush.hpp"
 #include "evidence/latency.hpp"
@@ -121,6 +122,7 @@ Expected<Estimate> measure_l2_sector(Session& session, const CacheFacts& l2, con
   for (std::size_t i = 0; i < words->size(); ++i) missed[i] = (*words)[i] >= l2.levels.threshold_cycles;
   const Estimate sector =
       period_of(std::span(missed.get(), words->size()), word_bytes, l2.contamination(), "cold_misses");
+  session.keep(period_curve(std::span(missed.get(), words->size()), word_bytes, sector, l2.path.id));
   if (sector.has_value() && are_some_slower(*words, static_cast<std::size_t>(*sector.value) / word_bytes))
     return inconclusive("B", "cold_misses", "parts of a sector are served by a cache that is nearer than memory");
   return sector;
@@ -175,6 +177,10 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   // Lines that it loses between two looks aren't hits: some sets take more of these lines than they hold.
   std::erase_if(hits->by_line, [&](double cycles) { return cycles >= l2.levels.threshold_cycles; });
   const Estimate latency = without_clock(mean_estimate(hits->by_line, "cycles", "line_quartiles"), l2.overhead_cycles);
+  std::vector<double> by_line = hits->by_line;
+  for (double& cycles : by_line) cycles -= l2.overhead_cycles;
+  session.keep(numbers_curve("l2", "latency", {"latency without the clock", "cycles", false}, "lines",
+                             std::move(by_line), latency));
   l2.latency_cycles = *latency.value;
   memory.attributes["latency"] = latency;
   auto sector = measure_l2_sector(session, l2, hits->by_line, behind->capacity_bytes);

@@ -10,6 +10,7 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/shift.hpp"
 #include "experiments/experiments.hpp"
 
@@ -150,6 +151,31 @@ Expected<std::vector<Look>> look_at(Session& session, const CacheFacts& l2, Cold
   return looks;
 }
 
+// What was looked at, for who wants to see it.
+struct Looked {
+  DecidingCurve by_sm = make_curve("l2", "scope", {"SM", "", false}, {"first loads, the middle one", "cycles", false});
+  Histogram near, far, of_memory;
+
+  void add(std::uint32_t sm, const Look& look, bool is_same) {
+    if (look.seen.empty()) return;
+    Histogram& into = is_same ? near : far;
+    into = merged(into, look.seen);
+    of_memory = merged(of_memory, look.of_memory);
+    if (by_sm.series.size() <= most_series && !by_sm.series.empty())
+      by_sm.series.back().points.emplace_back(sm, quantile(look.seen, 0.5).value_or(0));
+  }
+  void keep(Session& session) {
+    if (by_sm.series.size() > most_series) by_sm.series.resize(most_series);
+    DecidingCurve kinds =
+        make_curve("l2", "l2_sides", {"latency as timed", "cycles", false}, share_axis("first loads"));
+    kinds.series = {share_up_to("brought in by an SM of the same set", near),
+                    share_up_to("brought in by an SM of another set", far),
+                    share_up_to("brought in by none", of_memory)};
+    session.keep(std::move(by_sm));
+    session.keep(std::move(kinds));
+  }
+};
+
 // Which of `others` are of the owner's set; the rest is told how they are not.
 struct Sorted {
   std::vector<std::uint32_t> same, apart;
@@ -157,9 +183,10 @@ struct Sorted {
 };
 
 Expected<Sorted> sort_by(Session& session, const CacheFacts& l2, ColdStretches& cold, std::uint32_t owner,
-                         const std::vector<std::uint32_t>& others, Findings::L2Sets& result) {
+                         const std::vector<std::uint32_t>& others, Findings::L2Sets& result, Looked& looked) {
   constexpr std::size_t together = 16;
   Sorted sorted;
+  looked.by_sm.series.push_back({fmt::format("lines of SM {}", owner), {}});
   for (std::size_t from = 0; from < others.size() && result.why_open.empty(); from += together) {
     const std::vector<std::uint32_t> some(
         others.begin() + static_cast<std::ptrdiff_t>(from),
@@ -172,6 +199,7 @@ Expected<Sorted> sort_by(Session& session, const CacheFacts& l2, ColdStretches& 
       const Finds finds = judge(look);
       if (finds == Finds::unknown)
         result.why_open = fmt::format("whether SM {} finds what SM {} brought in can't be told", some[i], owner);
+      looked.add(some[i], look, finds == Finds::all);
       (finds == Finds::all ? sorted.same : sorted.apart).push_back(some[i]);
       sorted.some = sorted.some || finds == Finds::some;
       sorted.none = sorted.none || finds == Finds::none;
@@ -191,13 +219,14 @@ Expected<void> measure_l2_sets(Session& session, Findings& findings) {
   const std::uint64_t flushed = memory->capacity_bytes;
   ColdStretches cold(flushed, std::min(2 * flushed, session.info().largest_buffer_bytes / 2));
   Findings::L2Sets result;
+  Looked looked;
   std::vector<std::uint32_t> open(session.info().gpu.sm_count);
   std::iota(open.begin(), open.end(), 0U);
   bool some = false, none = false;
   while (!open.empty() && result.why_open.empty()) {
     const std::uint32_t owner = open.front();
     open.erase(open.begin());
-    auto sorted = sort_by(session, *l2, cold, owner, open, result);
+    auto sorted = sort_by(session, *l2, cold, owner, open, result, looked);
     if (!sorted) return tl::unexpected<Error>(sorted.error());
     result.sets.push_back(std::move(sorted->same));
     result.sets.back().insert(result.sets.back().begin(), owner);
@@ -208,6 +237,7 @@ Expected<void> measure_l2_sets(Session& session, Findings& findings) {
   if (some && none && result.why_open.empty())
     result.why_open = "some SMs find a part of what others brought in, and some find nothing";
   result.shares = some;
+  looked.keep(session);
   findings.l2_sets = std::move(result);
   return {};
 }

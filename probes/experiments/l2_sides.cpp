@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
@@ -122,6 +123,14 @@ bool see_opposite_patterns(const std::vector<std::vector<double>>& by_sm) {
   return false;
 }
 
+// What SMs' loads take of lines on their own side, and on others.
+void keep_kinds(Session& session, const std::vector<double>& near, const std::vector<double>& far) {
+  DecidingCurve curve =
+      make_curve("l2", "l2_sides", {"latency without the clock", "cycles", false}, share_axis("loads"));
+  curve.series = {share_up_to("lines on the SM's own side", near), share_up_to("lines on another", far)};
+  session.keep(std::move(curve));
+}
+
 }  // namespace
 
 Expected<void> measure_l2_sides(Session& session, Findings& findings) {
@@ -133,10 +142,14 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   const std::uint64_t samples = sms.size() * l2_sides_lines * looks_at_a_line;
   if (const Homes homes = homes_of(*later); homes.sides > 1) {
     findings.lines_have_sides = true;
+    keep_kinds(session, homes.near, homes.far);
     state_sides(findings.memory("l2"), homes.sides, mean_estimate(homes.far, "cycles", "line_quartiles"), "lines_by_sm",
                 samples);
     findings.memory("l2").attributes["latency"] = mean_estimate(homes.near, "cycles", "line_quartiles");
-    l2->latency_cycles = *findings.memory("l2").attributes["latency"].value;
+    const Estimate& near = findings.memory("l2").attributes["latency"];
+    session.keep(
+        numbers_curve("l2", "latency", {"latency without the clock", "cycles", false}, "near lines", homes.near, near));
+    l2->latency_cycles = *near.value;
     return {};
   }
   Statement& statement = findings.memory("l2").structure["l2_sides"];

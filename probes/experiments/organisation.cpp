@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "evidence/collisions.hpp"
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/index_function.hpp"
 #include "evidence/replacement.hpp"
@@ -121,6 +122,21 @@ void state_replacement(Memory& memory, const Replacement& found) {
   s.note = found.excluded;
 }
 
+// Which set each line was seen in; the first ones, which show the pattern.
+DecidingCurve sets_curve(std::string_view memory, const Collisions& seen) {
+  constexpr std::size_t most_lines = 256;
+  Series series{"seen to collide", {}};
+  for (std::size_t set = 0; set < seen.sets.size(); ++set)
+    for (const std::uint64_t line : seen.sets[set])
+      series.points.emplace_back(static_cast<double>(line), static_cast<double>(set));
+  std::sort(series.points.begin(), series.points.end());
+  if (series.points.size() > most_lines) series.points.resize(most_lines);
+  DecidingCurve curve =
+      make_curve(memory, "sets", {"line", "", false}, {"set, by the order in which they overflow", "", false});
+  curve.series = {std::move(series)};
+  return curve;
+}
+
 std::string why_not(const CacheFacts* cache, const Memory& memory) {
   const auto is_measured = [&](const char* name) {
     const Estimate* e = memory.find(name);
@@ -154,6 +170,7 @@ Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memor
     leave_organisation_open(memory, seen.why_open.empty() ? "no set was seen to overflow" : seen.why_open);
     return {};
   }
+  circles.session().keep(sets_curve(circles.cache().path.id, seen));
   auto replacement = find_replacement(circles, seen, seen.sets.front().size() - 1);
   if (!replacement) return tl::unexpected<Error>(replacement.error());
   // Of one or two ways policies are alike that aren't in larger sets.

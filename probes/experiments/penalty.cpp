@@ -2,6 +2,7 @@
 // near where the level behind has sides, all of it where it hasn't (evidence/lost_lines.hpp).
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/lost_lines.hpp"
@@ -82,14 +83,16 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
     penalty = inconclusive("cycles", "miss_latency", "what it lost comes from more than one level");
     return {};
   }
-  penalty = penalty_of_lost({std::move(*looks)}, cache->levels, findings.far_less_near_cycles());
+  LostLines lost = penalty_of_lost({std::move(*looks)}, cache->levels, findings.far_less_near_cycles());
+  session.keep(lost.curve(path.id));
+  penalty = std::move(lost.penalty);
   if (findings.may_lines_be_far() && penalty.has_value()) bound_above(penalty, near_and_far);
   return {};
 }
 
 // Memory behind an L2 with sides is as near or far as the line's home: the mean of all against the mean of all would
 // need far hits in the same mixture, so what a near hit has is held against memory as a whole.
-Expected<void> measure_l2_penalty(Session& /*session*/, Findings& findings) {
+Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   const CacheFacts* memory = findings.cache("device_memory");
   if (l2 == nullptr || !l2->present || memory == nullptr) return {};
@@ -110,6 +113,12 @@ Expected<void> measure_l2_penalty(Session& /*session*/, Findings& findings) {
   }
   penalty = measured(*next.value - *own.value, "cycles", "difference", next.samples);
   penalty.interval = Interval{next.interval->low - own.interval->high, next.interval->high - own.interval->low};
+  DecidingCurve curve =
+      make_curve("l2", "miss_penalty", {"cycles more than a hit", "cycles", false}, share_axis("loads"));
+  curve.series = {share_up_to("loads of device memory", memory->levels.next, *own.value + l2->overhead_cycles),
+                  share_up_to("hits", l2->levels.hit, *own.value + l2->overhead_cycles)};
+  mark(curve, penalty);
+  session.keep(std::move(curve));
   return {};
 }
 

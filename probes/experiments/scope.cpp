@@ -74,7 +74,7 @@ Expected<void> measure_scope(Session& session, Findings& findings, const CachePa
   auto sharers = find_sharers(session.info().gpu.sm_count, test.together(),
                               [&](std::uint32_t first, const SmSets& sets) { return test.against(first, sets); });
   if (!sharers) return tl::unexpected<Error>(sharers.error());
-  state_sharers(memory, *sharers, scope_method, test.samples());
+  state_sharers(session, memory, *sharers, scope_method, test.samples(), share_of_lines_lost);
   return {};
 }
 

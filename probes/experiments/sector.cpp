@@ -36,6 +36,7 @@ Expected<void> measure_sector(Session& session, Findings& findings, const CacheP
   for (std::size_t i = 0; i < latencies.size(); ++i) missed[i] = latencies[i] >= cache->levels.threshold_cycles;
   const Estimate sector =
       period_of(std::span(missed.get(), latencies.size()), word_bytes, cache->contamination(), method);
+  session.keep(period_curve(std::span(missed.get(), latencies.size()), word_bytes, sector, path.id));
   if (sector.has_value()) cache->sector_bytes = static_cast<std::uint64_t>(*sector.value);
   findings.memory(path.id).attributes["sector_size"] = sector;
   return {};

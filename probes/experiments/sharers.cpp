@@ -25,11 +25,16 @@ SmSets in_parts(const std::vector<std::uint32_t>& sms, std::size_t together) {
 Expected<std::vector<std::uint32_t>> sharers_of(std::uint32_t first, SmSets open, const LostTo& lost_to, Sharers& all) {
   constexpr int most_looks = 3;  // at one other: a stranger among lines that are all there or all gone leaves it open
   std::vector<std::uint32_t> found{first};
+  evidence::Asked& asked = all.asked.emplace_back();
+  asked.first = first;
   for (int looks = 1; !open.empty();) {
     auto seen = lost_to(first, open);
     if (!seen) return tl::unexpected<Error>(seen.error());
     SmSets next, unclear;
+    asked.to_itself = (*seen)[open.size()].share();
+    asked.to_nobody = (*seen)[open.size() + 1].share();
     for (std::size_t i = 0; i < open.size(); ++i) {
+      for (const std::uint32_t sm : open[i]) asked.lost_to[sm] = (*seen)[i].share();
       const Sameness s = evidence::sameness((*seen)[i], (*seen)[open.size()], (*seen)[open.size() + 1]);
       if (s.decided) all.sure = std::min(all.sure, s.sure());
       if (s.is_apart()) continue;
@@ -80,7 +85,9 @@ Expected<Sharers> find_sharers(std::uint32_t sms, std::size_t together, const Lo
   return all;
 }
 
-void state_sharers(Memory& memory, const Sharers& sharers, std::string_view method, std::uint64_t samples) {
+void state_sharers(evidence::Session& session, Memory& memory, const Sharers& sharers, std::string_view method,
+                   std::uint64_t samples, std::string_view counted) {
+  session.keep(evidence::asked_curve(memory.id, "scope", "SM", counted, sharers.asked));
   if (sharers.has_problem)
     evidence::leave_scope_open(memory, method,
                                "other SMs push out some of what an SM loaded, but not as one on the same cache would");

@@ -3,7 +3,9 @@
 
 #include <functional>
 
+#include "evidence/curves.hpp"
 #include "evidence/sameness.hpp"
+#include "evidence/session.hpp"
 #include "evidence/structure.hpp"
 #include "topology/error.hpp"
 
@@ -14,16 +16,18 @@ namespace gputopo::experiments {
 using LostTo = std::function<Expected<std::vector<evidence::Tally>>(std::uint32_t first, const evidence::SmSets& sets)>;
 
 struct Sharers {
-  evidence::SmSets groups;   ///< of all SMs, ascending
-  double sure = 1;           ///< probability of the least sure answer
-  bool has_problem = false;  ///< some others pushed out a part, but not as one on the same cache would
+  evidence::SmSets groups;             ///< of all SMs, ascending
+  double sure = 1;                     ///< probability of the least sure answer
+  bool has_problem = false;            ///< some others pushed out a part, but not as one on the same cache would
+  std::vector<evidence::Asked> asked;  ///< by whom each group was looked for, and what it lost to whom
 };
 
 /// Sorts `sms` SMs into groups. `together` others take part in a test; where it isn't plain, each by itself. Errors are
 /// those of `lost_to`.
 Expected<Sharers> find_sharers(std::uint32_t sms, std::size_t together, const LostTo& lost_to);
 
-/// Says so: the groups as scope, or why it isn't known.
-void state_sharers(Memory& memory, const Sharers& sharers, std::string_view method, std::uint64_t samples);
+/// Says so: the groups as scope, or why it isn't known; and keeps what was counted, which `counted` names.
+void state_sharers(evidence::Session& session, Memory& memory, const Sharers& sharers, std::string_view method,
+                   std::uint64_t samples, std::string_view counted);
 
 }  // namespace gputopo::experiments

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/pair.hpp"
 #include "evidence/residency.hpp"
@@ -23,7 +24,7 @@ struct Verdict {
 };
 
 // What is left of `kept` after `evictor` walked.
-Expected<Verdict> evicted(Session& session, const CacheFacts& kept, const CacheFacts& evictor) {
+Expected<Verdict> evicted(Session& session, const CacheFacts& kept, const CacheFacts& evictor, DecidingCurve& curve) {
   constexpr std::size_t repetitions = 4;  // neighbouring programs may meet a cache in other states
   PairSpec spec;
   spec.kept = &kept;
@@ -45,6 +46,11 @@ Expected<Verdict> evicted(Session& session, const CacheFacts& kept, const CacheF
     runs[i / repetitions].push_back(tally_of((*traces)[i], kept.levels));
     if (i < repetitions) seen += runs[0].back();
   }
+  const auto lost = [&](std::string_view to, std::uint64_t bytes, const Replicates& by) {
+    add_lost_to(curve, {fmt::format("{} to {}", kept.path.id, to), static_cast<double>(bytes), by}, runs[2]);
+  };
+  lost(evictor.path.id, evictor.capacity_bytes, runs[0]);
+  lost("itself (control)", like.capacity_bytes, runs[1]);
   Verdict v;
   v.same = sameness(runs[0], runs[1], runs[2]);
   v.test = {"eviction", std::string(verdict_of(v.same)), seen.share(), static_cast<std::uint64_t>(seen.loads)};
@@ -52,17 +58,17 @@ Expected<Verdict> evicted(Session& session, const CacheFacts& kept, const CacheF
 }
 
 // Both ways where both are about as large, else the smaller one's data is what is looked for.
-Expected<SharingCheck> check(Session& session, const CacheFacts& a, const CacheFacts& b) {
+Expected<SharingCheck> check(Session& session, const CacheFacts& a, const CacheFacts& b, DecidingCurve& curve) {
   SharingCheck result{std::string(a.path.id), std::string(b.path.id), "inconclusive", {}};
   const bool a_smaller = a.capacity_bytes <= b.capacity_bytes;
   const CacheFacts& small = a_smaller ? a : b;
   const CacheFacts& large = a_smaller ? b : a;
-  auto forth = evicted(session, small, large);
+  auto forth = evicted(session, small, large, curve);
   if (!forth) return tl::unexpected<Error>(forth.error());
   result.tests.push_back(forth->test);
   const bool similar = 4 * small.capacity_bytes >= 3 * large.capacity_bytes;
   if (similar) {
-    auto back = evicted(session, large, small);
+    auto back = evicted(session, large, small, curve);
     if (!back) return tl::unexpected<Error>(back.error());
     result.tests.push_back(back->test);
   }
@@ -91,8 +97,9 @@ Expected<void> measure_sharing(Session& session, Findings& findings) {
     std::string same_as;
     bool open = false;
     std::uint64_t samples = 0;
+    DecidingCurve curve = lost_to_curve(path.id, "physical_cache");
     for (const CacheFacts* other : caches) {
-      auto result = check(session, *other, *cache);
+      auto result = check(session, *other, *cache, curve);
       if (!result) return tl::unexpected<Error>(result.error());
       for (const SharingTest& t : result->tests) samples += t.samples;
       findings.topology.sharing.push_back(*result);
@@ -103,6 +110,7 @@ Expected<void> measure_sharing(Session& session, Findings& findings) {
       break;
     }
     caches.push_back(cache);
+    session.keep(std::move(curve));
     if (open) {
       memory.structure["physical_cache"] =
           undecided("eviction", "walks through one push out some of another, but not as one cache would");

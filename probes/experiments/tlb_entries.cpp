@@ -5,6 +5,7 @@
 #include <map>
 
 #include "change_point/robust.hpp"
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 
 namespace gputopo::experiments {
@@ -167,6 +168,7 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
   constexpr Effort effort{3, false};
   std::vector<bool> was_lost;
   std::vector<std::uint64_t> fresh;  // lines lost for the first time, by step
+  Series grown{"circles that grow by a line", {}};
   const std::uint64_t first = entries - entries / 64;
   facts_.warm_laps = 1;  // after one a set that goes by age is as it stays
   for (std::uint64_t lines = first; lines < first + most_steps;) {
@@ -182,8 +184,13 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
       const auto lost = mostly_lost(losses);
       for (const std::uint64_t line : lost) count += was_lost[line] ? 0 : 1;
       for (const std::uint64_t line : lost) was_lost[line] = true;
+      grown.points.emplace_back(static_cast<double>(losses.circle.lines), static_cast<double>(lost.size()));
       if (count > 1) fresh.push_back(count);
       if (lost.size() < losses.circle.lines) continue;
+      DecidingCurve curve = make_curve(facts_.path.id, "sets", {"lines of a circle", "", false},
+                                       {"lines lost in most rounds", "", false});
+      curve.series = {std::move(grown)};
+      pages_.session().keep(std::move(curve));
       return sets_of(fresh);
     }
   }
@@ -208,6 +215,13 @@ Expected<std::optional<double>> TlbEntries::lost_cycles(std::uint64_t entries) {
           cycles >= facts_.levels.threshold_cycles)
         lost.push_back(cycles);
   if (lost.size() < enough) return std::optional<double>();
+  DecidingCurve curve = make_curve(facts_.path.id, "miss_penalty", {"more than a hit here", "cycles", false},
+                                   share_axis("loads of lost lines"));
+  std::vector<double> more = lost;
+  for (double& cycles : more) cycles -= level_.in_front_cycles;
+  curve.change = change_point::median(more);
+  curve.series = {share_up_to("just lost", std::move(more))};
+  pages_.session().keep(std::move(curve));
   return change_point::median(lost);  // as a line's own time is one
 }
 

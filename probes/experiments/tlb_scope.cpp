@@ -74,7 +74,8 @@ Expected<void> measure_tlb_scope(Pages& pages, const TlbLevels& levels, std::siz
   auto sharers = find_sharers(pages.session().info().gpu.sm_count, together,
                               [&](std::uint32_t first, const SmSets& sets) { return test.against(first, sets); });
   if (!sharers) return tl::unexpected<Error>(sharers.error());
-  state_sharers(memory, *sharers, tlb_scope_method, pages.samples() - before);
+  state_sharers(pages.session(), memory, *sharers, tlb_scope_method, pages.samples() - before,
+                "share of looks that found it");
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "experiments/experiments.hpp"
 #include "experiments/tlb_entries.hpp"
@@ -55,10 +56,16 @@ class Translation {
 
   Expected<void> measure(std::size_t number, Memory& memory) {
     const Plateau& lost = levels_.plateaus[number];
+    keep_levels(number, memory.id);
     TlbLevel level{number, {}, in_front_cycles_, lost.cycles, in_front_, lost.from, l2_bytes_};
     auto entry = find_entry_size(pages_, looking_sm, levels_, number);
     if (!entry) return tl::unexpected<Error>(entry.error());
     level.entry = *entry;
+    DecidingCurve served = make_curve(memory.id, "entry_size", {"bytes between two lines", "B", true},
+                                      {"share of looks that one's entry served", "", false});
+    served.series = entry->served;
+    if (entry->bytes != 0) served.change = static_cast<double>(entry->bytes);
+    pages_.session().keep(std::move(served));
     std::optional<double> lost_cycles;
     if (entry->bytes == 0) {
       leave_translation_open(memory, entry->why_open);
@@ -75,6 +82,16 @@ class Translation {
   }
 
  private:
+  void keep_levels(std::size_t number, std::string_view id) {
+    const Plateau &before = levels_.plateaus[number - 1], &lost = levels_.plateaus[number];
+    DecidingCurve curve = make_curve(id, "levels", {"other places touched in between", "", true},
+                                     {"more than with none", "cycles", false});
+    curve.series = {levels_.by_places};
+    curve.change = static_cast<double>(lost.from);
+    curve.interval = Interval{static_cast<double>(std::min(before.to, lost.from)), static_cast<double>(lost.from)};
+    pages_.session().keep(std::move(curve));
+  }
+
   // Entries, reach and organisation. Gives what a line that this level just lost takes longer, where that was seen.
   Expected<std::optional<double>> measure_entries(const TlbLevel& level, Memory& memory) {
     using Cycles = std::optional<double>;

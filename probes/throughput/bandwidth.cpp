@@ -158,8 +158,13 @@ Expected<void> measure(const Setting& setting, const Target& target, const std::
   }
   const device::DeviceInfo& info = setting.meter.info();
   reached.push_back({result.findings.size(), (*best)->stream});
-  add_bounded({target.memory, target.quantity, estimate_of((*best)->sample, unit_of(target.rate), "search"),
-               configuration_of((*best)->stream, info.gpu.sm_count), limit_of(target.memory, info, banks)},
+  add_bounded({target.memory,
+               target.quantity,
+               estimate_of((*best)->sample, unit_of(target.rate), "search"),
+               configuration_of((*best)->stream, info.gpu.sm_count),
+               limit_of(target.memory, info, banks),
+               {},
+               std::move((*best)->by_bytes)},
               result);
   return {};
 }
@@ -204,7 +209,8 @@ Expected<void> plot_l2(const Setting& setting, Result& result) {
       const auto best = search_best(setting.meter, readers, Rate::bytes_per_second, why);
       if (!best) return tl::unexpected<Error>(best.error());
       if (!*best) continue;
-      const auto& [stream, sample, count] = **best;
+      const program::Stream& stream = (*best)->stream;
+      const Sample& sample = (*best)->sample;
       series.points.push_back({static_cast<double>(program::buffer_bytes(stream)) / 0x1p20,
                                sample.median / 1e9,
                                {sample.range.low / 1e9, sample.range.high / 1e9}});

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "topology/estimate.hpp"
@@ -16,6 +17,12 @@ struct CountedBytes {
   double by_counter = 0;
 };
 
+/// The rates that a figure is the best of, by bytes of something, ascending.
+struct ByBytes {
+  std::string what;  ///< "in flight, of an SM"
+  std::vector<std::pair<double, double>> points;
+};
+
 /// One number: a memory's rate, a threshold, a cost.
 struct Finding {
   std::string memory;           ///< a Memory id, or what else it is about
@@ -24,6 +31,7 @@ struct Finding {
   std::string configuration;    ///< the streams that reached it; empty where it isn't one's
   std::optional<double> limit;  ///< what clock and width allow, in the estimate's unit; nothing where that isn't known
   std::optional<CountedBytes> bytes = {};  ///< nothing where nobody counted
+  ByBytes by_bytes = {};                   ///< in the estimate's unit; empty where configurations differ otherwise
 };
 
 struct Point {

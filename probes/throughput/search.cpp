@@ -29,6 +29,22 @@ Stream longer(Stream s) {
   return s;
 }
 
+// Of the same bytes the greatest rate. By bytes that the loads of an SM's threads ask for before the first has to be
+// there; copies of the host by their size. A grid in one shot has as many blocks as there is memory, and copies in bulk
+// have stages: neither is comparable.
+void add_to(ByBytes& by, const Stream& s, std::uint32_t sm_count, double rate) {
+  const bool is_copy = s.operation == program::Operation::upload || s.operation == program::Operation::download;
+  if (!is_copy && (s.one_shot || s.arrangement == program::Arrangement::bulk)) return;
+  by.what = is_copy ? "copied at once" : "in flight, of an SM";
+  const double threads = static_cast<double>(s.threads) * s.blocks / std::max(1U, sm_count);
+  const double bytes = is_copy ? static_cast<double>(s.footprint_bytes) : threads * s.unroll * s.access_bytes;
+  const auto known = std::find_if(by.points.begin(), by.points.end(), [&](auto& p) { return p.first == bytes; });
+  if (known == by.points.end())
+    by.points.emplace_back(bytes, rate);
+  else
+    known->second = std::max(known->second, rate);
+}
+
 // The footprint that this grid can walk of what is wanted; 0 where one step is more.
 std::uint64_t footprint_for(const Stream& s, std::uint64_t wanted, std::uint32_t blocks_of_sm) {
   const std::uint64_t own = s.region == Region::block ? wanted / blocks_of_sm : wanted;
@@ -120,8 +136,11 @@ Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<Stream
     const Stream s = longer(*ran[i].stream);
     const auto sample = meter.measure(s, rate);
     if (!sample) return tl::unexpected<Error>(sample.error());
-    if (!best || sample->median > best->sample.median) best = Best{s, *sample, ran.size()};
+    if (!best || sample->median > best->sample.median) best = Best{s, *sample, ran.size(), {}};
   }
+  if (!best) return best;
+  for (const Ran& r : ran) add_to(best->by_bytes, *r.stream, meter.info().gpu.sm_count, r.value);
+  std::sort(best->by_bytes.points.begin(), best->by_bytes.points.end());
   return best;
 }
 

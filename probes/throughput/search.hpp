@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "throughput/meter.hpp"
+#include "throughput/result.hpp"
 
 namespace gputopo::throughput {
 
@@ -11,6 +12,7 @@ struct Best {
   program::Stream stream;
   Sample sample;
   std::size_t candidates = 0;  ///< that ran
+  ByBytes by_bytes;            ///< the most that a single run of any reached
 };
 
 /// Runs each candidate once and the best `finalists` `runs_of_a_figure` times each, longer where laps are short; the

@@ -57,6 +57,7 @@ Expected<void> measure_operation(const Setting& setting, const Homes& homes, boo
   for (const auto& [whose, name] : sides_kinds) {
     Series series{name, {}};
     std::optional<Best> best;
+    ByBytes by_bytes{"footprint", {}};
     for (std::uint64_t bytes = l2 / 4; bytes <= l2 * 15 / 16; bytes += l2 / 8) {
       Workload w;
       w.kernel = writes ? "l2_write" : "l2_read";
@@ -75,6 +76,7 @@ Expected<void> measure_operation(const Setting& setting, const Homes& homes, boo
       });
       if (!rate) return tl::unexpected<Error>(rate.error());
       series.points.push_back({moved / 0x1p20, rate->median / 1e9, {rate->range.low / 1e9, rate->range.high / 1e9}});
+      by_bytes.points.emplace_back(moved, rate->median);
       if (!best || rate->median > best->sample.median) best = Best{*rate, moved / 0x1p20};
     }
     if (!best) continue;
@@ -83,7 +85,9 @@ Expected<void> measure_operation(const Setting& setting, const Homes& homes, boo
                                estimate_of(best->sample, "B/s", "lines by home"),
                                fmt::format("16 B, 8 in flight, {} sides_threads an SM, {:.1f} MiB of {} lines",
                                            sides_threads, best->megabytes, name),
-                               {}});
+                               {},
+                               {},
+                               std::move(by_bytes)});
     plot.series.push_back(std::move(series));
   }
   result.plots.push_back(std::move(plot));

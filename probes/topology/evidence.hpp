@@ -2,6 +2,7 @@
 // look at: no value is made of it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,8 +36,10 @@ struct Series {
 /// What decided one quantity of one memory.
 struct DecidingCurve {
   std::string memory;    ///< a Memory id
-  std::string quantity;  ///< an attribute's id: "size"; "levels" for what tells a hit from a miss
+  std::string quantity;  ///< an attribute's or a statement's id: "size", "scope"; "levels": what tells hits from misses
   std::string source;    ///< the experiment that measured it: "l1.geometry"
+  std::string method;    ///< the estimate's, where it is one: "misses"
+  std::uint64_t programs = 0;  ///< that the experiment had run by then
   Axis x, y;
   std::vector<Series> series;
   std::optional<double> change;      ///< where on x the answer lies; nothing where nothing changes
@@ -52,12 +55,12 @@ struct Evidence {
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 
-/// A series' points are two flat lists, `x` and `y`.
+/// A series' points are two flat lists, `x` and `y`. With a checksum over all the rest as its last member.
 nlohmann::ordered_json to_json(const Evidence& evidence);
 std::string to_json_text(const Evidence& evidence);
 
 /// Reads what `to_json_text` wrote. Unknown keys are ignored; what is missing, of the wrong type, not finite, or too
-/// much is `bad_input` with the JSON path.
+/// much (curves, points, numbers beyond 1e18) is `bad_input` with the JSON path, and so is a checksum that doesn't fit.
 Expected<Evidence> parse_evidence(std::string_view text);
 
 }  // namespace gputopo

@@ -8,9 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "device/replay/recording.hpp"
+#include "evidence_check.hpp"
 #include "hwloc_xml_check.hpp"
 #include "model_check.hpp"
 #include "recording_check.hpp"
+#include "topology/evidence.hpp"
 #include "trace_parser_check.hpp"
 
 namespace gputopo::change_point {
@@ -57,6 +59,17 @@ TEST(FuzzCorpus, EveryRecordingIsReadOrRefused) {
 TEST(FuzzCorpus, TheSealOfARecordingFits) {
   checked(GPUTOPO_SOURCE_DIR "/tests/fuzz/corpus/recording", [](std::string_view text) {
     const auto sealed = replay::parse_recording(fuzz::sealed_recording(text));
+    EXPECT_TRUE(sealed.has_value()) << (sealed ? "" : sealed.error().message) << text.substr(0, 400);
+  });
+}
+
+TEST(FuzzCorpus, EvidenceIsReadOrRefused) {
+  EXPECT_GE(checked(GPUTOPO_SOURCE_DIR "/tests/fuzz/corpus/evidence", fuzz::check_evidence), 4U);
+}
+
+TEST(FuzzCorpus, TheSealOfEvidenceFits) {
+  checked(GPUTOPO_SOURCE_DIR "/tests/fuzz/corpus/evidence", [](std::string_view text) {
+    const auto sealed = parse_evidence(fuzz::sealed_evidence(text));
     EXPECT_TRUE(sealed.has_value()) << (sealed ? "" : sealed.error().message) << text.substr(0, 400);
   });
 }

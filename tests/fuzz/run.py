@@ -30,10 +30,11 @@ SEEDS = {
     "trace_parser": [HERE / "corpus/trace_parser"],
     "model": [ROOT / "probes/models"],
     "recording": [HERE / "corpus/recording"],
+    "evidence": [HERE / "corpus/evidence"],
     "hwloc_xml": [HERE / "corpus/hwloc_xml"],
     "store": [HERE / "store/corpus"],
 }
-LONGEST = {"store": 65536, "model": 32768, "recording": 8192, "hwloc_xml": 4096, "trace_parser": 4096}
+LONGEST = {"store": 65536, "model": 32768, "recording": 8192, "evidence": 8192, "hwloc_xml": 4096, "trace_parser": 4096}
 LUAS = ("lua5.3", "lua5.4")
 # libstdc++ keeps memory for exceptions, hwloc for its components: neither grows.
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=0", "UBSAN_OPTIONS": "print_stacktrace=1"}

@@ -14,10 +14,12 @@
 
 #include "child.hpp"
 #include "device/replay/recording.hpp"
+#include "evidence_check.hpp"
 #include "mutations.hpp"
 #include "recording_check.hpp"
 #include "store/store.hpp"
 #include "store_text_check.hpp"
+#include "topology/evidence.hpp"
 #include "topology/json.hpp"
 
 namespace gputopo::hostile {
@@ -62,6 +64,7 @@ struct Originals {
   std::string stored;
   Topology stored_topology;
   std::string xml;
+  std::string discovered, evidence;  // of one run
 };
 
 std::string trace() {
@@ -111,7 +114,9 @@ Originals originals(const Folder& folder) {
   std::sort(from.models.begin(), from.models.end());
   from.recordings = replays(folder);
   run({"discover", "--device", "sim:gt200", "--only", "shared,instruction_l1,instruction_l1_5", "--quiet", "-o",
-       folder / "t.json", "--format", "json"});
+       folder / "t.json", "--format", "json", "--evidence", folder / "e.json"});
+  from.discovered = contents(folder / "t.json");
+  from.evidence = contents(folder / "e.json");
   from.topologies = {contents(folder / "t.json"), contents(GPUTOPO_SOURCE_DIR "/tests/fixtures/h200/topology.json"),
                      contents(GPUTOPO_SOURCE_DIR "/tests/fixtures/report/example.json")};
   from.traces = {trace()};
@@ -126,7 +131,7 @@ class Trials {
 
   // One input of each kind in turn.
   std::string next(std::size_t number) {
-    switch (number % 6) {
+    switch (number % 7) {
       case 0:
         return model();
       case 1:
@@ -137,6 +142,8 @@ class Trials {
         return topology(number);
       case 4:
         return trace_file(number);
+      case 5:
+        return evidence();
       default:
         return number % 4 == 1 ? hwloc_xml() : topology(number);
     }
@@ -215,6 +222,19 @@ class Trials {
                      {"HWLOC_XMLFILE=" GPUTOPO_SOURCE_DIR "/tests/fixtures/hwloc/two-gpus.xml"});
   }
 
+  // Beside the topology that it is of, so that its curves are drawn.
+  std::string evidence() {
+    std::string text = damaged(from_.evidence);
+    if (const auto read = parse_evidence(text); read && !(*read == *parse_evidence(from_.evidence)))
+      return "evidence was changed unnoticed";
+    if (is_one_in(2))
+      if (std::string sealed = fuzz::sealed_evidence(text); !sealed.empty()) text = std::move(sealed);
+    write(folder_ / "discovered.json", from_.discovered);
+    return objection(
+        "evidence.json", text,
+        {"show", folder_ / "discovered.json", "--evidence", folder_ / "evidence.json", "--format", "html"});
+  }
+
   std::string trace_file(std::size_t number) {
     const std::string& original = one_of(from_.traces);
     const std::string text = random_() % 3 == 0 ? damaged_bytes(original, random_) : damaged_rows(original, random_);
@@ -266,7 +286,8 @@ int feed(std::size_t count, std::uint64_t seed) {
     // The input stays for whoever looks into it.
     const fs::path kept = fs::temp_directory_path() / fmt::format("gputopo_hostile_{}_{}", seed, i);
     fs::create_directories(kept);
-    for (const char* name : {"model.json", "replay.json", "stored.json", "topology.json", "trace.csv", "machine.xml"})
+    for (const char* name :
+         {"model.json", "replay.json", "stored.json", "topology.json", "trace.csv", "machine.xml", "evidence.json"})
       if (fs::exists(folder / name)) fs::copy_file(folder / name, kept / name, fs::copy_options::overwrite_existing);
     std::printf("input %zu of seed %llu: %s; kept in %s\n", i, static_cast<unsigned long long>(seed), objection.c_str(),
                 kept.c_str());

@@ -3,17 +3,20 @@
 #include <fstream>
 #include <sstream>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "device/open/open.hpp"
 #include "experiments/discover.hpp"
 #include "topology/json.hpp"
+#include "without_curve.hpp"
 
 namespace gputopo {
 namespace {
 
 const std::string folder = std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/h200/";
 constexpr std::uintmax_t largest_recording_bytes = 2'000'000;
+constexpr std::size_t largest_evidence_bytes = 100'000;  // of fifty curves
 
 std::string read(const std::string& path) {
   std::ostringstream text;
@@ -27,12 +30,14 @@ Topology recorded_topology() {
   return topology.value_or(Topology{});
 }
 
-Topology replayed_topology() {
+Topology replayed_topology(std::vector<DecidingCurve>* curves = nullptr) {
   const auto spec = device::parse_spec("replay:" + folder + "recording.json");
   if (!spec) ADD_FAILURE() << spec.error().message;
   auto opened = device::open(*spec);
   if (!opened) ADD_FAILURE() << opened.error().message;
-  auto topology = experiments::discover(*opened->device, {});
+  experiments::DiscoverOptions options;
+  options.curves = curves;
+  auto topology = experiments::discover(*opened->device, options);
   if (!topology) ADD_FAILURE() << topology.error().message;
   return topology.value_or(Topology{});
 }
@@ -55,6 +60,25 @@ TEST(RecordedDiscovery, OfAnH200LeadsToTheSameTopologyBitForBit) {
 
 TEST(RecordedDiscovery, IsSmallEnoughForTheRepository) {
   EXPECT_LE(std::filesystem::file_size(folder + "recording.json"), largest_recording_bytes);
+}
+
+TEST(RecordedDiscovery, HasTheCurveThatDecidedEachQuantity) {
+  std::vector<DecidingCurve> curves;
+  const Topology t = replayed_topology(&curves);
+  EXPECT_THAT(test::without_curve(t, curves), ::testing::IsEmpty());
+  for (const DecidingCurve& c : curves) {
+    EXPECT_FALSE(c.x.label.empty() || c.y.label.empty()) << c.memory << ' ' << c.quantity;
+    if (c.change && c.interval) {
+      EXPECT_LE(c.interval->low, c.interval->high) << c.memory << ' ' << c.quantity;
+    }
+  }
+  // What is kept is read back, and small beside what was measured.
+  const Evidence evidence{t.gpu.uuid, t.provenance.created, curves};
+  const std::string text = to_json_text(evidence);
+  EXPECT_LE(text.size(), largest_evidence_bytes);
+  const auto read = parse_evidence(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, evidence);
 }
 
 TEST(RecordedDiscovery, FindsWhatIsKnownOfTheH200) {

@@ -6,6 +6,7 @@
 
 #include "device/sim/sim_device.hpp"
 #include "experiments/discover.hpp"
+#include "tests/recorded/experiments/without_curve.hpp"
 
 namespace gputopo::test {
 namespace {
@@ -64,8 +65,12 @@ Topology discovered(const sim::Model& model, const std::vector<std::string>& onl
   options.only = only;
   options.extras = false;
   options.deep = deep;
+  std::vector<DecidingCurve> curves;
+  options.curves = &curves;
   auto topology = experiments::discover(*device, options);
   if (!topology) throw std::runtime_error(topology.error().message);
+  if (const auto missing = without_curve(*topology, curves); !missing.empty())
+    throw std::runtime_error("no curve of what decided " + missing.front());
   return std::move(*topology);
 }
 

@@ -1,19 +1,22 @@
 // A deep discovery has the bandwidths as attributes, in bytes a second of all SMs together.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "device/sim/model.hpp"
 #include "device/sim/sim_device.hpp"
 #include "experiments/discover.hpp"
 #include "random_throughput.hpp"
+#include "tests/recorded/experiments/without_curve.hpp"
 
 namespace gputopo::throughput {
 namespace {
 
-Topology discovered(bool deep) {
+Topology discovered(bool deep, std::vector<DecidingCurve>* curves = nullptr) {
   auto device = sim::make_device(*sim::parse_model(model_text(random_throughput(2)), "random"));
   experiments::DiscoverOptions options;
   options.extras = false;
   options.deep = deep;
+  options.curves = curves;
   options.only = {"l1", "l2", "shared", "device_memory"};
   const auto topology = experiments::discover(*device, options);
   EXPECT_TRUE(topology) << topology.error().message;
@@ -22,7 +25,9 @@ Topology discovered(bool deep) {
 
 TEST(DeepDiscovery, GivesEveryLevelsBandwidth) {
   const RandomThroughput t = random_throughput(2);
-  const Topology topology = discovered(true);
+  std::vector<DecidingCurve> curves;
+  const Topology topology = discovered(true, &curves);
+  EXPECT_THAT(test::without_curve(topology, curves), ::testing::IsEmpty());
   const double of_sms = t.sms * static_cast<double>(t.clock_khz) * 1e3;
   const auto expect = [&](const char* memory, const char* attribute, double truth) {
     const Estimate* e = topology.find(memory)->find(attribute);

@@ -20,7 +20,7 @@ std::vector<std::uint32_t> looks_from(std::uint32_t cycles, std::size_t count = 
 TEST(PenaltyOfLost, HoldsAsManyHitsAgainstTheLooks) {
   for (const std::size_t looks : {3U, 5U, 9U}) {
     const LostBySm lost{LooksByLine(40, looks_from(240, looks))};
-    const Estimate e = penalty_of_lost(lost, l1, std::nullopt);
+    const Estimate e = penalty_of_lost(lost, l1, std::nullopt).penalty;
     ASSERT_EQ(e.status, Status::measured);
     EXPECT_NEAR(*e.value, 202, 1) << looks;
   }
@@ -31,13 +31,13 @@ TEST(PenaltyOfLost, KeepsTheFastOnesOfASlowKind) {
   Levels close = l1;
   close.threshold_cycles = 51;
   const LostBySm lost{LooksByLine(40, {49, 50, 51, 52, 50, 51, 49, 52, 50})};
-  EXPECT_NEAR(*penalty_of_lost(lost, close, std::nullopt).value, 11, 0.6);
+  EXPECT_NEAR(*penalty_of_lost(lost, close, std::nullopt).penalty.value, 11, 0.6);
 }
 
 TEST(PenaltyOfLost, CountsNearLinesAlone) {
   LooksByLine lines(20, looks_from(240));
   lines.insert(lines.end(), 60, looks_from(340));
-  const Estimate e = penalty_of_lost({lines}, l1, 100.0);
+  const Estimate e = penalty_of_lost({lines}, l1, 100.0).penalty;
   ASSERT_EQ(e.status, Status::measured);
   EXPECT_NEAR(*e.value, 202, 1);
 }
@@ -45,7 +45,7 @@ TEST(PenaltyOfLost, CountsNearLinesAlone) {
 TEST(PenaltyOfLost, IsOpenWhereAllLinesMayBeFar) {
   LooksByLine lines(20, looks_from(340));
   lines.insert(lines.end(), 20, looks_from(350));
-  const Estimate e = penalty_of_lost({lines}, l1, 100.0);
+  const Estimate e = penalty_of_lost({lines}, l1, 100.0).penalty;
   EXPECT_EQ(e.status, Status::inconclusive);
   EXPECT_NE(e.note.find("near or far"), std::string::npos);
 }
@@ -54,7 +54,7 @@ TEST(PenaltyOfLost, IsOpenWhereAllLinesMayBeFar) {
 TEST(PenaltyOfLost, ItsIntervalIsThatOfPlaces) {
   LostBySm by_sm;
   for (const std::uint32_t cycles : {220U, 230U, 240U, 250U, 260U}) by_sm.emplace_back(14, looks_from(cycles));
-  const Estimate e = penalty_of_lost(by_sm, l1, std::nullopt);
+  const Estimate e = penalty_of_lost(by_sm, l1, std::nullopt).penalty;
   ASSERT_EQ(e.status, Status::measured);
   EXPECT_NEAR(*e.value, 202, 1);
   EXPECT_LT(e.interval->low, 190);
@@ -64,7 +64,7 @@ TEST(PenaltyOfLost, ItsIntervalIsThatOfPlaces) {
 TEST(PenaltyOfLost, LinesOfTwoLevelsHaveNoMean) {
   const LostBySm by_sm{LooksByLine(14, looks_from(240)), LooksByLine(14, looks_from(241)),
                        LooksByLine(14, looks_from(500))};
-  const Estimate e = penalty_of_lost(by_sm, l1, std::nullopt);
+  const Estimate e = penalty_of_lost(by_sm, l1, std::nullopt).penalty;
   EXPECT_EQ(e.status, Status::inconclusive);
   EXPECT_NE(e.note.find("another level"), std::string::npos);
 }
@@ -72,7 +72,7 @@ TEST(PenaltyOfLost, LinesOfTwoLevelsHaveNoMean) {
 TEST(PenaltyOfLost, LinesThatAreAlwaysDelayedHaveNoPartInIt) {
   LooksByLine lines(40, looks_from(240));
   lines.insert(lines.end(), 3, looks_from(900));
-  EXPECT_NEAR(*penalty_of_lost({lines}, l1, std::nullopt).value, 202, 1);
+  EXPECT_NEAR(*penalty_of_lost({lines}, l1, std::nullopt).penalty.value, 202, 1);
 }
 
 TEST(NearAndFar, TwoKindsHaveNothingBetweenThem) {

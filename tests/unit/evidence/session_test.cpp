@@ -1,5 +1,6 @@
 #include "evidence/session.hpp"
 
+#include <limits>
 #include <map>
 #include <string>
 
@@ -95,6 +96,45 @@ TEST(Session, FreshRegionsDontOverlap) {
   const std::uint64_t first = session.fresh_region(slot_global, 100'000);
   EXPECT_GE(session.fresh_region(slot_global, 1), first + 100'000);
   EXPECT_EQ(session.fresh_region(slot_texture, 1), sweep_limit_bytes);
+}
+
+TEST(Session, KeepsACurveWithItsSourceInAsManyDigitsAsAPlotShows) {
+  BusyDevice device;
+  Session session(device, {});
+  ASSERT_TRUE(session.run(labelled({"0"})));
+  session.now_measuring("l1.geometry", "l1");
+  ASSERT_TRUE(session.run(labelled({"0", "0"})));
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  DecidingCurve curve;
+  curve.quantity = "size";
+  curve.series = {{"by timing", {{1234567891, 1.0 / 3}, {1e9 / 3, 0}, {2, nothing}}}, {"odd", {{nothing, 1}}}};
+  session.keep(curve);
+  curve.series = {{"odd", {{nothing, 1}}}};
+  session.keep(curve);
+  ASSERT_EQ(session.curves().size(), 1U);
+  const DecidingCurve& kept = session.curves().front();
+  EXPECT_EQ(kept.memory, "l1");
+  EXPECT_EQ(kept.source, "l1.geometry");
+  EXPECT_EQ(kept.programs, 2U);
+  ASSERT_EQ(kept.series.size(), 1U);
+  EXPECT_EQ(kept.series.front().points, (std::vector<std::pair<double, double>>{{1234567891, 0.3333}, {333333000, 0}}));
+}
+
+TEST(Session, RenamesWhatItKeptInPlaceOfWhatThatHad) {
+  BusyDevice device;
+  Session session(device, {});
+  for (const char* id : {"instruction_l0", "instruction_l1"}) {
+    DecidingCurve curve;
+    curve.memory = id;
+    curve.quantity = "size";
+    curve.series = {{id, {{1, 1}}}};
+    session.keep(curve);
+  }
+  session.rename_kept("instruction_l0", "instruction_l1");
+  session.rename_kept("instruction_l1", "instruction_l1");
+  ASSERT_EQ(session.curves().size(), 1U);
+  EXPECT_EQ(session.curves().front().memory, "instruction_l1");
+  EXPECT_EQ(session.curves().front().series.front().label, "instruction_l0");
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ TEST(Golden, Html) {
   const DecidingCurve curve{"l1",
                             "size",
                             "l1.geometry",
+                            "misses",
+                            12,
                             {"footprint", "B", true},
                             {"share of loads that miss", "", false},
                             {{"by timing", {{4096, 0}, {8192, 0.125}, {16384, 1}}}},
