@@ -49,9 +49,10 @@ double dispersion_of(const Counts& counts, const std::vector<Observation>& rows)
   return degrees < 1 ? 1 : std::max(1.0, chi_squared / degrees);
 }
 
-// The same of rows around levels that only rise: what comes in bursts (lines that random replacement lets go of ever
-// more slowly, another SM of the same cache) differs between rows as well, most of which are launched once.
-double dispersion_of(const std::vector<Observation>& rows, const LevelModel& levels) {
+// The same of rows around levels that only rise: of what fits, misses that come in bursts (lines that random replacement
+// lets go of ever more slowly, another SM of the same cache) differ between rows as well, most of which are launched
+// once.
+double dispersion_of(std::span<const Observation> rows, const LevelModel& levels) {
   const change_point::RisingLevels rising(rows, levels);
   std::size_t blocks = 0;
   for (std::size_t first = 0; first < rows.size(); first = rising.block(first).end) ++blocks;
@@ -212,7 +213,13 @@ double high_likelihood(const Likelihood& likelihood, std::size_t rows) {
 CapacityPosterior capacity_posterior(const Counts& counts, const Sweep& sweep) {
   const std::vector<Observation> rows = rows_of(counts);
   Sweep by_launches = sweep;
-  by_launches.scatter = std::max({sweep.scatter, dispersion_of(counts, rows), dispersion_of(rows, sweep.levels)});
+  by_launches.scatter = std::max(sweep.scatter, dispersion_of(counts, rows));
+  const CapacityPosterior posterior = capacity_posterior(rows, by_launches);
+  const double surely = posterior.none_fits > better_part ? 0 : posterior.credible(0.95).low;
+  const auto end = std::find_if(rows.begin(), rows.end(), [&](const Observation& row) { return row.control > surely; });
+  const double of_rows = dispersion_of(std::span(rows.begin(), end), sweep.levels);
+  if (of_rows <= by_launches.scatter) return posterior;
+  by_launches.scatter = of_rows;
   return capacity_posterior(rows, by_launches);
 }
 
