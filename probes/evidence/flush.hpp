@@ -5,6 +5,9 @@
 
 namespace gputopo::evidence {
 
+/// What one of those programs loads of `bytes`; the last one may load less.
+std::uint64_t flush_part_bytes(const device::DeviceInfo& info, std::uint64_t bytes);
+
 /// Programs that load [0, `bytes`) of the flush slot, which is made `buffer_bytes` long. They belong in front of what
 /// needs the L2 emptied, in one run_in_order().
 program::Batch flush_batch(const device::DeviceInfo& info, std::uint64_t bytes, std::uint64_t buffer_bytes);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "evidence/curves.hpp"
+#include "evidence/flush.hpp"
 #include "evidence/shift.hpp"
 #include "experiments/experiments.hpp"
 
@@ -27,24 +28,28 @@ constexpr std::uint64_t beside_sets_bytes = 512;  // another line of the same pa
 constexpr std::size_t phases_of_a_look = 5;
 constexpr double one_pair_by_chance = 1e-6;  // a chip has some 10,000 pairs of SMs
 
-// Stretches of memory that the L2 doesn't hold: as much as empties it was walked last, from the buffer's start, and
-// they lie behind that and behind the lines that were looked at then, at its end (device_memory.cpp, l2_levels.cpp). Of
-// what empties it an L2 keeps the end of each SM's part.
+// Stretches of memory that the L2 doesn't hold. [0, flushed) was walked last to empty it, of which it keeps the end of
+// each SM's part; the lines right behind were looked at then (device_memory.cpp, l2_levels.cpp).
 class ColdStretches {
  public:
-  ColdStretches(std::uint64_t flushed_bytes, std::uint64_t end_bytes)
-      : at_(std::max(flushed_bytes + looked_at_bytes, slot_bytes)), end_(end_bytes) {}
+  ColdStretches(const device::DeviceInfo& info, std::uint64_t flushed_bytes, std::uint64_t end_bytes)
+      : flushed_(flushed_bytes), part_(flush_part_bytes(info, flushed_bytes)), end_(end_bytes) {}
   std::uint64_t buffer_bytes() const { return std::max(end_, slot_bytes); }
   // Nothing where all were given out.
   std::optional<std::uint64_t> next() {
-    constexpr std::uint64_t apart_bytes = 128 << 10;
-    if (at_ + apart_bytes > end_) return std::nullopt;
-    return std::exchange(at_, at_ + apart_bytes);
+    while (at_ + apart_bytes <= end_) {
+      const std::uint64_t at = std::exchange(at_, at_ + apart_bytes);
+      const bool was_left_behind = at % part_ + apart_bytes <= part_ / 2;
+      if (at + apart_bytes <= flushed_ ? was_left_behind : at >= flushed_ + looked_at_bytes) return at;
+    }
+    return std::nullopt;
   }
 
  private:
+  static constexpr std::uint64_t apart_bytes = 128 << 10;
   static constexpr std::uint64_t looked_at_bytes = 2 << 20;
-  std::uint64_t at_, end_;
+  std::uint64_t flushed_, part_, end_;
+  std::uint64_t at_ = slot_bytes;
 };
 
 // SM `owner` brings lines in that nobody has touched, a set of its own for each of `others`, which look at them twice.
@@ -217,7 +222,7 @@ Expected<void> measure_l2_sets(Session& session, Findings& findings) {
   if (l2 == nullptr || !l2->present || memory == nullptr) return {};
   // As much again was walked before to see that less is enough (device_memory.cpp).
   const std::uint64_t flushed = memory->capacity_bytes;
-  ColdStretches cold(flushed, std::min(2 * flushed, session.info().largest_buffer_bytes / 2));
+  ColdStretches cold(session.info(), flushed, std::min(2 * flushed, session.info().largest_buffer_bytes / 2));
   Findings::L2Sets result;
   Looked looked;
   std::vector<std::uint32_t> open(session.info().gpu.sm_count);

@@ -154,7 +154,6 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   }
   Statement& statement = findings.memory("l2").structure["l2_sides"];
   if (!findings.l2_sets || !findings.l2_sets->why_open.empty()) {
-    findings.may_have_sides = see_opposite_patterns(*later);
     statement =
         undecided("first_loads", findings.l2_sets ? findings.l2_sets->why_open : "which SMs share it isn't known");
     return {};
