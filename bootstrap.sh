@@ -20,7 +20,11 @@ unpacked=(prometheus prometheus-node-exporter)
 say() { printf 'bootstrap: %s\n' "$*" >&2; }  # stdout is the command's own
 die() { printf 'bootstrap: %s\n' "$*" >&2; exit 1; }
 
-is_installed() { [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]; }
+# Sets `installed` to those of the packages that are, between blanks. One question for all: each costs a process.
+ask_what_is_installed() {
+  installed=" $(dpkg-query -W -f='${Package}=${db:Status-Status} ' "$@" 2>/dev/null || true)"
+}
+is_installed() { [[ $installed == *" $1=installed "* ]]; }
 # No pipe into `grep -q`, here or anywhere: it closes the pipe at the first match, the writer dies of SIGPIPE, and under
 # pipefail a match then counts as none.
 has_candidate() {
@@ -46,7 +50,9 @@ apt_as_root() {
 install_packages() {
   local package
   local -a missing=() wanted=()
+  local installed
   command -v dpkg-query >/dev/null || die "this isn't Debian or Ubuntu; install by hand: ${required[*]}"
+  ask_what_is_installed "${required[@]}" "${optional[@]}"
   for package in "${required[@]}"; do is_installed "$package" || missing+=("$package"); done
   for package in "${optional[@]}"; do is_installed "$package" || wanted+=("$package"); done
   if [[ ${#missing[@]} -eq 0 ]]; then

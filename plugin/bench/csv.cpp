@@ -8,7 +8,10 @@ namespace gputopo::bench {
 namespace {
 
 void append(std::string& text, const std::vector<std::string>& fields) {
-  for (std::size_t i = 0; i < fields.size(); ++i) text += (i == 0 ? "" : ",") + text::csv_field(fields[i]);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (i != 0) text += ',';
+    text += text::csv_field(fields[i]);
+  }
   text += '\n';
 }
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from pages import FORM, blocks_of, commands_in_text, commands_of
+from pages import FORM, blocks_of, commands_in_text, commands_of, page_of_each, same_wherever_it_stands
 
 # What another test runs, because it is about building the project, would take hours or needs what isn't there: its name.
 ELSEWHERE = [
@@ -67,6 +67,7 @@ class Scratch:
         self.build = build
         self.source = source
         self.exports = ""
+        self.run_by = {}
         for name in ("docs", "tests", "patches", "CMakePresets.json"):
             (self.folder / name).symlink_to(source / name)
         (self.folder / "build").symlink_to(build)
@@ -212,9 +213,9 @@ def check_googletest(scratch, tests, command):
         raise SystemExit(f"'{command}' runs no test")
 
 
-def treat(scratch, tests, command, on_device, in_text):
+def treat(scratch, tests, name, command, on_device, in_text):
     """Runs a command where it belongs, or makes sure of what runs it."""
-    elsewhere = next((name for pattern, name in ELSEWHERE if re.search(pattern, command)), None)
+    elsewhere = next((test for pattern, test in ELSEWHERE if re.search(pattern, command)), None)
     written = command
     for pattern, by in REWRITES:
         written = re.sub(pattern, by, written)
@@ -238,6 +239,10 @@ def treat(scratch, tests, command, on_device, in_text):
             options_of(scratch, command.split()[1:])  # a name, not a command
     elif bool(re.search(NEEDS_GPU, command)) == on_device:
         run_as = re.sub(*SMALL, command) if in_text and not on_device else command
+        other = scratch.run_by.get(same_wherever_it_stands(command), name)
+        if other != name and not on_device and not scratch.exports:
+            print(f"{command}: run by docs.commands.{other}")
+            return None
         print(f"$ {run_as}", flush=True)
         printed = scratch.run(run_as)
         return printed
@@ -257,19 +262,21 @@ def main(name, source, build, on_device):
             return 77
         scratch.provide(page)
         tests = Tests(scratch)
+        pages = [source / "README.md", *sorted((source / "docs").glob("*.md")), *sorted((source / "docs/man").iterdir())]
+        scratch.run_by = {command: str(page.relative_to(source)) for command, page in page_of_each(pages).items()}
         if not on_device:
             scratch.variables["GPUTOPO_SIMULATE"] = "h200"
             check_shown(scratch, page, name)
         for block in blocks_of(page):
             for command in commands_of(block):
-                printed = treat(scratch, tests, command, on_device, False)
+                printed = treat(scratch, tests, name, command, on_device, False)
                 shown = [line for line in block.splitlines() if not line.startswith("$ ")]
                 if printed is not None and command in SHOWN_ON_GPU:
                     lines = {without_numbers(line) for line in printed.splitlines()}
                     if any(without_numbers(line) not in lines for line in shown):
                         raise SystemExit(f"{name}: '{command}' doesn't print what the page shows:\n{block}\nbut\n{printed}")
         for command in commands_in_text(page):
-            treat(scratch, tests, command, on_device, True)
+            treat(scratch, tests, name, command, on_device, True)
     return 0
 
 

@@ -39,3 +39,20 @@ def commands_in_text(page):
     spans = dict.fromkeys(span.replace("\n", " ") for span in re.findall(r"`([^`]+)`", text))
     found = [span for span in spans if PROGRAM.match(span) and (" " in span or "/" in span)]
     return found + [f"gputopo {span} ..." for span in spans if SHORT.match(span)]
+
+
+def same_wherever_it_stands(command):
+    """What names a command that prints the same on every page and leaves nothing there for the next one, else None."""
+    bare = command.removeprefix("build/bin/")
+    alone = re.fullmatch(r"gputopo (discover|bench)( [\w:,-]+)*", bare) and not re.search(r" (-o|--output|--save)\b", bare)
+    return bare if alone else None
+
+
+def page_of_each(pages):
+    """Of commands that print the same wherever they stand: the page that runs them, one with a block of them if there is."""
+    found = {}
+    for commands in (lambda page: [c for block in blocks_of(page) for c in commands_of(block)], commands_in_text):
+        for page in pages:
+            for name in filter(None, map(same_wherever_it_stands, commands(page))):
+                found.setdefault(name, page)
+    return found

@@ -46,7 +46,7 @@ fi
 # Whoever makes packages is their maintainer.
 export DEBFULLNAME='A Person' DEBEMAIL=person@example.org
 # What the packages hold is built like any other, but for the prefix.
-(cd "$source" && "$cmake" --preset package -B "$build" && "$cmake" --build "$build" --target product) >"$build.log" 2>&1 ||
+(cd "$source" && "$cmake" --preset package -B "$build" -DCMAKE_UNITY_BUILD=ON && "$cmake" --build "$build" --target product) >"$build.log" 2>&1 ||
   { tail -n 30 "$build.log"; exit 1; }
 find "$build" -maxdepth 1 -name '*.deb' -delete
 (cd "$build" && "$(dirname "$cmake")/cpack" -G DEB) >>"$build.log" 2>&1 || { tail -n 30 "$build.log"; exit 1; }

@@ -95,11 +95,17 @@ void SweepLog::look_back(std::uint32_t set, std::uint64_t seen, const Visit& vis
 }
 
 bool SweepLog::remember(std::uint32_t set, const Access& access) {
-  constexpr std::uint32_t most_of_a_set = 64;  // then it is worth bringing the set up to date
+  constexpr std::uint32_t most_of_a_set = 16;  // then it is worth bringing the set up to date
   const std::uint32_t count = latest_[set] == none ? 1 : requests_[latest_[set]].count + 1;
   if (count > most_of_a_set || requests_.size() > most_requests) return false;
-  requests_.push_back({access, end_, latest_[set], count});
-  latest_[set] = static_cast<std::uint32_t>(requests_.size() - 1);
+  const Request request{access, end_, latest_[set], count};
+  if (free_ != none) {
+    latest_[set] = std::exchange(free_, requests_[free_].before);
+    requests_[latest_[set]] = request;
+  } else {
+    latest_[set] = static_cast<std::uint32_t>(requests_.size());
+    requests_.push_back(request);
+  }
   last_request_ = end_;
   return true;
 }
@@ -161,10 +167,17 @@ void SweepLog::take(std::uint32_t set, std::uint64_t seen, std::vector<Access>& 
     of = entry;
     return entry == none || in_a_row < (sweeps_[entry].sweep.whole_lines ? ways : 2 * ways);
   });
+  // Their places are for the next ones: memory that was used a moment ago costs less than more of it.
+  for (std::uint32_t request = latest_[set]; request != none;) {
+    const std::uint32_t before = requests_[request].before;
+    requests_[request].before = std::exchange(free_, request);
+    request = before;
+  }
   latest_[set] = none;
 }
 
 void SweepLog::forget() {
+  free_ = none;
   sweeps_.clear();
   requests_.clear();
   std::fill(latest_.begin(), latest_.end(), none);

@@ -65,7 +65,7 @@ class SweepLog {
   struct Request {
     Access access;
     std::uint64_t position;  // end() when it came
-    std::uint32_t before;    // the set's request before this one
+    std::uint32_t before;    // the set's request before this one; the next free place
     std::uint32_t count;     // of the set's requests up to this one
   };
 
@@ -81,6 +81,7 @@ class SweepLog {
   std::vector<Entry> sweeps_;
   std::vector<Request> requests_;
   std::vector<std::uint32_t> latest_;  // by set: its last request
+  std::uint32_t free_ = none;          // a place in requests_ that nobody needs any more
   std::uint64_t last_request_ = 0;     // its position
   std::uint64_t end_ = 0;
   std::size_t undisturbed_ = 0;  // that many of the newest sweeps came with nothing else in between

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "device/sim/random.hpp"
 
@@ -17,26 +16,41 @@ TrafficCache::TrafficCache(std::uint64_t size_bytes, std::uint32_t line_bytes, s
       used_(sets_ * ways) {}
 
 void TrafficCache::leave(Line& line) {
-  seen_.written += std::ldexp(std::popcount(line.dirty), static_cast<int>(sector_shift_));
-  seen_.read += std::ldexp(std::popcount(line.partial), static_cast<int>(sector_shift_));
+  const auto bytes = [this](std::uint32_t bits) {
+    return static_cast<double>(static_cast<std::uint64_t>(std::popcount(bits)) << sector_shift_);
+  };
+  seen_.written += bytes(line.dirty);
+  seen_.read += bytes(line.partial);
   line = {};
 }
 
 TrafficCache::Line& TrafficCache::line_of(std::uint64_t address) {
   const std::uint64_t number = address >> line_shift_;
   std::size_t& recent = recent_[address >> 30U & 3U];  // vectors begin at multiples of 1 GiB
-  if (numbers_[recent] != number) recent = find(number);
+  if (numbers_[recent] != number) {
+    // Sets lie anywhere in megabytes: the processor is told of the one that the walk comes to in a while.
+    constexpr std::uint64_t ahead = 8;
+    const std::size_t soon = first_of_set(number + ahead * (number - numbers_[recent]));
+    for (std::size_t at = soon; at < soon + ways; at += ways / 2) {
+      __builtin_prefetch(&numbers_[at]);
+      __builtin_prefetch(&used_[at]);
+    }
+    recent = find(number);
+  }
   used_[recent] = ++now_;
   return lines_[recent];
 }
 
+std::size_t TrafficCache::first_of_set(std::uint64_t number) const {
+  return static_cast<std::size_t>(((mix(number) >> 32U) * sets_) >> 32U) * ways;
+}
+
 std::size_t TrafficCache::find(std::uint64_t number) {
-  const std::size_t set = static_cast<std::size_t>(((mix(number) >> 32U) * sets_) >> 32U) * ways;
-  std::size_t oldest = set;
-  for (std::size_t at = set; at < set + ways; ++at) {
+  const std::size_t set = first_of_set(number);
+  for (std::size_t at = set; at < set + ways; ++at)
     if (numbers_[at] == number) return at;
-    if (used_[at] < used_[oldest]) oldest = at;
-  }
+  std::size_t oldest = set;
+  for (std::size_t at = set + 1; at < set + ways; ++at) oldest = used_[at] < used_[oldest] ? at : oldest;
   leave(lines_[oldest]);
   numbers_[oldest] = number;
   return oldest;

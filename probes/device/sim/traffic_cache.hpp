@@ -37,6 +37,7 @@ class TrafficCache {
   static constexpr std::uint32_t ways = 16;
 
   Line& line_of(std::uint64_t address);
+  std::size_t first_of_set(std::uint64_t number) const;
   std::size_t find(std::uint64_t number);
   std::uint32_t sector_of(std::uint64_t address) const {
     return static_cast<std::uint32_t>(address >> sector_shift_) & ((1U << (line_shift_ - sector_shift_)) - 1);

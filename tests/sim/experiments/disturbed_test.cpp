@@ -21,7 +21,7 @@ Json level(const char* id, double latency) {
 }
 
 // No L1: every load of global memory leaves the SM.
-Json model_of(double l2_cycles, double memory_cycles) {
+Json model_beside(double l2_cycles, double memory_cycles) {
   const Json beyond = {level("l2", l2_cycles), level("device_memory", memory_cycles)};
   return {{"schema", "gputopo-model/1"},
           {"gpu", {{"name", "Disturbed"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1000000}}},
@@ -37,7 +37,7 @@ std::unique_ptr<device::Device> device_of(const Json& model) {
   return sim::make_device(std::move(*parsed));
 }
 
-Topology discovered(device::Device& device, const std::vector<std::string>& only) {
+Topology discovered_beside(device::Device& device, const std::vector<std::string>& only) {
   experiments::DiscoverOptions options;
   options.only = only;
   options.extras = false;
@@ -46,8 +46,8 @@ Topology discovered(device::Device& device, const std::vector<std::string>& only
   return std::move(*found);
 }
 
-Topology discovered(const Json& model) {
-  return discovered(*device_of(model), {"constant_l1", "l1", "l2", "device_memory"});
+Topology discovered_beside(const Json& model) {
+  return discovered_beside(*device_of(model), {"constant_l1", "l1", "l2", "device_memory"});
 }
 
 // Another process's blocks were seen on the SMs, as under MPS.
@@ -63,32 +63,32 @@ class SharedGpu final : public device::Device {
 };
 
 TEST(BesideAProcessOnTheSameSms, LatenciesAreUpperBounds) {
-  SharedGpu device(model_of(150, 280));
-  const Topology found = discovered(device, {"shared"});
+  SharedGpu device(model_beside(150, 280));
+  const Topology found = discovered_beside(device, {"shared"});
   const Estimate& latency = *found.find("shared")->find("latency");
   EXPECT_EQ(latency.status, Status::upper_bound);
   EXPECT_THAT(latency.note, testing::HasSubstr("at the same time"));
   EXPECT_THAT(found.provenance.notes, testing::Contains(testing::HasSubstr("as under MPS")));
-  const auto alone = device_of(model_of(150, 280));
-  EXPECT_EQ(discovered(*alone, {"shared"}).find("shared")->find("latency")->status, Status::measured);
+  const auto alone = device_of(model_beside(150, 280));
+  EXPECT_EQ(discovered_beside(*alone, {"shared"}).find("shared")->find("latency")->status, Status::measured);
 }
 
 TEST(BesideATenant, LatenciesLeaveOutItsWaits) {
-  Json model = model_of(150, 280);
+  Json model = model_beside(150, 280);
   model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 0}, {"slow_share", 0.23}, {"slow_cycles", {55, 82}}};
-  const Topology found = discovered(model);
+  const Topology found = discovered_beside(model);
   EXPECT_THAT(*found.find("l2")->find("latency")->value, DoubleNear(150, 4.5));
   EXPECT_THAT(*found.find("device_memory")->find("latency")->value, DoubleNear(280, 8.4));
 }
 
 // Of twelve lines every fifth load finds its own gone.
 TEST(BesideATenant, ACacheThatLosesLinesAllTheTimeIsNotTakenForASlowOrSmallOne) {
-  Json model = model_of(150, 280);
+  Json model = model_beside(150, 280);
   model["caches"]["constant_l1"] = {{"size", 1536}, {"line", 128}, {"sector", 64},
                                     {"sets", 4},    {"ways", 3},   {"replacement", "fifo"}};
   model["paths"]["constant"] = {level("constant_l1", 30), level("l2", 190), level("device_memory", 320)};
   model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 16}, {"slow_share", 0.1}, {"slow_cycles", {30, 80}}};
-  const Topology found = discovered(model);
+  const Topology found = discovered_beside(model);
   const Memory& l1 = *found.find("constant_l1");
   const Estimate& latency = *l1.find("latency");
   if (latency.value) {
@@ -98,24 +98,24 @@ TEST(BesideATenant, ACacheThatLosesLinesAllTheTimeIsNotTakenForASlowOrSmallOne) 
 }
 
 TEST(BesideATenant, RepeatedLoadsThatTheL2AnswersAreNoL1) {
-  Json model = model_of(236, 382);
+  Json model = model_beside(236, 382);
   model["caches"]["l2"]["size"] = "176 KiB";
   model["caches"]["l2"]["ways"] = 11;
   model["tenant"] = {{"l2_lines_per_us", 67}, {"sm_lines_per_us", 0}, {"slow_share", 0.37}, {"slow_cycles", {53, 71}}};
-  const Topology found = discovered(model);
+  const Topology found = discovered_beside(model);
   for (const auto& [name, estimate] : found.find("l1")->attributes) EXPECT_FALSE(estimate.value) << name;
 }
 
 // What the L2 loses the cache behind it has, by longer sectors and hardly slower: every other sector comes from there.
 TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
-  Json model = model_of(374, 482);
+  Json model = model_beside(374, 482);
   model["caches"]["l2"]["line"] = 256;
   model["caches"]["l2"]["sector"] = 128;
   model["caches"]["l3"] = {{"size", "1 MiB"},         {"line", 256},   {"sector", 256}, {"ways", 16},
                            {"replacement", "random"}, {"scope", "gpu"}};
   for (const char* path : {"global_cached", "global_l2_only"})
     model["paths"][path] = {level("l2", 374), level("l3", 398), level("device_memory", 482)};
-  const Estimate sector = *discovered(model).find("l2")->find("sector_size");
+  const Estimate sector = *discovered_beside(model).find("l2")->find("sector_size");
   if (sector.value) {
     EXPECT_EQ(*sector.value, 128) << sector.note;
   }

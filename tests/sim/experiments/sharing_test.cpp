@@ -12,15 +12,15 @@
 namespace gputopo {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json v100() {
+OrderedJson v100_text() {
   const auto names = sim::builtin_models();
   const auto at = std::find(names.begin(), names.end(), "v100") - names.begin();
-  return Json::parse(sim::builtin_model_texts()[static_cast<std::size_t>(at)]);
+  return OrderedJson::parse(sim::builtin_model_texts()[static_cast<std::size_t>(at)]);
 }
 
-Topology discovered(const Json& json) {
+Topology discovered_sharing(const OrderedJson& json) {
   auto model = sim::parse_model(json.dump(), "test");
   EXPECT_TRUE(model) << model.error().message;
   const auto device = sim::make_device(std::move(*model));
@@ -45,7 +45,7 @@ std::vector<std::string> verdicts(const SharingCheck* check) {
 using Verdicts = std::vector<std::string>;
 
 TEST(SharingOfV100, IsFoundByEvictionBothWays) {
-  const Topology found = discovered(v100());
+  const Topology found = discovered_sharing(v100_text());
   EXPECT_EQ(verdicts(find(found, "l1", "texture")), (Verdicts{"same", "eviction: same", "eviction: same"}));
   EXPECT_EQ(verdicts(find(found, "l1", "read_only")), (Verdicts{"same", "eviction: same", "eviction: same"}));
   EXPECT_EQ(verdicts(find(found, "l1", "constant_l1")), (Verdicts{"apart", "eviction: apart"}));
@@ -53,18 +53,18 @@ TEST(SharingOfV100, IsFoundByEvictionBothWays) {
 }
 
 TEST(SharingOfV100, IsApartWhereCodeHasACacheOfItsOwn) {
-  Json model = v100();
+  OrderedJson model = v100_text();
   model["caches"]["instruction_l1_5"] = model["caches"]["constant_l1_5"];
   model["paths"]["instruction"][1]["level"] = "instruction_l1_5";
-  const Topology found = discovered(model);
+  const Topology found = discovered_sharing(model);
   EXPECT_EQ(verdicts(find(found, "constant_l1_5", "instruction")), (Verdicts{"apart", "eviction: apart"}));
 }
 
 TEST(SharingOfV100, IsApartWhereTextureHasACacheOfItsOwn) {
-  Json model = v100();
+  OrderedJson model = v100_text();
   model["caches"]["texture"] = {{"size", "24 KiB"}, {"line", 128}, {"sector", 32}, {"sets", 4}};
   model["paths"]["texture"][0] = {{"level", "texture"}, {"latency", 80}};
-  const Topology found = discovered(model);
+  const Topology found = discovered_sharing(model);
   EXPECT_EQ(verdicts(find(found, "l1", "texture")), (Verdicts{"apart", "eviction: apart"}));
   EXPECT_EQ(found.find("texture")->physical_cache, "texture");
   EXPECT_EQ(found.find("texture")->find("size")->value, 24 * 1024);

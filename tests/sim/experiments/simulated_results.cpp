@@ -11,8 +11,9 @@
 #include "device/sim/sim_device.hpp"
 #include "experiments/discover.hpp"
 #include "results_table.hpp"
+#include "tests/sim/programs.hpp"
 
-namespace gputopo {
+namespace gputopo::test {
 namespace {
 
 Expected<std::string> section_of(const std::string& name) {
@@ -21,10 +22,13 @@ Expected<std::string> section_of(const std::string& name) {
   const auto device = sim::make_device(*model);
   const auto found = experiments::discover(*device, {});
   if (!found) return tl::unexpected<Error>(found.error());
-  return test::results_section(*model, *found);
+  return results_section(*model, *found);
 }
 
-int run(std::vector<std::string> names) {
+}  // namespace
+
+int simulated_results(int argc, char** argv) {
+  std::vector<std::string> names(argv + 1, argv + argc);
   std::string output;
   if (names.size() >= 2 && names[0] == "-o") {
     output = names[1];
@@ -32,7 +36,7 @@ int run(std::vector<std::string> names) {
   }
   if (names.empty())
     for (const std::string_view name : sim::builtin_models()) names.emplace_back(name);
-  std::string text = test::results_preface();
+  std::string text = results_preface();
   for (const std::string& name : names) {
     const auto section = section_of(name);
     if (!section) {
@@ -54,9 +58,4 @@ int run(std::vector<std::string> names) {
   return 1;
 }
 
-}  // namespace
-}  // namespace gputopo
-
-int main(int argc, char** argv) {
-  return gputopo::run({argv + 1, argv + argc});
-}
+}  // namespace gputopo::test

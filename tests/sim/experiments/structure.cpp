@@ -28,7 +28,7 @@ std::optional<SmSets> sharing_sets(const Memory& memory, std::uint32_t sm_count)
   return sets;
 }
 
-std::string text_of(const std::optional<SmSets>& sets, std::uint32_t sm_count) {
+std::string structure_text(const std::optional<SmSets>& sets, std::uint32_t sm_count) {
   if (!sets) return "unknown";
   if (sets->size() == 1) return "all SMs";
   if (sets->size() == sm_count) return "each SM alone";
@@ -51,7 +51,7 @@ bool is_absent(const Memory& truth) {
 Statement sharing_statement(const Memory& found, const Memory& truth, std::uint32_t sm_count) {
   const auto is = sharing_sets(truth, sm_count);
   const auto seems = sharing_sets(found, sm_count);
-  Statement s{truth.id, "shared_by", text_of(is, sm_count), text_of(seems, sm_count), equal(seems == is), true, ""};
+  Statement s{truth.id, "shared_by", structure_text(is, sm_count), structure_text(seems, sm_count), equal(seems == is), true, ""};
   if (seems == is || seems) return s;
   // Groups are told by code that pushes constants out, which not every model lets run through this cache.
   s.verdict = Verdict::inconclusive;
@@ -59,7 +59,7 @@ Statement sharing_statement(const Memory& found, const Memory& truth, std::uint3
   return s;
 }
 
-std::string text_of(const std::vector<CarveOut>& table) {
+std::string structure_text(const std::vector<CarveOut>& table) {
   return table.empty() ? "unknown" : fmt::format("{} carve-outs", table.size());
 }
 
@@ -70,7 +70,7 @@ bool is_row(const CarveOut& found, const CarveOut& truth) {
 
 // Every carve-out that was found must be one there is, with what it leaves to the cache; there may be more than found.
 Statement carve_out_statement(const Memory& found, const Memory& truth) {
-  Statement s{truth.id, "carve_outs", text_of(truth.carve_outs), text_of(found.carve_outs), Verdict::exact, true, ""};
+  Statement s{truth.id, "carve_outs", structure_text(truth.carve_outs), structure_text(found.carve_outs), Verdict::exact, true, ""};
   if (found.carve_outs.empty() && !truth.carve_outs.empty()) {
     // Counting what is left takes loads that leave the cache as it is, which not every GPU has.
     s.verdict = Verdict::inconclusive;
@@ -150,7 +150,7 @@ std::vector<Statement> place_statements(const Topology& found, const Topology& t
     const SmSets seems = sets_of(found.sm_places, member);
     if (is.empty() && seems.empty()) continue;
     const auto text = [&](const SmSets& sets) {
-      return text_of(sets.empty() ? std::nullopt : std::optional(sets), truth.gpu.sm_count);
+      return structure_text(sets.empty() ? std::nullopt : std::optional(sets), truth.gpu.sm_count);
     };
     all.push_back(
         {"GPU", name, text(is), text(seems), seems.empty() ? Verdict::inconclusive : equal(is == seems), false, ""});

@@ -9,7 +9,7 @@ namespace {
 
 const std::vector<std::string> ids{"instruction_l0", "instruction_l1", "instruction_l1_5", "instruction_l2"};
 
-void add_numbers(const Memory* is, const Memory& said, std::vector<Found>& all) {
+void add_instructions(const Memory* is, const Memory& said, std::vector<Found>& all) {
   for (const char* name : {"size", "line_size", "sector_size", "latency", "miss_penalty"}) {
     const Estimate* number = said.find(name);
     const Estimate* truth = is == nullptr ? nullptr : is->find(name);
@@ -56,7 +56,7 @@ std::vector<Found> instructions_found(const sim::Model& model, const Topology& t
       if (is != nullptr) all.push_back({id, "cache", "there", "nothing", "", Answer::open});
       continue;
     }
-    add_numbers(is, *said, all);
+    add_instructions(is, *said, all);
     if (is == nullptr) continue;
     all.push_back({id, "scope", scope_of(*is), scope_of(*said), "", judged_scope(*is, *said)});
     if (is->scope == Scope::sm && !is->find("latency")) add_text(*is, *said, "instances_per_scope", all);

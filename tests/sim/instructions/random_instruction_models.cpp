@@ -2,10 +2,14 @@
 #include "tests/sim/instructions/found_instructions.hpp"
 #include "tests/sim/instructions/random_instructions.hpp"
 #include "tests/sim/organisation/random_run.hpp"
+#include "tests/sim/programs.hpp"
 
-int main(int argc, char** argv) {
-  using namespace gputopo;
-  return test::run_random(argc, argv, test::random_instructions, [](const sim::Model& model) {
-    return test::instructions_found(model, test::discovered_instructions(model));
+namespace gputopo::test {
+
+int random_instruction_models(int argc, char** argv) {
+  return run_random(argc, argv, random_instructions, [](const sim::Model& model) {
+    return instructions_found(model, discovered_instructions(model));
   });
 }
+
+}  // namespace gputopo::test

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Models, DocumentedOrganisation,
                                          Documented{"fermi", {"l1", "texture"}}, Documented{"maxwell", {"l1"}}),
                          [](const auto& one) { return std::string(one.param.model); });
 
-Json model_with(Json cache, bool constants) {
+Json model_with_cache(Json cache, bool constants) {
   const char* name = constants ? "constant_l1" : "l1";
   const Json behind = {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 500}}};
   Json path = behind;
@@ -88,7 +88,7 @@ TEST_P(EveryOrganisation, ComesBackExactly) {
                       {"ways", 8},
                       {"index", kind.index},
                       {"replacement", kind.replacement}};
-  for (const Found& found : found_of(model_with(cache, kind.constants), kind.constants))
+  for (const Found& found : found_of(model_with_cache(cache, kind.constants), kind.constants))
     EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
 }
 
@@ -96,13 +96,13 @@ INSTANTIATE_TEST_SUITE_P(Kinds, EveryOrganisation, testing::ValuesIn(kinds()), t
 
 TEST(Organisation, OfUnequalSetsGivesTheWaysFromTheLeastToTheMost) {
   const auto all =
-      found_of(model_with({{"size", 65 * 64}, {"line", 64}, {"set_ways", {17, 8, 8, 8, 8, 8, 8}}}, true), true);
+      found_of(model_with_cache({{"size", 65 * 64}, {"line", 64}, {"set_ways", {17, 8, 8, 8, 8, 8, 8}}}, true), true);
   for (const Found& found : all) EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
 }
 
 TEST(Organisation, OfManySetsIsToldByASampleOfThem) {
   const auto all =
-      found_of(model_with({{"size", "64 KiB"}, {"line", 32}, {"ways", 4}, {"index", "xor"}}, false), false);
+      found_of(model_with_cache({{"size", "64 KiB"}, {"line", 32}, {"ways", 4}, {"index", "xor"}}, false), false);
   ASSERT_FALSE(all.empty());
   for (const Found& found : all) EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
 }

@@ -1,10 +1,14 @@
 // Discovers random organisations and counts what was right, left open and wrong. Run by hand.
 #include "random_organisation.hpp"
 #include "random_run.hpp"
+#include "tests/sim/programs.hpp"
 
-int main(int argc, char** argv) {
-  using namespace gputopo;
-  return test::run_random(argc, argv, test::random_organisation, [](const sim::Model& model) {
-    return test::organisation_found(model, test::discovered_deep(model, {}));
+namespace gputopo::test {
+
+int random_organisations(int argc, char** argv) {
+  return run_random(argc, argv, random_organisation, [](const sim::Model& model) {
+    return organisation_found(model, discovered_deep(model, {}));
   });
 }
+
+}  // namespace gputopo::test

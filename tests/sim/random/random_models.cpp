@@ -20,6 +20,7 @@
 #include "device/sim/model.hpp"
 #include "device/sim/sim_device.hpp"
 #include "experiments/discover.hpp"
+#include "tests/sim/programs.hpp"
 #include "tests/sim/random/random_model.hpp"
 #include "tests/sim/random/tally.hpp"
 
@@ -115,7 +116,7 @@ Worker start(const Options& options, unsigned number) {
 }
 
 // In the order of the seeds, whoever is done first.
-Tally run(const Options& options) {
+Tally run_all(const Options& options) {
   std::vector<Worker> workers;
   for (unsigned i = 0; i < options.processes; ++i) workers.push_back(start(options, i));
   Tally total;
@@ -142,7 +143,9 @@ Tally run(const Options& options) {
   return total;
 }
 
-int main_of(int argc, char** argv) {
+}  // namespace
+
+int random_models(int argc, char** argv) {
   Options options;
   CLI::App app("Discovers random models and holds what is found against the truth");
   app.add_option("--count", options.count, "How many models")->envname("GPUTOPO_RANDOM_MODELS");
@@ -155,14 +158,9 @@ int main_of(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (!options.dump.empty())
     return write(options.dump[1], model_of(options, std::strtoull(options.dump[0].c_str(), nullptr, 10))) ? 0 : 1;
-  const Tally total = run(options);
+  const Tally total = run_all(options);
   fmt::print("{}", text_of(total));
   return total.wrong + total.failed_models == 0 ? 0 : 1;
 }
 
-}  // namespace
 }  // namespace gputopo::test
-
-int main(int argc, char** argv) {
-  return gputopo::test::main_of(argc, argv);
-}

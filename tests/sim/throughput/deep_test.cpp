@@ -11,7 +11,7 @@
 namespace gputopo::throughput {
 namespace {
 
-Topology discovered(bool deep, std::vector<DecidingCurve>* curves = nullptr) {
+Topology discovered_model(bool deep, std::vector<DecidingCurve>* curves = nullptr) {
   auto device = sim::make_device(*sim::parse_model(model_text(random_throughput(2)), "random"));
   experiments::DiscoverOptions options;
   options.extras = false;
@@ -26,7 +26,7 @@ Topology discovered(bool deep, std::vector<DecidingCurve>* curves = nullptr) {
 TEST(DeepDiscovery, GivesEveryLevelsBandwidth) {
   const RandomThroughput t = random_throughput(2);
   std::vector<DecidingCurve> curves;
-  const Topology topology = discovered(true, &curves);
+  const Topology topology = discovered_model(true, &curves);
   EXPECT_THAT(test::without_curve(topology, curves), ::testing::IsEmpty());
   const double of_sms = t.sms * static_cast<double>(t.clock_khz) * 1e3;
   const auto expect = [&](const char* memory, const char* attribute, double truth) {
@@ -46,7 +46,7 @@ TEST(DeepDiscovery, GivesEveryLevelsBandwidth) {
 }
 
 TEST(DeepDiscovery, IsTheOnlyOneThatStreams) {
-  for (const Memory& m : discovered(false).memories) EXPECT_EQ(m.find("read_bandwidth"), nullptr) << m.id;
+  for (const Memory& m : discovered_model(false).memories) EXPECT_EQ(m.find("read_bandwidth"), nullptr) << m.id;
 }
 
 }  // namespace

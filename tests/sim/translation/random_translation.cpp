@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 // Sets times ways, or sets that differ.
-void arrange(Draw& draw, Json& tlb, std::uint32_t entries) {
+void arrange_sets(Draw& draw, Json& tlb, std::uint32_t entries) {
   if (entries <= 256 && draw.chance(0.35)) {
     tlb["entries"] = entries;  // fully associative
   } else if (entries >= 32 && draw.chance(0.15)) {
@@ -52,7 +52,7 @@ Json random_translation(std::uint64_t seed) {
   Json names = Json::array();
   for (std::uint32_t i = 1; i <= levels; ++i) {
     Json tlb = {{"page", page}, {"miss_penalty", draw.cycles(10, i == 1 ? 100 : 400)}};
-    arrange(draw, tlb, entries);
+    arrange_sets(draw, tlb, entries);
     // What lies behind serves no fewer SMs, or those in front would be warmed by strangers' misses.
     scope = scope + draw.below(4 - scope);
     tlb["scope"] = scopes[scope];

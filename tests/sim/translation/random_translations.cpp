@@ -2,10 +2,14 @@
 #include "random_translation.hpp"
 #include "tests/sim/organisation/random_run.hpp"
 #include "tests/sim/translation/found_translation.hpp"
+#include "tests/sim/programs.hpp"
 
-int main(int argc, char** argv) {
-  using namespace gputopo;
-  return test::run_random(argc, argv, test::random_translation, [](const sim::Model& model) {
-    return test::translation_found(model, test::discovered_translation(model));
+namespace gputopo::test {
+
+int random_translations(int argc, char** argv) {
+  return run_random(argc, argv, random_translation, [](const sim::Model& model) {
+    return translation_found(model, discovered_translation(model));
   });
 }
+
+}  // namespace gputopo::test

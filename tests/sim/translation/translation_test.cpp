@@ -28,7 +28,7 @@ TEST_P(DocumentedTranslation, ComesBackExactly) {
 INSTANTIATE_TEST_SUITE_P(Models, DocumentedTranslation, testing::Values("gt200", "fermi", "kepler", "maxwell"),
                          [](const auto& one) { return std::string(one.param); });
 
-Json model_with(Json tlbs) {
+Json model_with_tlbs(Json tlbs) {
   Json names = Json::array();
   for (const auto& [name, tlb] : tlbs.items()) names.push_back(name);
   return {{"schema", "gputopo-model/1"},
@@ -50,7 +50,7 @@ sim::Model parsed(const Json& text) {
 
 TEST(Translation, OfThreeLevelsWithEntriesOfTheirOwnSizeComesBackExactly) {
   expect_exact(
-      parsed(model_with(
+      parsed(model_with_tlbs(
           {{"1", {{"page", "64 KiB"}, {"entries", 24}, {"miss_penalty", 12}}},
            {"2", {{"page", "2 MiB"}, {"entries", 128}, {"ways", 8}, {"scope", "tpc"}, {"miss_penalty", 60}}},
            {"3", {{"page", "4 MiB"}, {"entries", 1024}, {"ways", 8}, {"scope", "gpu"}, {"miss_penalty", 150}}}})),
@@ -64,7 +64,7 @@ struct Policy {
 class EveryTlb : public testing::TestWithParam<Policy> {};
 
 TEST_P(EveryTlb, ComesBackExactly) {
-  expect_exact(parsed(model_with({{"1",
+  expect_exact(parsed(model_with_tlbs({{"1",
                                    {{"page", "2 MiB"},
                                     {"entries", 64},
                                     {"ways", 8},
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, EveryTlb,
 // What is slower after many places were touched isn't translation where the L2 lost the line: its neighbour's touch
 // doesn't bring it back.
 TEST(Translation, IsNotSeenInAnL2ThatLosesItsLines) {
-  Json text = model_with(Json::object());
+  Json text = model_with_tlbs(Json::object());
   text["caches"]["l2"]["size"] = "128 KiB";
   for (const Found& found : translation_found(parsed(text), discovered_translation(parsed(text))))
     ADD_FAILURE() << text_of(found);
@@ -92,7 +92,7 @@ TEST(Translation, IsNotSeenInAnL2ThatLosesItsLines) {
 
 TEST(Translation, OfEntriesThatReachPastAllMemoryIsLeftOpen) {
   const auto model =
-      parsed(model_with({{"1", {{"page", "32 MiB"}, {"entries", 4096}, {"ways", 8}, {"miss_penalty", 90}}}}));
+      parsed(model_with_tlbs({{"1", {{"page", "32 MiB"}, {"entries", 4096}, {"ways", 8}, {"miss_penalty", 90}}}}));
   for (const Found& found : translation_found(model, discovered_translation(model)))
     EXPECT_EQ(found.answer, Answer::open) << text_of(found);
 }

@@ -11,7 +11,7 @@ import sys
 
 ALONE = {"crosscheck"}  # one file apart
 FUNCTION = re.compile(r"^(?! |using|return|namespace|TEST|class|struct|enum|#)[\w:<>,&*\[\] ]+[ &*](\w+)\([^;]*$")
-TEST_PROGRAM = re.compile(r"gputopo_test\((\w+)\s+SOURCES\s+([^)]*?)\s*(?:LINKS|LABEL|\))")
+TEST_PROGRAM = re.compile(r"gputopo_(?:test|sim_support|unit_tests)\((\w*)\s*SOURCES\s+([^)]*?)\s*(?:LINKS|LABEL|\))")
 TYPE = re.compile(r"^(?:struct|class|enum class|enum) (\w+) ")
 CONSTANTS = re.compile(r"^(?:constexpr|const) [\w:<>,&* ]*?[ &*](\w+)(?: =|\{|\[)(.*)")
 MORE_CONSTANTS = re.compile(r", (\w+) = ")
@@ -43,7 +43,8 @@ def groups(root):
                 together[path.parent.relative_to(root)].append(path)
     for cmake in pathlib.Path(root, "tests").rglob("CMakeLists.txt"):
         for name, sources in TEST_PROGRAM.findall(cmake.read_text()):
-            together[name] = [cmake.parent / source for source in sources.split() if (cmake.parent / source).exists()]
+            program = name or "unit_test"  # of every module's part
+            together[program] += [cmake.parent / source for source in sources.split() if (cmake.parent / source).exists()]
     return together
 
 

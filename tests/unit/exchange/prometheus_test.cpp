@@ -30,7 +30,7 @@ Topology sample() {
   return t;
 }
 
-std::string text_of(const std::vector<Topology>& gpus) {
+std::string exported_text(const std::vector<Topology>& gpus) {
   const auto text = prometheus_text(gpus);
   EXPECT_TRUE(text) << text.error().message;
   return text.value_or(std::string());
@@ -39,7 +39,7 @@ std::string text_of(const std::vector<Topology>& gpus) {
 std::string text_with(Status status) {
   Topology t = sample();
   t.memories.front().attributes["latency"].status = status;
-  return text_of({t});
+  return exported_text({t});
 }
 
 TEST(Prometheus, AValueStandsBetweenTheEndsOfItsInterval) {
@@ -72,7 +72,7 @@ TEST(Prometheus, WhatIsNotDecidedIsOnlyCounted) {
 TEST(Prometheus, SamplesOfOneMetricStandTogetherAndItsTitleOnce) {
   Topology other = sample();
   other.gpu.uuid = "GPU-2";
-  std::istringstream lines(text_of({sample(), other}));
+  std::istringstream lines(exported_text({sample(), other}));
   std::vector<std::string> titles;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("# TYPE ")) titles.push_back(line.substr(7, line.find(' ', 7) - 7));
@@ -87,13 +87,13 @@ TEST(Prometheus, SamplesOfOneMetricStandTogetherAndItsTitleOnce) {
 TEST(Prometheus, ASimulatedGpuIsAModelOfItsOwn) {
   Topology t = sample();
   t.provenance.simulated = true;
-  EXPECT_THAT(text_of({t}), HasSubstr("model=\"NVIDIA Sample (simulated)\""));
+  EXPECT_THAT(exported_text({t}), HasSubstr("model=\"NVIDIA Sample (simulated)\""));
 }
 
 TEST(Prometheus, LabelsAreEscaped) {
   Topology t = sample();
   t.gpu.name = "a\"b\\c\nd";
-  EXPECT_THAT(text_of({t}), HasSubstr(R"(model="a\"b\\c\nd")"));
+  EXPECT_THAT(exported_text({t}), HasSubstr(R"(model="a\"b\\c\nd")"));
 }
 
 TEST(Prometheus, TheSameGpuTwiceIsRefused) {
@@ -106,7 +106,7 @@ TEST(Prometheus, TheSameGpuTwiceIsRefused) {
 TEST(Prometheus, PartsOfTheChipHaveTheirSize) {
   Topology t = sample();
   t.sm_places = {{0, {}, {}, {}, 0}, {1, {}, {}, {}, 0}, {2, {}, {}, {}, 1}};
-  EXPECT_THAT(text_of({t}), HasSubstr("part=\"l2_partition\",group=\"0\"} 2\n"));
+  EXPECT_THAT(exported_text({t}), HasSubstr("part=\"l2_partition\",group=\"0\"} 2\n"));
 }
 
 }  // namespace

@@ -11,16 +11,16 @@ namespace {
 
 const Identity identity{"cuda0", "0000:3b:00.0", "GPU-01234567-89ab-cdef-0123-456789abcdef"};
 
-void draw(const std::vector<Node>& nodes, const std::string& indent, std::string& text) {
+void draw_tree(const std::vector<Node>& nodes, const std::string& indent, std::string& text) {
   for (const Node& node : nodes) {
     text += indent + node.subtype + ": " + node.name + "\n";
-    draw(node.children, indent + "  ", text);
+    draw_tree(node.children, indent + "  ", text);
   }
 }
 
 std::string drawn(const Topology& topology) {
   std::string text;
-  draw(build_tree(topology, identity), "", text);
+  draw_tree(build_tree(topology, identity), "", text);
   return text;
 }
 

@@ -8,7 +8,7 @@
 namespace gputopo::program {
 namespace {
 
-Program example() {
+Program example_program() {
   Program p;
   p.label = "example";
   p.buffers = {{Space::global, 4096, 0}};
@@ -23,13 +23,13 @@ Program example() {
 // Recordings in the repository are found by these values: they may never change.
 TEST(Hash, StaysTheSameForEver) {
   EXPECT_EQ(hash(Program{}), 0x41c7793ba3b56cc4ULL);
-  EXPECT_EQ(hash(example()), 0xa1c7ae321de17c71ULL);
+  EXPECT_EQ(hash(example_program()), 0xa1c7ae321de17c71ULL);
 }
 
 TEST(Hash, LeavesTheLabelOut) {
-  Program other = example();
+  Program other = example_program();
   other.label = "renamed";
-  EXPECT_EQ(hash(other), hash(example()));
+  EXPECT_EQ(hash(other), hash(example_program()));
 }
 
 TEST(Hash, DependsOnEveryField) {
@@ -65,9 +65,9 @@ TEST(Hash, DependsOnEveryField) {
       [&](Program& p) { execute(p).laps = 3; },
       [&](Program& p) { execute(p).timed = false; },
   };
-  std::set<std::uint64_t> hashes{hash(example())};
+  std::set<std::uint64_t> hashes{hash(example_program())};
   for (const auto& change : changes) {
-    Program p = example();
+    Program p = example_program();
     change(p);
     hashes.insert(hash(p));
   }

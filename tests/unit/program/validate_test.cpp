@@ -24,7 +24,7 @@ Walk good() {
   return w;
 }
 
-std::string refusal(const Program& p) {
+std::string refusal_of_program(const Program& p) {
   const auto ok = validate(p);
   return ok ? "accepted" : ok.error().message;
 }
@@ -36,28 +36,28 @@ TEST(Validate, AcceptsAWalkThatStaysInItsBuffer) {
 TEST(Validate, NamesTheProgramAndThePhase) {
   Program p = one_walk(good());
   std::get<Walk>(p.phases[0]).agent = 9;
-  EXPECT_THAT(refusal(p), HasSubstr("program 'probe', phase 0"));
+  EXPECT_THAT(refusal_of_program(p), HasSubstr("program 'probe', phase 0"));
 }
 
 TEST(Validate, TakesWalksOverCodeByOneLaneThatArentTimedAsAWhole) {
   Program p = one_walk(good());
   p.buffers[0].space = Space::code;
   Walk& walk = std::get<Walk>(p.phases[0]);
-  EXPECT_THAT(refusal(p), HasSubstr("path doesn't fit"));
+  EXPECT_THAT(refusal_of_program(p), HasSubstr("path doesn't fit"));
   walk.path = Path::instruction;
   EXPECT_TRUE(validate(p));
   walk.record = Record::lap_time;
-  EXPECT_THAT(refusal(p), HasSubstr("laps timed as a whole"));
+  EXPECT_THAT(refusal_of_program(p), HasSubstr("laps timed as a whole"));
   walk.record = Record::nothing;
   walk.lanes = 32;
-  EXPECT_THAT(refusal(p), HasSubstr("several lanes"));
+  EXPECT_THAT(refusal_of_program(p), HasSubstr("several lanes"));
 }
 
 TEST(Validate, RefusesWhatIsOutOfRange) {
   const auto refused = [](auto change, const char* why) {
     Walk w = good();
     change(w);
-    EXPECT_THAT(refusal(one_walk(w)), HasSubstr(why));
+    EXPECT_THAT(refusal_of_program(one_walk(w)), HasSubstr(why));
   };
   refused([](Walk& w) { w.agent = 1; }, "an agent that isn't there");
   refused([](Walk& w) { w.buffer = 3; }, "a buffer that isn't there");
@@ -91,19 +91,19 @@ TEST(Validate, AWalkMayGoRoundAndRoundInOneLap) {
   w.lead_loads = 96;
   w.tail_first = 31;
   w.tail_step = 31;
-  EXPECT_EQ(refusal(one_walk(w)), "accepted");
+  EXPECT_EQ(refusal_of_program(one_walk(w)), "accepted");
 }
 
 TEST(Validate, RefusesEmptyCodeMissingAgentsAndImpossibleCarveOuts) {
   Program p = one_walk(good());
   p.phases.push_back(Execute{0, 0, 1, false});
-  EXPECT_THAT(refusal(p), HasSubstr("phase 1: executes nothing"));
+  EXPECT_THAT(refusal_of_program(p), HasSubstr("phase 1: executes nothing"));
   p = one_walk(good());
   p.agents.clear();
-  EXPECT_THAT(refusal(p), HasSubstr("has no agent"));
+  EXPECT_THAT(refusal_of_program(p), HasSubstr("has no agent"));
   p = one_walk(good());
   p.carve_out_percent = 101;
-  EXPECT_THAT(refusal(p), HasSubstr("above 100 percent"));
+  EXPECT_THAT(refusal_of_program(p), HasSubstr("above 100 percent"));
 }
 
 TEST(Validate, PositionsCountWholeStrides) {

@@ -7,7 +7,7 @@
 namespace gputopo::program {
 namespace {
 
-Workload plain() {
+Workload plain_workload() {
   Workload w;
   w.label = "w";
   w.kernel = "product";
@@ -17,7 +17,7 @@ Workload plain() {
 }
 
 TEST(Workloads, ThatCantBeAreBadInput) {
-  EXPECT_TRUE(validate(plain()));
+  EXPECT_TRUE(validate(plain_workload()));
   const std::vector<std::function<void(Workload&)>> mistakes{
       [](Workload& w) { w.kernel.clear(); },
       [](Workload& w) { w.kernel = "Product"; },
@@ -30,7 +30,7 @@ TEST(Workloads, ThatCantBeAreBadInput) {
       [](Workload& w) { w.buffer_bytes[2] = ~std::uint64_t{0}; },
       [](Workload& w) { w.fetch_bytes = 48; }};
   for (std::size_t i = 0; i < mistakes.size(); ++i) {
-    Workload w = plain();
+    Workload w = plain_workload();
     mistakes[i](w);
     const auto ok = validate(w);
     ASSERT_FALSE(ok) << i;
@@ -39,9 +39,9 @@ TEST(Workloads, ThatCantBeAreBadInput) {
 }
 
 TEST(Workloads, DifferInTheirHashInAllButTheirLabel) {
-  Workload other = plain();
+  Workload other = plain_workload();
   other.label = "another";
-  EXPECT_EQ(hash(plain()), hash(other));
+  EXPECT_EQ(hash(plain_workload()), hash(other));
   const std::vector<std::function<void(Workload&)>> changes{
       [](Workload& w) { w.kernel = "sweep"; },   [](Workload& w) { w.threads = 64; },
       [](Workload& w) { w.blocks = 9; },         [](Workload& w) { w.shared_bytes = 16; },
@@ -49,9 +49,9 @@ TEST(Workloads, DifferInTheirHashInAllButTheirLabel) {
       [](Workload& w) { w.input.push_back(0); }, [](Workload& w) { w.output_words = 1; },
       [](Workload& w) { w.timed = false; },      [](Workload& w) { w.fetch_bytes = 32; }};
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    Workload w = plain();
+    Workload w = plain_workload();
     changes[i](w);
-    EXPECT_NE(hash(plain()), hash(w)) << i;
+    EXPECT_NE(hash(plain_workload()), hash(w)) << i;
   }
 }
 

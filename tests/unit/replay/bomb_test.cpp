@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string objection_to(const Recording& recording) {
+std::string objection_to_file(const Recording& recording) {
   const auto parsed = parse_recording(to_text(recording));
   return parsed ? "" : parsed.error().message;
 }
@@ -20,7 +20,7 @@ TEST(Bomb, SmsAreCountedBeforeTheyAreMade) {
   Recording recording;
   recording.runs.push_back({1, "x", {{}, std::vector<std::uint32_t>(5000, 7), {}}});
   EXPECT_LT(to_text(recording).size(), 2000U);
-  EXPECT_THAT(objection_to(recording), HasSubstr("the SMs of run 0 can't be decoded"));
+  EXPECT_THAT(objection_to_file(recording), HasSubstr("the SMs of run 0 can't be decoded"));
 }
 
 TEST(Bomb, AllRunsShareOneBudget) {
@@ -30,7 +30,7 @@ TEST(Bomb, AllRunsShareOneBudget) {
   phase.lap_cycles.assign(1000000, 40);
   for (std::uint64_t run = 0; run < 10; ++run) recording.runs.push_back({run, "x", {{phase}, {1}, {}}});
   EXPECT_LT(to_text(recording).size(), 2000U);
-  EXPECT_THAT(objection_to(recording), HasSubstr("the phases of run 8 can't be decoded"));
+  EXPECT_THAT(objection_to_file(recording), HasSubstr("the phases of run 8 can't be decoded"));
 }
 
 TEST(Bomb, APhaseCostsWhatItTakes) {
@@ -46,9 +46,9 @@ TEST(Bomb, APhaseCostsWhatItTakes) {
 TEST(Bomb, NoGpuHasSoManySms) {
   Recording recording;
   recording.info.gpu.sm_count = 4096;
-  EXPECT_EQ(objection_to(recording), "");
+  EXPECT_EQ(objection_to_file(recording), "");
   recording.info.gpu.sm_count = 0x80000000U;
-  EXPECT_THAT(objection_to(recording), HasSubstr("2147483648 SMs, and no GPU has over 4096"));
+  EXPECT_THAT(objection_to_file(recording), HasSubstr("2147483648 SMs, and no GPU has over 4096"));
 }
 
 TEST(Bomb, ValuesAreCounted) {

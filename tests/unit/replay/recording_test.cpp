@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Recording example() {
+Recording example_recording() {
   Recording r;
   r.info.gpu = {"NVIDIA Test \"1\"", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 3201000, 6144};
   r.info.kind = "cuda";
@@ -37,7 +37,7 @@ Recording example() {
   return r;
 }
 
-std::string refusal(const std::string& text) {
+std::string refusal_of_recording(const std::string& text) {
   const auto parsed = parse_recording(text);
   if (parsed) return "accepted";
   EXPECT_EQ(parsed.error().message.find('\n'), std::string::npos);
@@ -51,7 +51,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 TEST(Recording, ComesBackBitForBit) {
-  const Recording before = example();
+  const Recording before = example_recording();
   const auto after = parse_recording(to_text(before));
   ASSERT_TRUE(after) << after.error().message;
   EXPECT_EQ(after->runs, before.runs);
@@ -64,53 +64,53 @@ TEST(Recording, ComesBackBitForBit) {
 }
 
 TEST(Recording, HasOneLineARun) {
-  const std::string text = to_text(example());
+  const std::string text = to_text(example_recording());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3 + 4 + 2);  // schema, device, runs [, each run, ], checksum
 }
 
 TEST(Recording, NamesThatAreNotUtf8AreKeptReadable) {
-  Recording r = example();
+  Recording r = example_recording();
   r.runs[0].label = "l1 \xff";
   r.info.gpu.name = "GPU \xc3";
   EXPECT_TRUE(parse_recording(to_text(r)));
 }
 
 TEST(Recording, EveryTruncationIsRefused) {
-  const std::string text = to_text(example());
+  const std::string text = to_text(example_recording());
   for (std::size_t length = 0; length + 2 < text.size(); ++length)
-    ASSERT_NE(refusal(text.substr(0, length)), "accepted") << length;
+    ASSERT_NE(refusal_of_recording(text.substr(0, length)), "accepted") << length;
 }
 
 TEST(Recording, EveryAlteredDigitIsRefused) {
-  const std::string text = to_text(example());
+  const std::string text = to_text(example_recording());
   const auto from = text.find("\"device\"");
   for (std::size_t at = from; at < text.size(); ++at) {
     if (std::isdigit(static_cast<unsigned char>(text[at])) == 0) continue;
     std::string altered = text;
     altered[at] = altered[at] == '5' ? '6' : '5';
-    ASSERT_NE(refusal(altered), "accepted") << at << ": " << text.substr(at, 20);
+    ASSERT_NE(refusal_of_recording(altered), "accepted") << at << ": " << text.substr(at, 20);
   }
 }
 
 TEST(Recording, RefusalsSayWhy) {
-  const std::string text = to_text(example());
-  EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("not valid JSON at line"));
-  EXPECT_THAT(refusal(replaced(text, "recording/1", "recording/2")), HasSubstr("schema isn't 'gputopo-recording/1'"));
-  EXPECT_THAT(refusal(replaced(text, "\"sm_count\":132", "\"sm_count\":133")), HasSubstr("checksum"));
-  EXPECT_THAT(refusal(replaced(text, "\"sm_count\":132", "\"sm_count\":-1")),
+  const std::string text = to_text(example_recording());
+  EXPECT_THAT(refusal_of_recording(text.substr(0, text.size() / 2)), HasSubstr("not valid JSON at line"));
+  EXPECT_THAT(refusal_of_recording(replaced(text, "recording/1", "recording/2")), HasSubstr("schema isn't 'gputopo-recording/1'"));
+  EXPECT_THAT(refusal_of_recording(replaced(text, "\"sm_count\":132", "\"sm_count\":133")), HasSubstr("checksum"));
+  EXPECT_THAT(refusal_of_recording(replaced(text, "\"sm_count\":132", "\"sm_count\":-1")),
               HasSubstr("'sm_count' has the wrong type"));
-  EXPECT_THAT(refusal(replaced(text, "\"sm_count\":132", "\"sm_count\":4294967296")),
+  EXPECT_THAT(refusal_of_recording(replaced(text, "\"sm_count\":132", "\"sm_count\":4294967296")),
               HasSubstr("'sm_count' has the wrong"));
-  EXPECT_THAT(refusal(replaced(text, "\"sm_count\":132,", "")), HasSubstr("lacks 'sm_count'"));
-  EXPECT_THAT(refusal(replaced(text, "l1 size, 4096 B", "L1 size, 4096 B")), HasSubstr("checksum"));
-  EXPECT_THAT(refusal(replaced(text, "0123456789abcdef", "0123456789abcdeg")), HasSubstr("checksum"));
-  EXPECT_THAT(refusal("{}"), HasSubstr("lacks 'schema'"));
-  EXPECT_THAT(refusal("[]"), HasSubstr("lacks 'schema'"));
-  EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("nested too deeply"));
+  EXPECT_THAT(refusal_of_recording(replaced(text, "\"sm_count\":132,", "")), HasSubstr("lacks 'sm_count'"));
+  EXPECT_THAT(refusal_of_recording(replaced(text, "l1 size, 4096 B", "L1 size, 4096 B")), HasSubstr("checksum"));
+  EXPECT_THAT(refusal_of_recording(replaced(text, "0123456789abcdef", "0123456789abcdeg")), HasSubstr("checksum"));
+  EXPECT_THAT(refusal_of_recording("{}"), HasSubstr("lacks 'schema'"));
+  EXPECT_THAT(refusal_of_recording("[]"), HasSubstr("lacks 'schema'"));
+  EXPECT_THAT(refusal_of_recording(std::string(100000, '[')), HasSubstr("nested too deeply"));
 }
 
 TEST(Recording, MadeBeforeInterruptionsWereRecordedStillOpens) {
-  Recording quiet = example();
+  Recording quiet = example_recording();
   quiet.runs[1].trace.interruptions = {};
   const std::string text = to_text(quiet);
   EXPECT_THAT(text, HasSubstr("[\"0123456789abcdef\",\"l1 size, 4096 B\",\"+O\",\"gB,A;D,A,+sCCyW\"]"))
@@ -123,9 +123,9 @@ TEST(Recording, MadeBeforeInterruptionsWereRecordedStillOpens) {
 // Whoever alters a file can alter its checksum too.
 TEST(Recording, ThatContradictsItselfIsRefused) {
   const auto refusal_of = [](program::PhaseTrace phase) {
-    Recording r = example();
+    Recording r = example_recording();
     r.runs[0].trace.phases = {std::move(phase)};
-    return refusal(to_text(r));
+    return refusal_of_recording(to_text(r));
   };
   EXPECT_EQ(refusal_of({8, 0, {}, {}, {{38, 8}}}), "accepted");
   EXPECT_EQ(refusal_of({8, 0, {}, {}, {{38, 7}}}), "accepted")

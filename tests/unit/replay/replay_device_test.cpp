@@ -17,7 +17,7 @@ using program::Batch;
 using program::Program;
 using ::testing::HasSubstr;
 
-Program walk(std::uint64_t footprint, program::Record record) {
+Program recorded_walk(std::uint64_t footprint, program::Record record) {
   program::Walk w;
   w.footprint_bytes = footprint;
   w.stride_bytes = 128;
@@ -36,8 +36,8 @@ std::unique_ptr<device::Device> simulated() {
 }
 
 // Latencies jitter, so that two runs of one program differ and their order shows.
-const Batch first{walk(65536, program::Record::latencies), walk(131072, program::Record::histogram)};
-const Batch second{walk(65536, program::Record::latencies), walk(65536, program::Record::lap_times)};
+const Batch first{recorded_walk(65536, program::Record::latencies), recorded_walk(131072, program::Record::histogram)};
+const Batch second{recorded_walk(65536, program::Record::latencies), recorded_walk(65536, program::Record::lap_times)};
 
 TEST(ReplayDevice, AnswersWhatTheRecordedDeviceAnswered) {
   const auto inner = simulated();
@@ -89,7 +89,7 @@ TEST(ReplayDevice, RefusesAProgramThatIsNotInTheRecording) {
 }
 
 // A file can be altered so that its checksum fits and it agrees with itself.
-std::string refusal_of(const Program& program, const program::ProgramTrace& trace) {
+std::string refusal_of_replay(const Program& program, const program::ProgramTrace& trace) {
   Recording recording;
   recording.runs = {{program::hash(program), "walk", trace}};
   const auto parsed = parse_recording(to_text(recording));
@@ -103,20 +103,20 @@ std::string refusal_of(const Program& program, const program::ProgramTrace& trac
 }
 
 TEST(ReplayDevice, RefusesARunOfAnotherShape) {
-  const Program program = walk(4096, program::Record::histogram);  // 32 loads a phase
+  const Program program = recorded_walk(4096, program::Record::histogram);  // 32 loads a phase
   const program::PhaseTrace warm{32, 0, {}, {}, {}};
   const program::PhaseTrace timed{32, 0, {}, {}, {{38, 32}}};
-  EXPECT_EQ(refusal_of(program, {{warm, timed}, {0}, {}}), "accepted");
-  EXPECT_THAT(refusal_of(program, {{warm}, {0}, {}}), HasSubstr("another shape than the program: 1 phases for 2"));
-  EXPECT_THAT(refusal_of(program, {{warm, timed}, {0, 1}, {}}), HasSubstr("2 SMs for 1 agents"));
-  EXPECT_THAT(refusal_of(program, {{warm, timed}, {}, {}}), HasSubstr("0 SMs for 1 agents"));
+  EXPECT_EQ(refusal_of_replay(program, {{warm, timed}, {0}, {}}), "accepted");
+  EXPECT_THAT(refusal_of_replay(program, {{warm}, {0}, {}}), HasSubstr("another shape than the program: 1 phases for 2"));
+  EXPECT_THAT(refusal_of_replay(program, {{warm, timed}, {0, 1}, {}}), HasSubstr("2 SMs for 1 agents"));
+  EXPECT_THAT(refusal_of_replay(program, {{warm, timed}, {}, {}}), HasSubstr("0 SMs for 1 agents"));
 }
 
 TEST(ReplayDevice, RefusesWhatTheProgramDoesNotRecord) {
   using program::Record;
   const program::PhaseTrace warm{32, 0, {}, {}, {}};
   const auto refusal = [&](Record record, const program::PhaseTrace& timed) {
-    return refusal_of(walk(4096, record), {{warm, timed}, {0}, {}});
+    return refusal_of_replay(recorded_walk(4096, record), {{warm, timed}, {0}, {}});
   };
   const std::vector<std::uint32_t> lap(32, 38);
   EXPECT_THAT(refusal(Record::histogram, warm), HasSubstr("'walk' has a phase 1 with a histogram of other than"));

@@ -6,7 +6,7 @@
 namespace gputopo::sim {
 namespace {
 
-double value(const Topology& t, std::string_view id, std::string_view attribute) {
+double value_of_model(const Topology& t, std::string_view id, std::string_view attribute) {
   const Memory* m = t.find(id);
   const Estimate* e = m == nullptr ? nullptr : m->find(attribute);
   return e == nullptr ? -1 : e->value.value_or(-1);
@@ -16,12 +16,12 @@ class EveryModel : public testing::TestWithParam<std::string_view> {
  protected:
   // Slow loads of one lap over `bytes` at the stride of a sector, after two laps of warming.
   std::uint64_t misses(std::string_view id, Path path, std::uint64_t bytes) {
-    const double slow = value(truth_, id, "latency") + value(truth_, id, "miss_penalty") / 2 +
+    const double slow = value_of_model(truth_, id, "latency") + value_of_model(truth_, id, "miss_penalty") / 2 +
                         model_.clock_overhead_cycles[static_cast<std::size_t>(path)];
-    const auto stride = static_cast<std::uint64_t>(value(truth_, id, "sector_size"));
+    const auto stride = static_cast<std::uint64_t>(value_of_model(truth_, id, "sector_size"));
     // Partitions: near and far loads are both hits.
-    const double far = value(truth_, id, "far_latency");
-    const double threshold = far < 0 ? slow : (far + value(truth_, "device_memory", "latency")) / 2 + 20;
+    const double far = value_of_model(truth_, id, "far_latency");
+    const double threshold = far < 0 ? slow : (far + value_of_model(truth_, "device_memory", "latency")) / 2 + 20;
     const auto space = path == Path::constant ? program::Space::constant : program::Space::global;
     const auto trace = run_one(*device_, program_of({walk(path, bytes, stride, Record::nothing, 2),
                                                      walk(path, bytes, stride, Record::histogram)},
@@ -58,10 +58,10 @@ TEST_P(EveryModel, HoldsWhatItsTruthSaysAndNotALineMore) {
   for (const auto& [id, path] : {std::pair{"l1", Path::global_cached}, std::pair{"texture", Path::texture},
                                  std::pair{"read_only", Path::read_only}, std::pair{"constant_l1", Path::constant},
                                  std::pair{"l2", Path::global_l2_only}}) {
-    if (value(truth_, id, "size") < 0) continue;
-    const auto size = static_cast<std::uint64_t>(value(truth_, id, "size"));
-    const auto line = static_cast<std::uint64_t>(value(truth_, id, "line_size"));
-    const auto sector = static_cast<std::uint64_t>(value(truth_, id, "sector_size"));
+    if (value_of_model(truth_, id, "size") < 0) continue;
+    const auto size = static_cast<std::uint64_t>(value_of_model(truth_, id, "size"));
+    const auto line = static_cast<std::uint64_t>(value_of_model(truth_, id, "line_size"));
+    const auto sector = static_cast<std::uint64_t>(value_of_model(truth_, id, "sector_size"));
     EXPECT_LE(misses(id, path, size - 4 * line), allowance(size / sector)) << id;
     const std::uint64_t fitting = misses(id, path, size);
     EXPECT_LE(fitting, allowance(size / sector)) << id;
@@ -72,13 +72,13 @@ TEST_P(EveryModel, HoldsWhatItsTruthSaysAndNotALineMore) {
 TEST_P(EveryModel, HasADistinctLatencyForEachLevel) {
   for (const auto& [id, path] : {std::pair{"l1", Path::global_cached}, std::pair{"texture", Path::texture},
                                  std::pair{"read_only", Path::read_only}, std::pair{"constant_l1", Path::constant}}) {
-    if (value(truth_, id, "size") < 0) continue;
+    if (value_of_model(truth_, id, "size") < 0) continue;
     const auto space = path == Path::constant ? program::Space::constant : program::Space::global;
     const auto trace = run_one(
         *device_,
         program_of({walk(path, 1024, 32, Record::nothing), walk(path, 1024, 32, Record::lap_time, 50)}, 1024, space));
     const double mean = static_cast<double>(trace.phases[1].cycles) / static_cast<double>(trace.phases[1].loads);
-    EXPECT_NEAR(mean, value(truth_, id, "latency"), 0.5) << id;
+    EXPECT_NEAR(mean, value_of_model(truth_, id, "latency"), 0.5) << id;
   }
 }
 
@@ -94,19 +94,19 @@ TEST(BuiltinModels, UnknownNameListsThoseThereAre) {
 TEST(BuiltinModels, H200StatesTheMeasuredFigures) {
   const Topology t = truth(*builtin_model("h200"));
   for (const char* id : {"l1", "texture", "read_only"}) {
-    EXPECT_EQ(value(t, id, "size"), 246656) << id;
-    EXPECT_EQ(value(t, id, "line_size"), 128) << id;
-    EXPECT_EQ(value(t, id, "sector_size"), 32) << id;
+    EXPECT_EQ(value_of_model(t, id, "size"), 246656) << id;
+    EXPECT_EQ(value_of_model(t, id, "line_size"), 128) << id;
+    EXPECT_EQ(value_of_model(t, id, "sector_size"), 32) << id;
     EXPECT_EQ(t.find(id)->physical_cache, "l1");
   }
-  EXPECT_EQ(value(t, "l1", "latency"), 38);
-  EXPECT_EQ(value(t, "texture", "latency"), 87);
-  EXPECT_EQ(value(t, "constant_l1", "size"), 2048);
-  EXPECT_EQ(value(t, "constant_l1_5", "size"), 131072);
-  EXPECT_EQ(value(t, "constant_l1_5", "line_size"), 256);
-  EXPECT_EQ(value(t, "l2", "size"), 60 << 20);
-  EXPECT_EQ(value(t, "l2", "partition_size"), 30 << 20);
-  EXPECT_EQ(value(t, "shared", "size"), 228 << 10);
+  EXPECT_EQ(value_of_model(t, "l1", "latency"), 38);
+  EXPECT_EQ(value_of_model(t, "texture", "latency"), 87);
+  EXPECT_EQ(value_of_model(t, "constant_l1", "size"), 2048);
+  EXPECT_EQ(value_of_model(t, "constant_l1_5", "size"), 131072);
+  EXPECT_EQ(value_of_model(t, "constant_l1_5", "line_size"), 256);
+  EXPECT_EQ(value_of_model(t, "l2", "size"), 60 << 20);
+  EXPECT_EQ(value_of_model(t, "l2", "partition_size"), 30 << 20);
+  EXPECT_EQ(value_of_model(t, "shared", "size"), 228 << 10);
   EXPECT_EQ(t.find("constant_l1_5")->sm_groups.size(), 8U);
   EXPECT_EQ(t.find("constant_l1")->parent, "constant_l1_5");
 }

@@ -79,14 +79,14 @@ TEST(SimulatedWorkloads, AProductAndASweepMoveEveryByte) {
 TEST(SimulatedWorkloads, AProductPassesL2sOfAnyLine) {
   for (const auto& [line, sector, first] :
        {std::tuple{16, 16, 32}, {4, 4, 4}, {4096, 4096, 4}, {1 << 20, 1 << 20, 32}}) {
-    const std::string text = fmt::format(
+    const std::string described = fmt::format(
         R"({{"schema": "gputopo-model/1", "gpu": {{"name": "Lines", "sm_count": 2, "memory": "1 GiB"}},
              "caches": {{"l1": {{"size": "64 KiB", "line": {0}, "sector": {1}}},
                          "l2": {{"size": "2 MiB", "line": {2}, "sector": {3}, "scope": "gpu"}}}},
              "paths": {{"global_cached": [{{"level": "l1", "latency": 30}}, {{"level": "l2", "latency": 200}},
                                           {{"level": "device_memory", "latency": 500}}]}}}})",
         std::max(first, 32), first, line, sector);
-    auto model = parse_model(text, "lines");
+    auto model = parse_model(described, "lines");
     ASSERT_TRUE(model) << model.error().message;
     const auto device = make_device(std::move(*model));
     const auto kernel = device->run_workload(product(1, 65536));

@@ -83,7 +83,8 @@ TEST(EvidenceJson, EveryChangeIsNoticed) {
     for (const char flip : {'\x01', '\x10'}) {
       std::string changed = text;
       changed[i] = static_cast<char>(changed[i] ^ flip);
-      if (const auto read = parse_evidence(changed)) EXPECT_EQ(*read, curves()) << changed;
+      const auto read = parse_evidence(changed);
+      EXPECT_TRUE(!read || *read == curves()) << changed;
     }
   auto j = nlohmann::ordered_json::parse(text);
   j.erase("checksum");

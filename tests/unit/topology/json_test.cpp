@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-Topology example() {
+Topology example_topology() {
   Topology t;
   t.provenance = {"gputopo",
                   "0.1.0",
@@ -65,7 +65,7 @@ Topology example() {
 
 // The example's text with one member replaced (or removed, by a discarded value), as if written by hand.
 std::string with(const std::string& pointer, const Json& value) {
-  Json j = to_json(example());
+  Json j = to_json(example_topology());
   j.erase("checksum");
   const Json::json_pointer at(pointer);
   if (value.is_discarded())
@@ -75,7 +75,7 @@ std::string with(const std::string& pointer, const Json& value) {
   return j.dump();
 }
 
-std::string refusal(const std::string& text) {
+std::string refusal_of_topology(const std::string& text) {
   const auto parsed = parse_topology(text);
   if (parsed) return "accepted";
   EXPECT_EQ(parsed.error().kind, Error::Kind::bad_input);
@@ -84,37 +84,37 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(TopologyJson, ComesBackAsItWas) {
-  const auto parsed = parse_topology(to_json_text(example()));
+  const auto parsed = parse_topology(to_json_text(example_topology()));
   ASSERT_TRUE(parsed) << parsed.error().message;
-  EXPECT_EQ(*parsed, example());
+  EXPECT_EQ(*parsed, example_topology());
 }
 
 TEST(TopologyJson, TextIsTheSameAfterARoundTrip) {
-  const std::string text = to_json_text(example());
+  const std::string text = to_json_text(example_topology());
   EXPECT_EQ(to_json_text(*parse_topology(text)), text);
 }
 
 TEST(TopologyJson, WholeNumbersHaveNoFraction) {
-  const Json j = to_json(example());
+  const Json j = to_json(example_topology());
   EXPECT_TRUE(j["memories"][0]["attributes"]["size"]["value"].is_number_integer());
-  EXPECT_THAT(to_json_text(example()), HasSubstr("\"value\": 150754820096,"));
+  EXPECT_THAT(to_json_text(example_topology()), HasSubstr("\"value\": 150754820096,"));
 }
 
 TEST(TopologyJson, LatenciesAreGivenInNanosecondsToo) {
-  EXPECT_DOUBLE_EQ(to_json(example())["memories"][0]["attributes"]["latency"]["value_ns"], 19.0);  // 37.625 / 1.98
-  Topology unclocked = example();
+  EXPECT_DOUBLE_EQ(to_json(example_topology())["memories"][0]["attributes"]["latency"]["value_ns"], 19.0);  // 37.625 / 1.98
+  Topology unclocked = example_topology();
   unclocked.gpu.clock_khz = 0;
   EXPECT_FALSE(to_json(unclocked)["memories"][0]["attributes"]["latency"].contains("value_ns"));
 }
 
 TEST(TopologyJson, AnIntervalOf95PercentNeedNotSaySo) {
-  const Json attributes = to_json(example())["memories"][0]["attributes"];
+  const Json attributes = to_json(example_topology())["memories"][0]["attributes"];
   EXPECT_FALSE(attributes["size"].contains("interval_kind"));
   EXPECT_EQ(attributes["latency"]["interval_kind"], "quartiles");
 }
 
 TEST(TopologyJson, StructureThatWasNotMeasuredIsAbsent) {
-  Topology t = example();
+  Topology t = example_topology();
   Memory& l1 = t.memories.front();
   l1.scope.reset();
   l1.instances_per_scope.reset();
@@ -129,62 +129,62 @@ TEST(TopologyJson, StructureThatWasNotMeasuredIsAbsent) {
 }
 
 TEST(TopologyJson, AStatementSaysHowItWasFound) {
-  const Json structure = to_json(example())["memories"][0]["structure"];
+  const Json structure = to_json(example_topology())["memories"][0]["structure"];
   EXPECT_EQ(structure["scope"], Json::parse(R"({"value": "group", "status": "measured", "method": "eviction",
                                                "confidence": 0.99, "samples": 4096, "note": "of two SMs each"})"));
   EXPECT_TRUE(structure["code"]["value"].is_null());
 }
 
 TEST(TopologyJson, UnknownKeysAreIgnored) {
-  EXPECT_EQ(refusal(with("/gpu/colour", "green")), "accepted");
+  EXPECT_EQ(refusal_of_topology(with("/gpu/colour", "green")), "accepted");
 }
 
 TEST(TopologyJson, WhatIsMissingIsNamed) {
   const Json gone(Json::value_t::discarded);
-  EXPECT_THAT(refusal(with("/schema", gone)), HasSubstr("lacks 'schema'"));
-  EXPECT_THAT(refusal(with("/gpu", gone)), HasSubstr("lacks 'gpu'"));
-  EXPECT_THAT(refusal(with("/memories/0/attributes", gone)), HasSubstr("/memories/0: lacks 'attributes'"));
-  EXPECT_THAT(refusal(with("/memories/1/attributes/size/unit", gone)),
+  EXPECT_THAT(refusal_of_topology(with("/schema", gone)), HasSubstr("lacks 'schema'"));
+  EXPECT_THAT(refusal_of_topology(with("/gpu", gone)), HasSubstr("lacks 'gpu'"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes", gone)), HasSubstr("/memories/0: lacks 'attributes'"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/1/attributes/size/unit", gone)),
               HasSubstr("/memories/1/attributes/size: lacks 'unit'"));
 }
 
 TEST(TopologyJson, WhatIsWrongIsNamedWithItsPath) {
-  EXPECT_THAT(refusal(with("/schema", "gputopo-topology/2")), HasSubstr("/schema: must be 'gputopo-topology/1'"));
-  EXPECT_THAT(refusal(with("/memories", 3)), HasSubstr("/memories: must be an array"));
-  EXPECT_THAT(refusal(with("/memories/0", 3)), HasSubstr("/memories/0: must be an object"));
-  EXPECT_THAT(refusal(with("/memories/0/scope", "galaxy")), HasSubstr("/memories/0/scope: unknown name 'galaxy'"));
-  EXPECT_THAT(refusal(with("/memories/0/structure", 3)), HasSubstr("/memories/0/structure: must be an object"));
-  EXPECT_THAT(refusal(with("/memories/0/structure/scope", 3)), HasSubstr("structure/scope: must be an object"));
-  EXPECT_THAT(refusal(with("/memories/0/structure/scope/status", "guess")), HasSubstr("unknown name 'guess'"));
-  EXPECT_THAT(refusal(with("/memories/0/structure/scope/value", nullptr)), HasSubstr("measured, but says nothing"));
-  EXPECT_THAT(refusal(with("/memories/0/structure/scope/confidence", -1)), HasSubstr("between 0 and 1"));
-  EXPECT_THAT(refusal(with("/provenance/interruptions/repeated", -1)), HasSubstr("interruptions/repeated"));
-  EXPECT_THAT(refusal(with("/memories/0/attributes/size/interval_kind", "80 %")), HasSubstr("must be one of 95 %"));
-  EXPECT_THAT(refusal(with("/memories/0/attributes/size/status", "guess")), HasSubstr("unknown name 'guess'"));
-  EXPECT_THAT(refusal(with("/memories/0/attributes/size/value", "big")), HasSubstr("size/value: must be a number"));
-  EXPECT_THAT(refusal(with("/memories/0/attributes/size/value", -1)), HasSubstr("size/value: must not be negative"));
-  EXPECT_THAT(refusal(with("/memories/0/attributes/size/confidence", 1.5)), HasSubstr("between 0 and 1"));
-  EXPECT_THAT(refusal(with("/memories/0/attributes/size/interval", Json::array({3, 1}))), HasSubstr("wrong way round"));
-  EXPECT_THAT(refusal(with("/memories/0/attributes/size/interval", Json::array({3}))), HasSubstr("two numbers"));
-  EXPECT_THAT(refusal(with("/memories/0/attributes/size/samples", -1)), HasSubstr("not negative"));
-  EXPECT_THAT(refusal(with("/gpu/sm_count", 4294967296ULL)), HasSubstr("/gpu/sm_count: is too large"));
-  EXPECT_THAT(refusal(with("/memories/1/sm_groups", Json::array({Json::array({0, -1})}))), HasSubstr("sm_groups"));
+  EXPECT_THAT(refusal_of_topology(with("/schema", "gputopo-topology/2")), HasSubstr("/schema: must be 'gputopo-topology/1'"));
+  EXPECT_THAT(refusal_of_topology(with("/memories", 3)), HasSubstr("/memories: must be an array"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0", 3)), HasSubstr("/memories/0: must be an object"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/scope", "galaxy")), HasSubstr("/memories/0/scope: unknown name 'galaxy'"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure", 3)), HasSubstr("/memories/0/structure: must be an object"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope", 3)), HasSubstr("structure/scope: must be an object"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope/status", "guess")), HasSubstr("unknown name 'guess'"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope/value", nullptr)), HasSubstr("measured, but says nothing"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope/confidence", -1)), HasSubstr("between 0 and 1"));
+  EXPECT_THAT(refusal_of_topology(with("/provenance/interruptions/repeated", -1)), HasSubstr("interruptions/repeated"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/interval_kind", "80 %")), HasSubstr("must be one of 95 %"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/status", "guess")), HasSubstr("unknown name 'guess'"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/value", "big")), HasSubstr("size/value: must be a number"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/value", -1)), HasSubstr("size/value: must not be negative"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/confidence", 1.5)), HasSubstr("between 0 and 1"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/interval", Json::array({3, 1}))), HasSubstr("wrong way round"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/interval", Json::array({3}))), HasSubstr("two numbers"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/samples", -1)), HasSubstr("not negative"));
+  EXPECT_THAT(refusal_of_topology(with("/gpu/sm_count", 4294967296ULL)), HasSubstr("/gpu/sm_count: is too large"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/1/sm_groups", Json::array({Json::array({0, -1})}))), HasSubstr("sm_groups"));
 }
 
 TEST(TopologyJson, AChecksumThatDoesNotFitIsRefused) {
-  Json j = to_json(example());
+  Json j = to_json(example_topology());
   ASSERT_TRUE(j.contains("checksum"));
   j["memories"][0]["attributes"]["size"]["value"] = 246657;
-  EXPECT_THAT(refusal(j.dump()), HasSubstr("/checksum: doesn't fit"));
-  j = to_json(example());
+  EXPECT_THAT(refusal_of_topology(j.dump()), HasSubstr("/checksum: doesn't fit"));
+  j = to_json(example_topology());
   j["gpu"]["colour"] = "green";
-  EXPECT_THAT(refusal(j.dump()), HasSubstr("/checksum: doesn't fit"));
+  EXPECT_THAT(refusal_of_topology(j.dump()), HasSubstr("/checksum: doesn't fit"));
   j["checksum"] = 7;
-  EXPECT_THAT(refusal(j.dump()), HasSubstr("/checksum: must be a string"));
+  EXPECT_THAT(refusal_of_topology(j.dump()), HasSubstr("/checksum: must be a string"));
 }
 
 TEST(TopologyJson, AChecksumIsOfTheValuesAloneNotOfTheirText) {
-  Topology t = example();
+  Topology t = example_topology();
   t.memories[0].attributes["size"].note = "f\xc3\xbcr \"alle\"";
   t.provenance.seed = 18446744073709551615U;
   const Json j = to_json(t);
@@ -196,7 +196,7 @@ TEST(TopologyJson, AChecksumIsOfTheValuesAloneNotOfTheirText) {
   }
   std::string text = j.dump();
   text.replace(text.find("246656"), 6, "2.46656e5");
-  EXPECT_EQ(refusal(text), "accepted");
+  EXPECT_EQ(refusal_of_topology(text), "accepted");
 }
 
 TEST(TopologyJson, WithoutAChecksumItSaysSo) {
@@ -206,12 +206,12 @@ TEST(TopologyJson, WithoutAChecksumItSaysSo) {
 }
 
 TEST(TopologyJson, HostileTextsAreRefused) {
-  EXPECT_THAT(refusal(""), HasSubstr("not valid JSON"));
-  EXPECT_THAT(refusal(std::string(1000000, '[')), HasSubstr("nested too deeply"));
-  EXPECT_THAT(refusal("{\"schema\": 1e999}"), HasSubstr("JSON"));
-  const std::string text = to_json_text(example());
+  EXPECT_THAT(refusal_of_topology(""), HasSubstr("not valid JSON"));
+  EXPECT_THAT(refusal_of_topology(std::string(1000000, '[')), HasSubstr("nested too deeply"));
+  EXPECT_THAT(refusal_of_topology("{\"schema\": 1e999}"), HasSubstr("JSON"));
+  const std::string text = to_json_text(example_topology());
   for (std::size_t length = 0; length + 2 < text.size(); length += 7)
-    ASSERT_NE(refusal(text.substr(0, length)), "accepted");
+    ASSERT_NE(refusal_of_topology(text.substr(0, length)), "accepted");
 }
 
 }  // namespace
