@@ -118,6 +118,11 @@ TEST_F(ComparisonTest, HoldsSharingInstancesAndParents) {
   EXPECT_THAT(told([](Topology& t) { t.find("constant_l1")->instances_per_scope = 2; }),
               ElementsAre("constant_l1.instances_per_scope: wrong"));
   EXPECT_THAT(told([](Topology& t) {
+                auto& sides = t.find("l2")->structure["l2_sides"];
+                sides.value = "3", sides.status = Status::measured;
+              }),
+              ElementsAre("l2.l2_sides: wrong"));
+  EXPECT_THAT(told([](Topology& t) {
                 std::swap(t.find("constant_l1_5")->sm_groups[0][0], t.find("constant_l1_5")->sm_groups[1][0]);
               }),
               ElementsAre("constant_l1_5.shared_by: wrong"));

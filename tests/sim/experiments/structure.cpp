@@ -135,6 +135,11 @@ std::vector<Statement> structure_statements(const Memory& found, const Memory& t
   all.push_back(sharing_statement(found, truth, sm_count));
   const auto number = [](const std::optional<std::uint32_t>& n) { return n ? fmt::format("{}", *n) : std::string(); };
   names_if_said("instances_per_scope", number(truth.instances_per_scope), number(found.instances_per_scope));
+  const auto sides = found.structure.find("l2_sides");
+  if (sides != found.structure.end() && sides->second.status == Status::measured) {
+    const Estimate* partitions = truth.find("partitions");
+    names("l2_sides", fmt::format("{:.0f}", partitions == nullptr ? 1 : *partitions->value), sides->second.value);
+  }
   // Other ways into one physical cache have its carve-outs.
   const bool has_own = truth.physical_cache == truth.id && !(truth.carve_outs.empty() && found.carve_outs.empty());
   if (has_own || !found.carve_outs.empty()) all.push_back(carve_out_statement(found, truth));
