@@ -220,7 +220,9 @@ CapacityPosterior capacity_posterior(const Counts& counts, const Sweep& sweep) {
   const double of_rows = dispersion_of(std::span(rows.begin(), end), sweep.levels);
   if (of_rows <= by_launches.scatter) return posterior;
   by_launches.scatter = of_rows;
-  return capacity_posterior(rows, by_launches);
+  CapacityPosterior wider = capacity_posterior(rows, by_launches);
+  wider.answer = posterior.best();  // scatter says how sure, not which
+  return wider;
 }
 
 CapacityPosterior capacity_posterior(std::span<const Observation> rows, const Sweep& sweep) {
@@ -250,6 +252,7 @@ CapacityPosterior capacity_posterior(std::span<const Observation> rows, const Sw
 }
 
 std::size_t CapacityPosterior::best() const {
+  if (answer) return *answer;
   // Levels that only rise follow the counts' scatter and gain a parameter's worth (AIC) on a level that is constant: of
   // rows that are nearly as likely the last one is the better.
   const double nearly = std::exp(-slack);

@@ -11,6 +11,7 @@
 // Wedderburn, Biometrika 61, 1974).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -45,8 +46,9 @@ struct CapacityPosterior {
   double misfit = 0;                     ///< log-likelihood that even the best row lacks to levels that only rise
   double slack = 1;                      ///< rows whose log-probability differs by less are alike
   std::uint64_t loads = 0;
+  std::optional<std::size_t> answer;  ///< the row to report, where that isn't for these probabilities to say
 
-  /// The last of the likeliest rows to be the last that fits, of those with a row behind them.
+  /// `answer`, or the last of the likeliest rows to be the last that fits, of those with a row behind them.
   std::size_t best() const;
   /// Footprints between which the capacity lies with probability `level`, around the best row.
   Interval credible(double level) const;
