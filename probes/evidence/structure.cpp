@@ -55,11 +55,12 @@ std::optional<double> Findings::far_less_near_cycles() const {
 }
 
 bool Findings::may_lines_be_far() const {
+  if (may_have_sides) return true;
   const Memory* l2 = topology.find("l2");
   if (l2 == nullptr || lines_have_sides || beyond_own_l2) return false;
   const Estimate* latency = l2->find("latency");
   if (latency != nullptr && latency->status == Status::not_supported) return false;
-  return may_have_sides || !l2->structure.contains("l2_sides");  // nobody looked
+  return !l2->structure.contains("l2_sides");  // nobody looked
 }
 
 std::optional<std::uint64_t> Findings::near_l2_bytes(const device::DeviceInfo& info) const {

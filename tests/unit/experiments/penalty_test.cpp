@@ -61,7 +61,16 @@ TEST(Penalty, IsABoundWhereLinesMayLieNearAndFar) {
   findings.may_have_sides = true;
   const Estimate e = penalty_where([](const auto&, const auto&, std::size_t) { return 240U; }, findings);
   EXPECT_EQ(e.status, Status::upper_bound);
-  EXPECT_DOUBLE_EQ(*e.value, 200);
+  EXPECT_DOUBLE_EQ(*e.value, 200.5);  // the end of its interval: clocks have whole cycles
+}
+
+TEST(Penalty, IsABoundWhereNobodyLookedForSidesOfTheL2) {
+  const auto all_miss = [](const auto&, const auto&, std::size_t) { return 240U; };
+  Findings findings = with_l1();
+  findings.memory("l2").attributes["latency"] = evidence::inconclusive("cycles", "levels", "");
+  EXPECT_EQ(penalty_where(all_miss, findings).status, Status::upper_bound);
+  findings.memory("l2").structure["l2_sides"].status = Status::measured;
+  EXPECT_EQ(penalty_where(all_miss, findings).status, Status::measured);
 }
 
 TEST(Discover, SaysWhoAssembledTheKernels) {
