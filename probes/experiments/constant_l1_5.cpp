@@ -246,7 +246,7 @@ Expected<void> state_one_level(Session& session, Findings& findings, const Pushe
 
 // Whether what was pushed out still came from the L2, which may lose lines of its own to the same loads.
 Expected<bool> still_from_l2(Session& session, Findings& findings, const CacheFacts& cache, const Eviction& e) {
-  // One line in sixteen is lost at most, whatever the index: an outlier among the others.
+  // About one line in sixteen is lost, were it of one way and a hash: outliers among the others.
   constexpr std::uint64_t many_times = 16;
   const CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return true;
