@@ -53,18 +53,22 @@ Expected<std::optional<Histogram>> time_just_lost(Session& session, const CacheF
 // What the other set has counts as a hit here, be it on another side or in a cache behind, which would have these.
 enum class LinesFrom { memory, a_cache, a_cache_behind_sides, unknown };
 
-// Of the fastest tenth, where what a cache still had comes first: memory makes some of the others wait.
-double swift_mean(const Histogram& loads) {
-  return mean(between(loads, 0, quantile(loads, 0.1).value_or(0) + 0.5)).value_or(0);
+// Of the fastest tenth of what took `least_cycles` or longer, where what a cache behind still had comes first: memory
+// makes some of the others wait.
+double swift_mean(const Histogram& loads, double least_cycles) {
+  const Histogram slow = between(loads, least_cycles, 1e9);
+  return mean(between(slow, 0, quantile(slow, 0.1).value_or(0) + 0.5)).value_or(0);
 }
 
-// Loads that are slower than hits and still sooner than the fastest from memory came from a cache in part.
+// Loads that are slower than hits and still sooner than the fastest from memory came from a cache in part. What is as
+// fast as a hit is none of these: a line that the L2, or its other side, still has.
 LinesFrom lost_to(const CacheFacts& l2, const Histogram& lost, const Histogram& of_memory) {
   constexpr double nearly_all = 0.9;
   const double slow =
       static_cast<double>(count_from(lost, l2.levels.threshold_cycles)) / static_cast<double>(total(lost));
   if (slow < 1 - nearly_all) return LinesFrom::a_cache;
-  const bool as_slow = half_a_level * swift_mean(lost) > swift_mean(of_memory);
+  const bool as_slow =
+      half_a_level * swift_mean(lost, l2.levels.threshold_cycles) > swift_mean(of_memory, l2.levels.threshold_cycles);
   return slow > nearly_all && as_slow ? LinesFrom::memory : LinesFrom::unknown;
 }
 
