@@ -60,8 +60,11 @@ class CudaDevice final : public Device {
     if (!launches) return tl::unexpected<Error>(launches.error());
     if (lock_ == nullptr) lock_ = GpuLock::acquire(info_.gpu.uuid, lock_options_);
     std::vector<program::ProgramTrace> traces(batch.size());
-    for (PlannedLaunch& launch : *launches)
-      if (auto ok = run_until_placed(batch, launch, traces); !ok) return tl::unexpected<Error>(ok.error());
+    for (PlannedLaunch& launch : *launches) {
+      auto ok = run_until_placed(batch, launch, traces);
+      if (!ok && let_go_of_other_kinds()) ok = run_until_placed(batch, launch, traces);
+      if (!ok) return tl::unexpected<Error>(ok.error());
+    }
     return traces;
   }
 
@@ -80,6 +83,15 @@ class CudaDevice final : public Device {
   }
 
  private:
+  // Streams and workloads keep their buffers for the next of their kind. A chase over nearly all of the memory fails
+  // beside them, and may be tried again without. False where there was nothing to let go of.
+  bool let_go_of_other_kinds() {
+    const bool held_some = streams_ != nullptr || workloads_ != nullptr;
+    streams_.reset();
+    workloads_.reset();
+    return held_some;
+  }
+
   // Other processes keep what they have, and a sixteenth of the rest for what they may want meanwhile.
   void leave_room() {
     std::size_t free = 0, total = 0;

@@ -1,6 +1,7 @@
 // A stand-in for libcuda: one GPU whose memory is the host's. FAKE_<function> in the environment is the code it
 // returns. Nothing runs on it unless FAKE_PLACES_AT says at which launch of a chase blocks find their place; then every
-// phase is done at once, and an address of a task that lies in no allocation fails the launch.
+// phase is done at once, and an address of a task that lies in no allocation fails the launch. FAKE_MEBIBYTES is how
+// much memory can be had in all.
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -201,6 +202,9 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
 }
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   if (const CUresult code = scripted("cuMemAlloc"); code != CUDA_SUCCESS) return code;
+  std::size_t taken = bytes;
+  for (const auto& [at, allocation] : allocations) taken += allocation.bytes;
+  if (taken >> 20U >= static_cast<std::size_t>(number_from("FAKE_MEBIBYTES", 1 << 20))) return CUDA_ERROR_OUT_OF_MEMORY;
   void* const data = number_from("FAKE_CROSSING", 0) != 0
                          ? across_4_gib(bytes)
                          : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

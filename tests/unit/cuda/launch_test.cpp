@@ -109,5 +109,21 @@ TEST_F(Launch, GivesUpWhereThereIsNoRoomButTakesItsTime) {
   EXPECT_LT(took, std::chrono::seconds(5));
 }
 
+TEST_F(Launch, TakesTheMemoryThatStreamsHeldWhereItNeedsIt) {
+  constexpr std::uint64_t mebi = 1 << 20;
+  const auto fits = [&](std::uint64_t bytes) {
+    return device_->run({program_of(bytes, Record::histogram)}).has_value();
+  };
+  ASSERT_TRUE(fits(4096));
+  script("FAKE_MEBIBYTES", 200);
+  script("FAKE_PLACES_AT", 0);  // a stream's blocks are none of a chase's
+  program::Stream stream;
+  stream.blocks = 4;
+  (void)device_->run_stream(program::fitted(stream, 120 * mebi));
+  script("FAKE_PLACES_AT", 1);
+  EXPECT_TRUE(fits(120 * mebi)) << "beside the stream's buffer there is no room for it";
+  EXPECT_FALSE(fits(220 * mebi));
+}
+
 }  // namespace
 }  // namespace gputopo::device
