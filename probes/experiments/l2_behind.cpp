@@ -26,8 +26,7 @@ constexpr std::size_t looks_behind_it = 3;
 // Lines that half as much again as the L2 holds came after, a cache behind holds twice as much at least
 // (docs/domain.md).
 program::Program just_lost(Session& session, std::uint64_t l2_bytes) {
-  program::Program p =
-      make_program(fmt::format("l2 l2_behind_lines behind {} KiB", l2_bytes >> 10), session.info(), slot_flush);
+  program::Program p = make_program(fmt::format("l2 lines behind {} KiB", l2_bytes >> 10), session.info(), slot_flush);
   p.isolation = Scope::gpu;
   const std::uint64_t evicting = l2_bytes * 3 / 2;
   p.buffers[slot_flush].size_bytes = std::max(evicting + l2_behind_lines * l2_behind_stride_bytes, slot_bytes);

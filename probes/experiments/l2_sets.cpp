@@ -57,7 +57,7 @@ class ColdStretches {
 std::optional<program::Program> look_program(const Session& session, ColdStretches& cold, std::uint32_t owner,
                                              const std::vector<std::uint32_t>& others) {
   program::Program p =
-      make_program(fmt::format("l2 l2_sets_lines of SM {} as others find them", owner), session.info(), slot_flush);
+      make_program(fmt::format("l2 lines of SM {} as others find them", owner), session.info(), slot_flush);
   p.isolation = Scope::gpu;
   p.agents = {{owner, 0}};
   p.buffers[slot_flush].size_bytes = cold.buffer_bytes();

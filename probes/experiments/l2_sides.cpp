@@ -45,8 +45,7 @@ Expected<std::vector<std::vector<double>>> look_later(Session& session, const st
       session.fresh_region(slot_flush, l2_sides_lines * l2_sides_stride_bytes + beside_sides_bytes);
   program::Batch batch;
   for (const std::uint32_t sm : sms) {
-    program::Program p =
-        make_program(fmt::format("l2 l2_sides_lines as SM {} sees them", sm), session.info(), slot_flush);
+    program::Program p = make_program(fmt::format("l2 lines as SM {} sees them", sm), session.info(), slot_flush);
     p.isolation = Scope::gpu;
     p.agents = {{sm, 0}};
     p.phases = {lines_walk(at, 0, 2)};

@@ -71,7 +71,7 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   CacheFacts* cache = findings.cache(path.id);
   if (cache == nullptr || !cache->present) return {};
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] =
-      inconclusive("cycles", "miss_latency", "needs the size: how much to load so that penalty_lines are lost");
+      inconclusive("cycles", "miss_latency", "needs the size: how much to load so that it loses lines");
   if (cache->capacity_bytes == 0) return {};
   if (findings.others_fill_l2) {
     penalty.note = "another program fills the L2: what a cache lost may come from memory";

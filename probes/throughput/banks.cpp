@@ -142,7 +142,7 @@ Expected<void> cost_of_ways(const Setting& setting, const Banks& banks, Operatio
   result.findings.push_back({"shared",
                              what + "_conflict_cost",
                              conflict_slope(series, banks.row_bytes / next_bank),
-                             "4 B, 1024 banks_threads an SM",
+                             "4 B, 1024 threads an SM",
                              {}});
   plot.series.push_back(std::move(series));
   return {};

@@ -187,12 +187,11 @@ Expected<void> measure_histogram(const Setting& setting, Result& result) {
         e.unit = "1/cycle";
         e.note = "it didn't count every value: an error of the measurement";
       }
-      result.findings.push_back(
-          {"histogram",
-           step.kernel,
-           e,
-           fmt::format("{}, {} histogram_threads x {} an SM", data, histogram_threads, blocks_of_sm),
-           {}});
+      result.findings.push_back({"histogram",
+                                 step.kernel,
+                                 e,
+                                 fmt::format("{}, {} threads x {} an SM", data, histogram_threads, blocks_of_sm),
+                                 {}});
     }
     plot.series.push_back(std::move(predicted));
     plot.series.push_back(std::move(measured));

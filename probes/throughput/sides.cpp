@@ -83,8 +83,8 @@ Expected<void> measure_operation(const Setting& setting, const Homes& homes, boo
     result.findings.push_back({"l2",
                                fmt::format("{}_{}_bandwidth", name, writes ? "write" : "read"),
                                estimate_of(best->sample, "B/s", "lines by home"),
-                               fmt::format("16 B, 8 in flight, {} sides_threads an SM, {:.1f} MiB of {} lines",
-                                           sides_threads, best->megabytes, name),
+                               fmt::format("16 B, 8 in flight, {} threads an SM, {:.1f} MiB of {} lines", sides_threads,
+                                           best->megabytes, name),
                                {},
                                {},
                                std::move(by_bytes)});

@@ -65,7 +65,7 @@ void add_spilling_findings(const std::vector<Held>& all, Result& result) {
                         fmt::format("{} items take {} registers a thread, {} items {} and {} B of local memory",
                                     (spilled - 1)->items, (spilled - 1)->registers, spilled->items, spilled->registers,
                                     spilled->local_bytes)),
-         fmt::format("{} spilling_threads an SM", spilling_threads),
+         fmt::format("{} threads an SM", spilling_threads),
          {}});
   const auto most = std::max_element(all.begin(), all.end(),
                                      [](const Held& a, const Held& b) { return a.rate.median < b.rate.median; });
@@ -81,7 +81,7 @@ void add_spilling_findings(const std::vector<Held>& all, Result& result) {
   e.interval = Interval{static_cast<double>(all[onset->low].items), static_cast<double>(all[onset->high].items)};
   e.interval_kind = "range";
   result.findings.push_back(
-      {"registers", "items_at_full_rate", e, fmt::format("{} spilling_threads an SM", spilling_threads), {}});
+      {"registers", "items_at_full_rate", e, fmt::format("{} threads an SM", spilling_threads), {}});
   result.findings.push_back({"registers",
                              "rate_of_most_items",
                              estimate_of(all.back().rate, "1/cycle", "workload"),
