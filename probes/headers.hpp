@@ -1,5 +1,5 @@
-// Precompiled for every library. Each file still includes what it uses. Not nlohmann/json.hpp: what it leaves to instantiate
-// is instantiated in every file then, which takes as long as reading it.
+// Precompiled for every library. Each file still includes what it uses. Not nlohmann/json.hpp: what it leaves to
+// instantiate is instantiated in every file then, which takes as long as reading it.
 #pragma once
 
 #include <algorithm>

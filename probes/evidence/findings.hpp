@@ -87,8 +87,8 @@ struct Findings {
 
   /// Whether lines that an SM brought into the L2 may be near or far, for all that is known.
   bool may_lines_be_far() const;
-  /// What an SM finds near of what the L2 holds, at least, bytes: a side's part, where it has sides or may have some; by
-  /// the driver's size where it wasn't measured, 0 where neither is known. Nothing where there is no L2.
+  /// What an SM finds near of what the L2 holds, at least, bytes: a side's part, where it has sides or may have some;
+  /// by the driver's size where it wasn't measured, 0 where neither is known. Nothing where there is no L2.
   std::optional<std::uint64_t> near_l2_bytes(const device::DeviceInfo& info) const;
   /// What a far line of the L2 takes longer than a near one, where lines have sides.
   std::optional<double> far_less_near_cycles() const;

@@ -1,4 +1,5 @@
-// Programs around random and built-in models that are run by hand; each takes main()'s arguments and gives the exit status.
+// Programs around random and built-in models that are run by hand; each takes main()'s arguments and gives the exit
+// status.
 #pragma once
 
 namespace gputopo::test {

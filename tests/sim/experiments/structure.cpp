@@ -51,7 +51,8 @@ bool is_absent(const Memory& truth) {
 Statement sharing_statement(const Memory& found, const Memory& truth, std::uint32_t sm_count) {
   const auto is = sharing_sets(truth, sm_count);
   const auto seems = sharing_sets(found, sm_count);
-  Statement s{truth.id, "shared_by", structure_text(is, sm_count), structure_text(seems, sm_count), equal(seems == is), true, ""};
+  Statement s{truth.id, "shared_by", structure_text(is, sm_count), structure_text(seems, sm_count), equal(seems == is),
+              true,     ""};
   if (seems == is || seems) return s;
   // Groups are told by code that pushes constants out, which not every model lets run through this cache.
   s.verdict = Verdict::inconclusive;
@@ -70,7 +71,9 @@ bool is_row(const CarveOut& found, const CarveOut& truth) {
 
 // Every carve-out that was found must be one there is, with what it leaves to the cache; there may be more than found.
 Statement carve_out_statement(const Memory& found, const Memory& truth) {
-  Statement s{truth.id, "carve_outs", structure_text(truth.carve_outs), structure_text(found.carve_outs), Verdict::exact, true, ""};
+  Statement s{
+      truth.id, "carve_outs", structure_text(truth.carve_outs), structure_text(found.carve_outs), Verdict::exact, true,
+      ""};
   if (found.carve_outs.empty() && !truth.carve_outs.empty()) {
     // Counting what is left takes loads that leave the cache as it is, which not every GPU has.
     s.verdict = Verdict::inconclusive;

@@ -7,9 +7,8 @@
 namespace gputopo::test {
 
 int random_instruction_models(int argc, char** argv) {
-  return run_random(argc, argv, random_instructions, [](const sim::Model& model) {
-    return instructions_found(model, discovered_instructions(model));
-  });
+  return run_random(argc, argv, random_instructions,
+                    [](const sim::Model& model) { return instructions_found(model, discovered_instructions(model)); });
 }
 
 }  // namespace gputopo::test

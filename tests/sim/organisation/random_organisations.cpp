@@ -6,9 +6,8 @@
 namespace gputopo::test {
 
 int random_organisations(int argc, char** argv) {
-  return run_random(argc, argv, random_organisation, [](const sim::Model& model) {
-    return organisation_found(model, discovered_deep(model, {}));
-  });
+  return run_random(argc, argv, random_organisation,
+                    [](const sim::Model& model) { return organisation_found(model, discovered_deep(model, {})); });
 }
 
 }  // namespace gputopo::test

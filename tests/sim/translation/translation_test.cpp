@@ -65,12 +65,12 @@ class EveryTlb : public testing::TestWithParam<Policy> {};
 
 TEST_P(EveryTlb, ComesBackExactly) {
   expect_exact(parsed(model_with_tlbs({{"1",
-                                   {{"page", "2 MiB"},
-                                    {"entries", 64},
-                                    {"ways", 8},
-                                    {"miss_penalty", 20},
-                                    {"index", GetParam().index},
-                                    {"replacement", GetParam().replacement}}}})),
+                                        {{"page", "2 MiB"},
+                                         {"entries", 64},
+                                         {"ways", 8},
+                                         {"miss_penalty", 20},
+                                         {"index", GetParam().index},
+                                         {"replacement", GetParam().replacement}}}})),
                9);
 }
 

@@ -95,7 +95,8 @@ TEST(Recording, EveryAlteredDigitIsRefused) {
 TEST(Recording, RefusalsSayWhy) {
   const std::string text = to_text(example_recording());
   EXPECT_THAT(refusal_of_recording(text.substr(0, text.size() / 2)), HasSubstr("not valid JSON at line"));
-  EXPECT_THAT(refusal_of_recording(replaced(text, "recording/1", "recording/2")), HasSubstr("schema isn't 'gputopo-recording/1'"));
+  EXPECT_THAT(refusal_of_recording(replaced(text, "recording/1", "recording/2")),
+              HasSubstr("schema isn't 'gputopo-recording/1'"));
   EXPECT_THAT(refusal_of_recording(replaced(text, "\"sm_count\":132", "\"sm_count\":133")), HasSubstr("checksum"));
   EXPECT_THAT(refusal_of_recording(replaced(text, "\"sm_count\":132", "\"sm_count\":-1")),
               HasSubstr("'sm_count' has the wrong type"));

@@ -107,7 +107,8 @@ TEST(ReplayDevice, RefusesARunOfAnotherShape) {
   const program::PhaseTrace warm{32, 0, {}, {}, {}};
   const program::PhaseTrace timed{32, 0, {}, {}, {{38, 32}}};
   EXPECT_EQ(refusal_of_replay(program, {{warm, timed}, {0}, {}}), "accepted");
-  EXPECT_THAT(refusal_of_replay(program, {{warm}, {0}, {}}), HasSubstr("another shape than the program: 1 phases for 2"));
+  EXPECT_THAT(refusal_of_replay(program, {{warm}, {0}, {}}),
+              HasSubstr("another shape than the program: 1 phases for 2"));
   EXPECT_THAT(refusal_of_replay(program, {{warm, timed}, {0, 1}, {}}), HasSubstr("2 SMs for 1 agents"));
   EXPECT_THAT(refusal_of_replay(program, {{warm, timed}, {}, {}}), HasSubstr("0 SMs for 1 agents"));
 }

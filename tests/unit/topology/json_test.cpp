@@ -101,7 +101,8 @@ TEST(TopologyJson, WholeNumbersHaveNoFraction) {
 }
 
 TEST(TopologyJson, LatenciesAreGivenInNanosecondsToo) {
-  EXPECT_DOUBLE_EQ(to_json(example_topology())["memories"][0]["attributes"]["latency"]["value_ns"], 19.0);  // 37.625 / 1.98
+  EXPECT_DOUBLE_EQ(to_json(example_topology())["memories"][0]["attributes"]["latency"]["value_ns"],
+                   19.0);  // 37.625 / 1.98
   Topology unclocked = example_topology();
   unclocked.gpu.clock_khz = 0;
   EXPECT_FALSE(to_json(unclocked)["memories"][0]["attributes"]["latency"].contains("value_ns"));
@@ -149,26 +150,39 @@ TEST(TopologyJson, WhatIsMissingIsNamed) {
 }
 
 TEST(TopologyJson, WhatIsWrongIsNamedWithItsPath) {
-  EXPECT_THAT(refusal_of_topology(with("/schema", "gputopo-topology/2")), HasSubstr("/schema: must be 'gputopo-topology/1'"));
+  EXPECT_THAT(refusal_of_topology(with("/schema", "gputopo-topology/2")),
+              HasSubstr("/schema: must be 'gputopo-topology/1'"));
   EXPECT_THAT(refusal_of_topology(with("/memories", 3)), HasSubstr("/memories: must be an array"));
   EXPECT_THAT(refusal_of_topology(with("/memories/0", 3)), HasSubstr("/memories/0: must be an object"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/scope", "galaxy")), HasSubstr("/memories/0/scope: unknown name 'galaxy'"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure", 3)), HasSubstr("/memories/0/structure: must be an object"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope", 3)), HasSubstr("structure/scope: must be an object"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope/status", "guess")), HasSubstr("unknown name 'guess'"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope/value", nullptr)), HasSubstr("measured, but says nothing"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/scope", "galaxy")),
+              HasSubstr("/memories/0/scope: unknown name 'galaxy'"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure", 3)),
+              HasSubstr("/memories/0/structure: must be an object"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope", 3)),
+              HasSubstr("structure/scope: must be an object"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope/status", "guess")),
+              HasSubstr("unknown name 'guess'"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope/value", nullptr)),
+              HasSubstr("measured, but says nothing"));
   EXPECT_THAT(refusal_of_topology(with("/memories/0/structure/scope/confidence", -1)), HasSubstr("between 0 and 1"));
   EXPECT_THAT(refusal_of_topology(with("/provenance/interruptions/repeated", -1)), HasSubstr("interruptions/repeated"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/interval_kind", "80 %")), HasSubstr("must be one of 95 %"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/status", "guess")), HasSubstr("unknown name 'guess'"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/value", "big")), HasSubstr("size/value: must be a number"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/value", -1)), HasSubstr("size/value: must not be negative"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/interval_kind", "80 %")),
+              HasSubstr("must be one of 95 %"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/status", "guess")),
+              HasSubstr("unknown name 'guess'"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/value", "big")),
+              HasSubstr("size/value: must be a number"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/value", -1)),
+              HasSubstr("size/value: must not be negative"));
   EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/confidence", 1.5)), HasSubstr("between 0 and 1"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/interval", Json::array({3, 1}))), HasSubstr("wrong way round"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/interval", Json::array({3}))), HasSubstr("two numbers"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/interval", Json::array({3, 1}))),
+              HasSubstr("wrong way round"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/interval", Json::array({3}))),
+              HasSubstr("two numbers"));
   EXPECT_THAT(refusal_of_topology(with("/memories/0/attributes/size/samples", -1)), HasSubstr("not negative"));
   EXPECT_THAT(refusal_of_topology(with("/gpu/sm_count", 4294967296ULL)), HasSubstr("/gpu/sm_count: is too large"));
-  EXPECT_THAT(refusal_of_topology(with("/memories/1/sm_groups", Json::array({Json::array({0, -1})}))), HasSubstr("sm_groups"));
+  EXPECT_THAT(refusal_of_topology(with("/memories/1/sm_groups", Json::array({Json::array({0, -1})}))),
+              HasSubstr("sm_groups"));
 }
 
 TEST(TopologyJson, AChecksumThatDoesNotFitIsRefused) {
