@@ -45,7 +45,8 @@ enum class Exactness {
 /// One a statement of `truth`, in its order, and one for each partition of the L2 that was found but isn't there.
 /// Sizes, lines and sectors are held to the byte (sizes swept in the L2 to 6 %, of odd models to 10 %, or their
 /// interval), latencies and penalties to 1.5 cycles or 3 %, the greater; who shares a cache, its instances, parent,
-/// carve-outs and where SMs sit have to agree. Bounds have to hold: to the byte, whatever `exactness` says.
+/// carve-outs and where SMs sit have to agree. Bounds have to hold: of sizes to the byte, whatever `exactness` says, of
+/// latencies for one of those.
 std::vector<Statement> statements(const Topology& found, const Topology& truth, Exactness exactness);
 
 /// One line for each statement that is wrong, or open although it is decidable; empty where all is well.
