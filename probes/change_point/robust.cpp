@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 namespace gputopo::change_point {
 
@@ -15,6 +16,24 @@ double median(std::vector<double> values) {
     return *half;
   }
   return 0.5 * (*half + *std::max_element(values.begin(), half));
+}
+
+double shorth(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2 + 1;
+  double shortest = values.back() - values.front();
+  std::size_t first = 0, last = values.size() - half;
+  for (std::size_t i = 0; i + half <= values.size(); ++i) {
+    const double length = values[i + half - 1] - values[i];
+    if (length < shortest || i == 0) shortest = length, first = i;
+    if (length == shortest) last = i;
+  }
+  const auto mean_from = [&](std::size_t i) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i);
+    return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(half), 0.0) / static_cast<double>(half);
+  };
+  return 0.5 * (mean_from((first + last) / 2) + mean_from((first + last + 1) / 2));
 }
 
 double quantile(std::span<const Bin> bins, double share) {

@@ -12,6 +12,11 @@ namespace gputopo::change_point {
 /// grows with the values.
 double median(std::vector<double> values);
 
+/// The mean of the shortest half (the "shorth": Andrews et al., Robust Estimates of Location, 1972): the centre of the
+/// values that more than half of all are, wherever the others lie. Of several equally short halves the middle one. 0
+/// for no values.
+double shorth(std::vector<double> values);
+
 /// The smallest bin value that at least `share` of all counts don't exceed. 0 for no bins.
 double quantile(std::span<const Bin> bins, double share);
 

@@ -49,9 +49,9 @@ double dispersion_of(const Counts& counts, const std::vector<Observation>& rows)
   return degrees < 1 ? 1 : std::max(1.0, chi_squared / degrees);
 }
 
-// The same of rows around levels that only rise: of what fits, misses that come in bursts (lines that random replacement
-// lets go of ever more slowly, another SM of the same cache) differ between rows as well, most of which are launched
-// once.
+// The same of rows around levels that only rise: of what fits, misses that come in bursts (lines that random
+// replacement lets go of ever more slowly, another SM of the same cache) differ between rows as well, most of which are
+// launched once.
 double dispersion_of(std::span<const Observation> rows, const LevelModel& levels) {
   const change_point::RisingLevels rising(rows, levels);
   std::size_t blocks = 0;

@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include <boost/math/distributions/binomial.hpp>
 #include <fmt/format.h>
 
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
+#include "evidence/vote.hpp"
 #include "program/order.hpp"
 
 namespace gputopo::evidence {
@@ -92,36 +94,46 @@ struct Counted {
   std::uint64_t samples = 0;
 };
 
+// Looks at one stretch differ from the middle one by strangers, who hide lines, and by loads of the next level that
+// look like hits: as many as the levels say at most, or the cache itself holds lines now and then, which no vote
+// settles. How many of these there are they say themselves.
+std::optional<Vote> vote_of(const std::vector<std::vector<double>>& hits_by_stretch, const Levels& levels,
+                            const Plan& plan) {
+  double held = 0, fewer = 0, more = 0;
+  for (const std::vector<double>& hits : hits_by_stretch) {
+    const double middle = median(hits);
+    held += middle;
+    for (const double h : hits) (h < middle ? fewer : more) += std::fabs(h - middle);
+  }
+  const auto lines = static_cast<double>(plan.lines), looks = static_cast<double>(plan.looks);
+  const auto together = static_cast<double>(plan.at_once), places = static_cast<double>(plan.programs());
+  const auto too_many = [](double seen, double expected) { return seen > expected + 4 * std::sqrt(expected) + 1; };
+  if (too_many(fewer, held * looks * levels.false_miss) || too_many(more, (lines - held) * looks * levels.false_hit))
+    return std::nullopt;
+  const double hidden = (fewer + 1) / (held * looks + 2), faked = (more + 1) / ((lines - held) * looks + 2);
+  return best_vote(plan.looks, places, together * hidden, places, together * faked);
+}
+
 Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const CacheFacts& cache, const Plan& plan) {
+  constexpr double unlikely = 0.05;  // of one line of all: intervals are of 95 %
   const auto looks = static_cast<double>(plan.looks);
-  const double false_miss = cache.levels.false_miss;
-  double voted = 0, sum = 0, squares = 0, off = 0;
+  const double false_miss = cache.levels.false_miss, false_hit = cache.levels.false_hit;
+  const std::optional<Vote> vote = vote_of(hits_by_stretch, cache.levels, plan);
+  double voted = 0, sum = 0, squares = 0;
   for (std::vector<double> hits : hits_by_stretch) {
-    std::sort(hits.begin(), hits.end());
-    // Strangers only hide lines: what most looks found at least is there.
-    const double most = hits[hits.size() - 1 - hits.size() / 4];
+    std::sort(hits.begin(), hits.end(), std::greater<>());
     const double mean = std::accumulate(hits.begin(), hits.end(), 0.0) / looks;
-    voted += most;
+    if (vote) voted += hits[vote->enough - 1];
     sum += mean;
-    for (const double h : hits) {
-      off += std::fabs(h - most);
-      squares += (h - mean) * (h - mean) / (looks - 1) / looks;
-    }
+    for (const double h : hits) squares += (h - mean) * (h - mean) / (looks - 1) / looks;
   }
   Counted c;
   c.lines = static_cast<double>(plan.lines);
   c.samples = plan.lines * plan.looks;
-  const double strangers = voted * looks * false_miss;
-  // Strangers hide a line for good where they are in all looks at a stretch but a quarter.
-  constexpr double unlikely = 0.05;  // of one line of all: intervals are of 95 %
-  const boost::math::binomial_distribution<> hidden(looks,
-                                                    std::min(1.0, static_cast<double>(plan.at_once) * false_miss));
-  const double enough = looks - static_cast<double>(plan.looks / 4);
-  const double lines_hidden =
-      static_cast<double>(plan.programs()) * boost::math::cdf(boost::math::complement(hidden, enough - 1));
-  c.exact = off <= strangers + 4 * std::sqrt(strangers) + 1 && lines_hidden < unlikely;
-  c.near = c.exact ? voted : sum / (1 - false_miss);
-  c.error = c.exact ? 0 : surely * std::sqrt(squares) + 0.5;
+  c.exact = vote && vote->wrong < unlikely;
+  c.near = c.exact ? voted : std::max(0.0, sum - c.lines * false_hit) / (1 - false_miss - false_hit);
+  // What looks like a hit is known from few loads, of which none or one did: there may be none or twice as many.
+  c.error = c.exact ? 0 : surely * std::sqrt(squares) + 0.5 + c.lines * false_hit;
   return c;
 }
 
@@ -264,7 +276,8 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     const double least_held = 2 * held.bytes - counted.high;
     const bool none_more = held.walked_bytes >= a_level_more * *fits.value && least_held < *fits.value + line_bytes;
     size.interval->high = held.steady || none_more ? std::max(size.interval->high, counted.high) : 1e300;
-    if (held.steady) size.interval->low = std::clamp(counted.low, size.interval->low, *size.value);
+    // A count that says more than fits, but isn't exact, says nothing of how little may fit.
+    if (held.steady && counted.low <= *size.value) size.interval->low = std::max(size.interval->low, counted.low);
   }
   const double apart = std::max(size.interval->high - *size.value, *size.value - size.interval->low);
   if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;

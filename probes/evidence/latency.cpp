@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "change_point/random.hpp"
+#include "change_point/robust.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/levels.hpp"
@@ -18,14 +21,14 @@ using program::Record;
 
 // Two lines round and round fit into every cache, whatever its sets; neighbouring loads of one line are served faster
 // by some. Lines of several places, since some may share a set of one way.
-constexpr std::uint64_t places = 2;
+constexpr std::uint64_t lines_at_a_place = 2;
 constexpr std::uint64_t apart_bytes = 192;
 // Kernels follow a chase eight loads at a time, so these laps differ by loads that hit and nothing else: what is lost
 // between laps is lost before both.
 constexpr std::uint64_t short_loads = 8;
 constexpr std::uint64_t long_loads = 16;
-constexpr std::uint32_t laps = 128;
-constexpr std::size_t latency_repetitions = 5;  // each in a place of its own
+constexpr std::uint32_t laps = 112;
+constexpr std::size_t latency_repetitions = 7;  // each in a place of its own
 
 // Where 5 % of all loads are strangers, 44 % of the laps of 16 loads have none: a quarter of the laps lies among them.
 constexpr double undisturbed_share = 0.25;
@@ -33,7 +36,7 @@ constexpr double fewest_laps = 10;  // that order statistics take an interval fr
 
 // Single loads but for those that something made slow: another program's traffic, or lines that it pushed out.
 struct Swift {
-  double quartile = 0, centre = 0;
+  double quartile = 0;
   double share = 1;  // of all loads
   // Of laps of `loads` loads the share below which half of those without a slow one lie, or a quarter of all.
   double laps(double loads) const { return std::min(undisturbed_share, std::pow(share, loads) / 2); }
@@ -46,7 +49,7 @@ bool fill_laps(const Swift& swift, std::size_t count) {
 Swift swift_of(const Histogram& timed) {
   const double quartile = lowest_mode(timed).low_quartile;
   const Histogram swift = between(timed, 0, quartile + least_fence_cycles);
-  return {undisturbed(swift).value_or(0), mean(swift).value_or(0),
+  return {undisturbed(swift).value_or(0),
           static_cast<double>(total(swift)) / static_cast<double>(std::max<std::uint64_t>(1, total(timed)))};
 }
 
@@ -59,10 +62,8 @@ Quantile undisturbed_of(std::vector<double> cycles, double share) {
   const auto n = static_cast<double>(cycles.size());
   const double reach = 1.96 * std::sqrt(n * share * (1 - share));  // ranks: normal limit of the binomial
   const auto at = [&](double rank) { return cycles[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))]; };
-  constexpr double half_a_cycle = 0.5;
   const double value = at(std::floor(n * share));
-  return {value, value - at(std::floor(n * share - reach)) + half_a_cycle,
-          at(std::ceil(n * share + reach)) - value + half_a_cycle};
+  return {value, value - at(std::floor(n * share - reach)), at(std::ceil(n * share + reach)) - value};
 }
 
 struct Mean {
@@ -77,39 +78,73 @@ Mean mean_of(std::span<const double> numbers) {
   return {mean, 1.96 * std::sqrt(square / std::max(1.0, n - 1) / n)};
 }
 
+// One place, seen by one SM, which may be near to it or far.
+struct Place {
+  std::vector<double> shorter, longer;  // cycles of laps
+  Histogram timed;                      // the longer laps' loads
+  Swift swift;
+};
+
+constexpr double of_a_median = 1.25;  // its error in a mean's, of normal numbers
+
 // What a lap of 2n loads takes longer than one of n, a load. Both vary by themselves: they add in squares.
-Estimate difference_of(std::vector<double> short_laps, std::vector<double> long_laps, const Swift& swift) {
-  constexpr std::string_view method = "undisturbed_laps";
-  if (short_laps.empty() || long_laps.empty()) return inconclusive("cycles", method, "no laps were timed");
+Quantile longer_by(const Place& place) {
   constexpr double loads = long_loads - short_loads;
-  const std::size_t samples = short_laps.size() * short_loads + long_laps.size() * long_loads;
-  const Quantile shorter = undisturbed_of(std::move(short_laps), swift.laps(short_loads));
-  const Quantile longer = undisturbed_of(std::move(long_laps), swift.laps(long_loads));
-  Estimate e = measured((longer.value - shorter.value) / loads, "cycles", method, samples);
-  e.interval = Interval{*e.value - std::hypot(longer.below, shorter.above) / loads,
-                        *e.value + std::hypot(longer.above, shorter.below) / loads};
+  const Quantile shorter = undisturbed_of(place.shorter, place.swift.laps(short_loads));
+  const Quantile longer = undisturbed_of(place.longer, place.swift.laps(long_loads));
+  return {(longer.value - shorter.value) / loads, std::hypot(longer.below, shorter.above) / loads,
+          std::hypot(longer.above, shorter.below) / loads};
+}
+
+// The middle one of all places; and laps of different places aren't compared, which may be near and far.
+Estimate difference_of(const std::vector<Place>& places) {
+  constexpr std::string_view method = "undisturbed_laps";
+  std::vector<double> by_place;
+  double below = 0, above = 0;
+  std::size_t samples = 0;
+  for (const Place& place : places) {
+    if (place.shorter.empty() || place.longer.empty()) continue;
+    const Quantile one = longer_by(place);
+    by_place.push_back(one.value);
+    below += one.below * one.below;
+    above += one.above * one.above;
+    samples += place.shorter.size() * short_loads + place.longer.size() * long_loads;
+  }
+  if (by_place.empty()) return inconclusive("cycles", method, "no laps were timed");
+  const double apart = mean_of(by_place).error;
+  const auto n = static_cast<double>(by_place.size());
+  // Whole cycles of both laps, which are the same in every place: a half each.
+  constexpr double clock = std::numbers::sqrt2 / 2 / (long_loads - short_loads);
+  Estimate e = measured(median(by_place), "cycles", method, samples);
+  e.interval = Interval{*e.value - clock - of_a_median * std::hypot(std::sqrt(below) / n, apart),
+                        *e.value + clock + of_a_median * std::hypot(std::sqrt(above) / n, apart)};
   return e;
 }
 
-// Each longer lap by itself, less what a shorter one takes: a load of those that it has more.
-DecidingCurve laps_curve(std::string_view memory, const std::vector<double>& short_laps,
-                         const std::vector<double>& long_laps, const Swift& swift, const Estimate& answer) {
+// Each longer lap by itself, less what a shorter one of the same place takes: a load of those that it has more.
+DecidingCurve laps_curve(std::string_view memory, const std::vector<Place>& places, const Estimate& answer) {
   constexpr double loads = long_loads - short_loads;
-  if (short_laps.empty()) return {};
-  const double shorter = undisturbed_of(short_laps, swift.laps(short_loads)).value;
   std::vector<double> a_load;
-  for (const double cycles : long_laps) a_load.push_back((cycles - shorter) / loads);
+  for (const Place& place : places) {
+    if (place.shorter.empty()) continue;
+    const double shorter = undisturbed_of(place.shorter, place.swift.laps(short_loads)).value;
+    for (const double cycles : place.longer) a_load.push_back((cycles - shorter) / loads);
+  }
+  if (a_load.empty()) return {};
   return numbers_curve(memory, "latency", {"cycles a load, of 8 more a lap", "cycles", false}, "laps of 16 loads",
                        std::move(a_load), answer);
 }
 
-// Laps of `loads` loads, then the same loads each timed.
-program::Program lap_program(program::Program p, program::Walk walk, std::uint64_t loads) {
-  walk.loads_per_lap = loads;
+// Laps of n and of 2n loads, then the same loads each timed: all of it fits between two turns of other processes.
+program::Program lap_program(program::Program p, program::Walk walk) {
+  walk.loads_per_lap = long_loads;
   walk.laps = 2;
-  p.phases = {walk, recorded(walk, Record::lap_times, laps)};
-  if (walk.path == program::Path::shared) return p;
-  p.phases.emplace_back(recorded(walk, Record::histogram, laps));
+  p.phases = {walk};
+  for (const std::uint64_t loads : {short_loads, long_loads}) {
+    walk.loads_per_lap = loads;
+    p.phases.emplace_back(recorded(walk, Record::lap_times, laps));
+  }
+  if (walk.path != program::Path::shared) p.phases.emplace_back(recorded(walk, Record::histogram, laps));
   return p;
 }
 
@@ -117,66 +152,82 @@ struct Overhead {
   double cycles = 0, error = 0;  // 95 %
 };
 
-// What the clocks add to a load, in one place: by laps that nothing disturbed, else by the means of timed and of
-// untimed loads.
-Overhead overhead_of(const Swift& swift, const Histogram& timed, std::vector<double> laps_cycles) {
-  constexpr double loads = long_loads;
-  if (fill_laps(swift, laps_cycles.size()))
-    return {undisturbed(timed).value_or(0) - undisturbed_of(std::move(laps_cycles), swift.laps(loads)).value / loads,
-            0};
-  const Mean lap = mean_of(laps_cycles), load = mean_of(values(timed));
-  return {load.value - lap.value / loads + swift.quartile - swift.centre, std::hypot(load.error, lap.error / loads)};
+// Laps as loads that were timed one by one make them up, drawn at random.
+std::vector<double> made_up_laps(const Histogram& timed) {
+  constexpr std::size_t made_up = 16 * laps;  // they add little to the error of the laps that they are held against
+  const std::vector<double> loads = values(timed);
+  change_point::Random random(0x1a95);
+  std::vector<double> sums(made_up);
+  for (double& sum : sums)
+    for (std::uint64_t i = 0; i < long_loads; ++i) sum += loads[random.below(loads.size())];
+  return sums;
 }
 
-// By program: another place, and another SM, which may be near to the place or far.
-struct Laps {
-  std::vector<double> shorter, longer;
-  std::vector<Overhead> overheads;
-  std::vector<Swift> swift;
-  Histogram timed;
-  Swift all() const;
-};
-
-Swift Laps::all() const {
-  Swift all{0, 0, 0};
-  std::vector<double> quartiles;
-  for (const Swift& s : swift)
-    quartiles.push_back(s.quartile), all.share += s.share / static_cast<double>(swift.size());
-  all.quartile = median(quartiles);
-  return all;
+// What the clocks add to a load, in one place: laps of loads with a clock around each less laps without, by their lower
+// quartiles, which few slow loads leave alone, or by their means, which have no gaps to fall into: as is surer.
+Overhead overhead_of(const Place& place) {
+  if (place.timed.empty() || place.longer.empty()) return {};
+  constexpr double loads = long_loads;
+  const Quantile with = undisturbed_of(made_up_laps(place.timed), undisturbed_share);
+  const Quantile without = undisturbed_of(place.longer, undisturbed_share);
+  const Mean load = mean_of(values(place.timed)), lap = mean_of(place.longer);
+  const Overhead by_laps{(with.value - without.value) / loads,
+                         std::hypot(std::max(with.below, with.above), std::max(without.below, without.above)) / loads};
+  const Overhead by_means{load.value - lap.value / loads, std::hypot(load.error, lap.error / loads)};
+  Overhead surer = by_laps.error < by_means.error ? by_laps : by_means;
+  // Loads are told by their lower quartile, which lies so much beside the centre of those that nothing made slow.
+  surer.cycles += place.swift.quartile - change_point::shorth(values(place.timed));
+  return surer;
 }
 
 // The middle one of all places.
-Overhead overhead_of(const std::vector<Overhead>& by_place) {
+Overhead overhead_of(const std::vector<Place>& places) {
   std::vector<double> cycles;
   double squares = 0;
-  for (const Overhead& o : by_place) cycles.push_back(o.cycles), squares += o.error * o.error;
-  constexpr double of_a_median = 1.25;  // its error in a mean's, of normal numbers
-  return {std::max(0.0, median(cycles)), of_a_median * std::sqrt(squares) / static_cast<double>(by_place.size())};
+  for (const Place& place : places) {
+    const Overhead o = overhead_of(place);
+    cycles.push_back(o.cycles), squares += o.error * o.error;
+  }
+  return {std::max(0.0, median(cycles)), of_a_median * std::sqrt(squares) / static_cast<double>(places.size())};
 }
 
-Expected<Laps> time_laps(Session& session, const program::Program& like, program::Walk walk) {
+// Loads of all places as those of one.
+struct Pooled {
+  Histogram timed;
+  Swift swift{0, 0};
+  std::size_t longer_laps = 0;
+};
+
+Pooled pool(const std::vector<Place>& places) {
+  Pooled all;
+  std::vector<double> quartiles;
+  for (const Place& place : places) {
+    all.timed = merged(all.timed, place.timed);
+    all.longer_laps += place.longer.size();
+    all.swift.share += place.swift.share / static_cast<double>(places.size());
+    quartiles.push_back(place.swift.quartile);
+  }
+  all.swift.quartile = median(quartiles);
+  return all;
+}
+
+Expected<std::vector<Place>> time_laps(Session& session, const program::Program& like, program::Walk walk) {
   constexpr std::uint64_t next_place = 5 * apart_bytes;
   program::Batch batch;
-  for (const std::uint64_t loads : {short_loads, long_loads})
-    for (std::size_t i = 0; i < latency_repetitions; ++i) {
-      walk.first_byte = i * next_place;
-      batch.push_back(lap_program(like, walk, loads));
-    }
+  for (std::size_t i = 0; i < latency_repetitions; ++i) {
+    walk.first_byte = i * next_place;
+    batch.push_back(lap_program(like, walk));
+  }
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
-  Laps result;
-  for (std::size_t i = 0; i < traces->size(); ++i) {
-    const auto& phases = (*traces)[i].phases;
-    auto& into = i < latency_repetitions ? result.shorter : result.longer;
-    into.insert(into.end(), phases[1].lap_cycles.begin(), phases[1].lap_cycles.end());
-    result.timed = merged(result.timed, phases.back().histogram);
-    result.swift.push_back(swift_of(phases.back().histogram));
-    if (phases[1].lap_cycles.empty() || i < latency_repetitions) continue;
-    result.overheads.push_back(overhead_of(result.swift.back(), phases.back().histogram,
-                                           {phases[1].lap_cycles.begin(), phases[1].lap_cycles.end()}));
+  std::vector<Place> places;
+  for (const auto& trace : *traces) {
+    const auto& shorter = trace.phases[1].lap_cycles;
+    const auto& longer = trace.phases[2].lap_cycles;
+    const Histogram& timed = trace.phases.back().histogram;
+    places.push_back({{shorter.begin(), shorter.end()}, {longer.begin(), longer.end()}, timed, swift_of(timed)});
   }
-  return result;
+  return places;
 }
 
 // Of loads that are slow more often than not nobody knows which ones hit; an error of half a level might be one.
@@ -195,26 +246,26 @@ Estimate by_single_loads(const Swift& swift, const Overhead& overhead, std::uint
 
 Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& path) {
   auto timed = time_laps(session, make_program(fmt::format("{} load", path.id), session.info(), path.slot),
-                         make_walk(path, places * apart_bytes, apart_bytes, 1));
+                         make_walk(path, lines_at_a_place * apart_bytes, apart_bytes, 1));
   if (!timed) return tl::unexpected<Error>(timed.error());
-  LoadLatency result;
-  result.timed = timed->timed;
   // Words of one sector by the lap and one by one: what the clock adds, wherever the sector lies. Loads past L1 are
   // timed as those that it answers are, which nobody else's traffic makes wait.
   constexpr std::uint64_t word_bytes = 4;
   CachePath near = path;
   if (near.path == program::Path::global_l2_only) near.path = program::Path::global_cached;
   auto words = time_laps(session, make_program(fmt::format("{} words", path.id), session.info(), path.slot),
-                         make_walk(near, places * word_bytes, word_bytes, 1));
+                         make_walk(near, lines_at_a_place * word_bytes, word_bytes, 1));
   if (!words) return tl::unexpected<Error>(words.error());
-  const Overhead overhead = overhead_of(words->overheads);
+  const Overhead overhead = overhead_of(*words);
+  const Pooled all = pool(*timed);
+  LoadLatency result;
+  result.timed = all.timed;
   result.overhead_cycles = overhead.cycles;
-  const Swift swift = timed->all();
-  result.estimate = difference_of(timed->shorter, timed->longer, swift);
+  result.estimate = difference_of(*timed);
   result.cycles = result.estimate.value.value_or(0);
-  DecidingCurve curve = laps_curve(path.id, timed->shorter, timed->longer, swift, result.estimate);
-  if (!fill_laps(swift, timed->longer.size())) {
-    result.estimate = by_single_loads(swift, overhead, total(result.timed));
+  DecidingCurve curve = laps_curve(path.id, *timed, result.estimate);
+  if (!fill_laps(all.swift, all.longer_laps)) {
+    result.estimate = by_single_loads(all.swift, overhead, total(result.timed));
     curve = make_curve(path.id, "latency", {"latency without the clock", "cycles", true}, share_axis("loads"));
     curve.series = {share_up_to("single loads", result.timed, overhead.cycles)};
     mark(curve, result.estimate);
@@ -229,12 +280,13 @@ Expected<Estimate> measure_shared_latency(Session& session) {
   p.buffers = {{program::Space::shared, 8 << 10, 0}};
   program::Walk walk;
   walk.path = program::Path::shared;
-  walk.footprint_bytes = places * apart_bytes;
+  walk.footprint_bytes = lines_at_a_place * apart_bytes;
   walk.stride_bytes = apart_bytes;
   auto timed = time_laps(session, p, walk);
   if (!timed) return tl::unexpected<Error>(timed.error());
-  const Estimate latency = difference_of(timed->shorter, timed->longer, {});
-  session.keep(laps_curve("shared", timed->shorter, timed->longer, {}, latency));
+  for (Place& place : *timed) place.swift = {};  // its loads aren't timed one by one
+  const Estimate latency = difference_of(*timed);
+  session.keep(laps_curve("shared", *timed, latency));
   return latency;
 }
 

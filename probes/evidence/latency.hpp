@@ -22,7 +22,7 @@ struct LoadLatency {
 /// Of laps so short enough have no stranger in them even where 5 % of all loads are strangers; the quartile of the laps
 /// doesn't move. Where more loads are slow than that, beside another program, it is what single loads take by their
 /// lower quartile, less what the clocks around these add: the difference of both means, in which slow loads cancel. On
-/// five SMs.
+/// seven SMs.
 Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& path);
 
 /// The same for shared memory, which no other path reaches.

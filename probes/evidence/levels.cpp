@@ -110,6 +110,15 @@ bool is_surely_another_kind(const Levels& l) {
   return 2 * (apart - together) > least;
 }
 
+// The share of hits above the threshold by their own spread: up to twice as far from their middle as they reach below
+// it. Strangers are further off, and misses have none on their side.
+double spread_beyond(const Levels& l) {
+  const double fastest = quantile(l.hit, 0.01).value_or(0), middle = quantile(l.hit, 0.5).value_or(0);
+  const double reach = middle + 2 * (middle + 1 - fastest);
+  return static_cast<double>(total(between(l.hit, l.threshold_cycles, std::max(l.threshold_cycles, reach)))) /
+         static_cast<double>(std::max<std::uint64_t>(1, total(l.hit)));
+}
+
 // Significantly more than one in twenty, as many as are a stranger's.
 bool are_some_below(const Histogram& loads, double cycles) {
   constexpr double hardly_any = 0.05;
@@ -144,7 +153,7 @@ Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double
   // Those samples may be hits in part. Misses are as far below the threshold as hits are above it, or further off.
   const std::uint64_t seen = total(graded.back());
   const double of_sure_misses = share(seen - count_from(graded.back(), levels.threshold_cycles), seen);
-  levels.false_hit = std::min(levels.false_hit, std::max(of_sure_misses, levels.false_miss));
+  levels.false_hit = std::min(levels.false_hit, std::max(of_sure_misses, spread_beyond(levels)));
   levels.doubt = surely.doubt;
   return levels;
 }

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <optional>
 #include <span>
 
 #include <fmt/format.h>
+
+#include "evidence/vote.hpp"
 
 namespace gputopo::evidence {
 namespace {
@@ -15,7 +19,77 @@ using program::Walk;
 
 // Of the capacity, walked: more than it is off by, and little, to fit between two turns of other processes.
 constexpr std::array<std::uint64_t, 3> sixteenths{17, 18, 19};
-constexpr std::size_t residency_looks = 3;  // at each sector
+constexpr double wrong_in_all = 0.01;  // sectors taken for there or for lost, in a count
+
+struct Looks {
+  std::size_t times = 1, enough = 1;  // at each sector, and that have to find it near
+};
+
+// The fewest of which one sector in all is judged wrongly once in a hundred counts: strangers hide a sector that is
+// there now and then, and the next level is sometimes as fast as a hit.
+Looks looks_at_a_sector(const Levels& levels, double there, double lost) {
+  constexpr std::size_t most_times = 9;
+  Looks best;
+  double least = 1e300;
+  for (std::size_t times = 1; times <= most_times && least > wrong_in_all; times += 2)
+    if (const Vote vote = best_vote(times, there, levels.false_miss, lost, levels.false_hit); vote.wrong < least)
+      least = vote.wrong, best = {times, vote.enough};
+  return best;
+}
+
+constexpr std::size_t most_wrong = 16;   // of a count: one is wrong less than once on average
+constexpr std::uint64_t most_apart = 4;  // so counts that differ by more are of another kind, or of too many wrong ones
+using Chances = std::array<double, most_wrong>;
+
+Chances poisson(double mean) {
+  Chances p;
+  p[0] = std::exp(-mean);
+  for (std::size_t n = 1; n < most_wrong; ++n) p[n] = p[n - 1] * mean / static_cast<double>(n);
+  return p;
+}
+
+// How likely counts are where so many are there. The more was walked the more is lost and may look like a hit: `faked`
+// by footprint.
+double likelihood(std::span<const std::uint64_t> counts, std::uint64_t there, const Chances& hidden,
+                  std::span<const Chances> faked_chances) {
+  double product = 1;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::uint64_t count = counts[i];
+    const Chances& faked = faked_chances[i * faked_chances.size() / counts.size()];
+    double p = 1e-12;  // of what neither explains
+    const std::size_t more = count > there ? count - there : 0, fewer = there > count ? there - count : 0;
+    for (std::size_t both = 0; both + std::max(more, fewer) < most_wrong; ++both)
+      p += faked[more + both] * hidden[fewer + both];
+    product *= p;
+  }
+  return product;
+}
+
+// Sectors that are there, of counts that each lack some by strangers and have some more by loads of the next level that
+// look like hits: the likeliest number. What was seen of these beforehand was few loads in thousands or none, so either
+// may be as frequent as a sample leaves open or as rare as can be (uniform in its logarithm): the counts say it.
+struct LikelyCount {
+  std::uint64_t number = 0;
+  double probability = 0;
+};
+
+LikelyCount likely_count(std::span<const std::uint64_t> counts, double hidden, double faked) {
+  constexpr std::array<double, 9> of_the_mean{0.0625, 0.125, 0.25, 0.5, 1, 2, 4, 8, 16};
+  const auto [low, high] = std::minmax_element(counts.begin(), counts.end());
+  if (*high - *low > most_apart) return {*high, 0};
+  std::vector<double> odds(*high - *low + 1);
+  for (const double h : of_the_mean)
+    for (const double f : of_the_mean) {
+      const Chances few = poisson(h * hidden);
+      std::array<Chances, sixteenths.size()> more;
+      for (std::size_t i = 0; i < more.size(); ++i)
+        more[i] = poisson(f * faked * static_cast<double>(sixteenths[i] - 16));
+      for (std::size_t i = 0; i < odds.size(); ++i) odds[i] += likelihood(counts, *low + i, few, more);
+    }
+  const auto best = std::max_element(odds.begin(), odds.end());
+  return {*low + static_cast<std::uint64_t>(best - odds.begin()),
+          *best / std::accumulate(odds.begin(), odds.end(), 0.0)};
+}
 
 std::uint64_t overflowing(std::uint64_t capacity_bytes, std::uint64_t part, std::uint64_t unit) {
   return (capacity_bytes * part / 16 / unit + 1) * unit;
@@ -33,78 +107,95 @@ void add_looks(program::Program& p, Walk look, std::uint64_t bytes, std::uint64_
   p.phases.insert(p.phases.end(), parts.begin(), parts.end());
 }
 
-// Positions that at least `enough` of their looks found near: `again` looks in a row at each stretch of a program, and
-// of all `programs` the same positions.
-std::uint64_t found(std::span<const program::ProgramTrace> programs, double threshold_cycles, std::size_t again,
-                    std::size_t enough, std::uint64_t& samples) {
+// Positions that enough of their looks found near, of which each stretch of the program has as many in a row.
+std::uint64_t found(const program::ProgramTrace& trace, double threshold_cycles, const Looks& looks) {
   std::vector<std::size_t> fast;
-  for (const program::ProgramTrace& trace : programs) {
-    std::size_t begin = 0, look = 0;
-    for (const program::PhaseTrace& phase : trace.phases) {
-      if (phase.latencies.empty()) continue;
-      fast.resize(std::max(fast.size(), begin + phase.latencies.size()));
-      for (std::size_t i = 0; i < phase.latencies.size(); ++i)
-        fast[begin + i] += phase.latencies[i] < threshold_cycles ? 1 : 0;
-      samples += phase.latencies.size();
-      if (++look % again == 0) begin += phase.latencies.size();
-    }
+  std::size_t begin = 0, look = 0;
+  for (const program::PhaseTrace& phase : trace.phases) {
+    if (phase.latencies.empty()) continue;
+    fast.resize(std::max(fast.size(), begin + phase.latencies.size()));
+    for (std::size_t i = 0; i < phase.latencies.size(); ++i)
+      fast[begin + i] += phase.latencies[i] < threshold_cycles ? 1 : 0;
+    if (++look % looks.times == 0) begin += phase.latencies.size();
   }
   return static_cast<std::uint64_t>(
-      std::count_if(fast.begin(), fast.end(), [&](std::size_t times) { return times >= enough; }));
+      std::count_if(fast.begin(), fast.end(), [&](std::size_t times) { return times >= looks.enough; }));
+}
+
+struct Probe {
+  const CacheFacts& cache;
+  std::uint64_t about_bytes = 0, shared_bytes = 0;
+  std::uint64_t sector() const { return std::max<std::uint64_t>(4, cache.sector_bytes); }
+};
+
+struct Near {
+  std::vector<std::uint64_t> sectors;  // by program, `sixteenths` in turn
+  std::uint64_t samples = 0;
+};
+
+// Sectors found near at each footprint: by single counts, `programs` a footprint, or by several looks at each sector.
+Expected<Near> look(Session& session, const Probe& probe, std::size_t programs, const std::optional<Looks>& looks) {
+  constexpr std::uint64_t page = 4096;
+  const CacheFacts& cache = probe.cache;
+  program::Batch batch;
+  for (const std::uint64_t part : sixteenths) {
+    const std::uint64_t bytes = overflowing(probe.about_bytes, part, page);
+    program::Program p =
+        make_program(fmt::format("{} residency {} B", cache.path.id, bytes), session.info(), cache.path.slot);
+    if (probe.shared_bytes != 0) p.buffers.push_back({program::Space::shared, probe.shared_bytes, 0});
+    Walk walk = make_walk(cache.path, bytes, probe.sector(), 1);
+    p.phases = {walk};  // one load after another: of several at once some push out what hasn't arrived yet
+    walk.path = program::Path::global_no_allocate;
+    if (looks)
+      add_looks(p, walk, bytes, session.info().largest_recording, looks->times);
+    else
+      p.phases.emplace_back(recorded(walk, Record::histogram, 1));
+    batch.insert(batch.end(), programs, p);
+  }
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  Near near;
+  for (const program::ProgramTrace& trace : *traces) {
+    const auto& timed = trace.phases.back().histogram;
+    near.sectors.push_back(looks ? found(trace, cache.levels.threshold_cycles, *looks)
+                                 : total(timed) - count_from(timed, cache.levels.threshold_cycles));
+    near.samples += total(timed);
+    for (const program::PhaseTrace& phase : trace.phases) near.samples += phase.latencies.size();
+  }
+  return near;
 }
 
 }  // namespace
 
-std::uint64_t Residency::most() const {
-  return bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
-}
-
 bool Residency::is_steady() const {
-  return !bytes.empty() &&
-         std::all_of(bytes.begin(), bytes.end(), [&](std::uint64_t b) { return b + slack_bytes >= most(); });
+  return !bytes.empty() && std::all_of(bytes.begin(), bytes.end(), [&](std::uint64_t b) { return b == held_bytes; });
 }
 
 Expected<Residency> count_resident(Session& session, const CacheFacts& cache, std::uint64_t about_bytes,
                                    std::uint64_t shared_bytes) {
-  constexpr std::uint64_t page = 4096;
-  const std::uint64_t sector = std::max<std::uint64_t>(4, cache.sector_bytes);
-  // One recorded phase where strangers are rare (fewer than one a count, so that some of all counts have none): writing
-  // a phase's results costs lines on a real GPU. Else every sector gets several looks, each recorded.
   constexpr std::size_t counts = 5;
-  const double hidden = static_cast<double>(about_bytes / sector) * cache.levels.false_miss;
-  const bool strangers = hidden > 1;
-  program::Batch batch;
-  for (const std::uint64_t part : sixteenths) {
-    const std::uint64_t bytes = overflowing(about_bytes, part, page);
-    program::Program p =
-        make_program(fmt::format("{} residency {} B", cache.path.id, bytes), session.info(), cache.path.slot);
-    if (shared_bytes != 0) p.buffers.push_back({program::Space::shared, shared_bytes, 0});
-    Walk look = make_walk(cache.path, bytes, sector, 1);
-    p.phases = {look};  // one load after another: of several at once some push out what hasn't arrived yet
-    look.path = program::Path::global_no_allocate;
-    if (strangers)
-      add_looks(p, look, bytes, session.info().largest_recording, residency_looks);
-    else
-      p.phases.emplace_back(recorded(look, Record::histogram, 1));
-    batch.insert(batch.end(), strangers ? 1 : counts, p);
-  }
-  auto traces = session.run(batch);
-  if (!traces) return tl::unexpected<Error>(traces.error());
+  const Probe probe{cache, about_bytes, shared_bytes};
+  const double there = static_cast<double>(about_bytes) / static_cast<double>(probe.sector());
+  const double lost = there * (sixteenths.back() - 16) / 16;
+  // Single counts first: writing several looks' results costs lines on a real GPU.
+  auto single = look(session, probe, counts, std::nullopt);
+  if (!single) return tl::unexpected<Error>(single.error());
+  // More than none, which is beyond what a sample says.
+  const double hidden = std::max(1e-9, there * cache.levels.false_miss);
+  const double faked = std::max(1e-9, there / 16 * cache.levels.false_hit);  // in each sixteenth too many
+  const LikelyCount all = likely_count(single->sectors, hidden, faked);
   Residency r;
-  const std::size_t programs = strangers ? 1 : counts;
-  if (!strangers) r.slack_bytes = static_cast<std::uint64_t>(std::ceil(hidden + 3 * std::sqrt(hidden))) * sector;
-  for (std::size_t i = 0; i < traces->size(); i += programs) {
-    std::uint64_t most = strangers ? found(std::span(*traces).subspan(i, 1), cache.levels.threshold_cycles,
-                                           residency_looks, 1, r.samples)
-                                   : 0;
-    // Strangers only hide sectors.
-    for (std::size_t k = 0; k < programs && !strangers; ++k) {
-      const auto& timed = (*traces)[i + k].phases.back().histogram;
-      most = std::max(most, total(timed) - count_from(timed, cache.levels.threshold_cycles));
-      r.samples += total(timed);
-    }
-    r.bytes.push_back(most * sector);
+  r.samples = single->samples;
+  r.held_bytes = all.number * probe.sector();
+  if (all.probability > 0.95) {
+    r.bytes.assign(sixteenths.size(), r.held_bytes);
+    return r;
   }
+  auto several = look(session, probe, 1, looks_at_a_sector(cache.levels, there, lost));
+  if (!several) return tl::unexpected<Error>(several.error());
+  r.samples += several->samples;
+  for (const std::uint64_t sectors : several->sectors) r.bytes.push_back(sectors * probe.sector());
+  r.held_bytes = *std::max_element(r.bytes.begin(), r.bytes.end());
   return r;
 }
 

@@ -12,16 +12,15 @@ namespace gputopo::evidence {
 struct Residency {
   std::vector<std::uint64_t> bytes;
   std::uint64_t samples = 0;
-  std::uint64_t slack_bytes = 0;  ///< that strangers may have hidden from single counts
-  std::uint64_t most() const;
-  /// Whether the counts don't follow the footprint: equal, but for what strangers hid.
+  std::uint64_t held_bytes = 0;  ///< what all of them together say
+  /// Whether the counts don't follow the footprint.
   bool is_steady() const;
 };
 
 /// After more than fits was walked, loads that don't allocate look at every sector: what is there is the whole usable
-/// cache, whatever its replacement. Each sector gets several looks, since a stranger hides one now and then, and a hit
-/// can't be faked. `about_bytes` is a first idea of the capacity; `shared_bytes` of shared memory are asked for beside
-/// it. Only for paths into the cache of global loads.
+/// cache, whatever its replacement. Strangers hide a sector now and then, and a load of the next level may look like a
+/// hit: as many counts or looks are taken as the levels' shares of both ask for. `about_bytes` is a first idea of the
+/// capacity; `shared_bytes` of shared memory are asked for beside it. Only for paths into the cache of global loads.
 Expected<Residency> count_resident(Session& session, const CacheFacts& cache, std::uint64_t about_bytes,
                                    std::uint64_t shared_bytes = 0);
 

@@ -156,7 +156,7 @@ Expected<std::vector<CarveOut>> counted_carve_out(Session& session, const CacheF
       row.usable_bytes = inconclusive("B", "residency", "what is resident differs with the footprint");
       continue;
     }
-    row.usable_bytes = exact(static_cast<double>(resident->most()), "residency", resident->samples);
+    row.usable_bytes = exact(static_cast<double>(resident->held_bytes), "residency", resident->samples);
   }
   // The whole array: nominal sizes are multiples of 32 KiB (CUDA C++ Programming Guide, table of compute capabilities).
   constexpr double nominal_unit = 32768;

@@ -58,12 +58,11 @@ Expected<Rough> rough_capacity(Session& session, const CacheFacts& cache) {
 }
 
 Held held_of(const Residency& counted) {
-  const auto bytes = static_cast<double>(counted.most());
+  const auto bytes = static_cast<double>(counted.held_bytes);
   Held held;
   held.bytes = bytes;
-  held.interval = {bytes, bytes + static_cast<double>(counted.slack_bytes)};
-  held.steady = counted.is_steady();
-  held.exact = held.steady && counted.slack_bytes == 0;
+  held.interval = {bytes, bytes};
+  held.steady = held.exact = counted.is_steady();
   held.samples = counted.samples;
   return held;
 }
@@ -75,7 +74,7 @@ Expected<Held> count(Session& session, const CacheFacts& cache, std::uint64_t ab
     auto counted = if_available(count_resident(session, cache, about_bytes));
     if (!counted) return tl::unexpected<Error>(counted.error());
     // Nothing there: it takes longer than a neighbour leaves. Nothing found: these loads look into another cache.
-    if (*counted && (*counted)->most() > 0) return held_of(**counted);
+    if (*counted && (*counted)->held_bytes > 0) return held_of(**counted);
   }
   return count_held(session, cache, about_bytes, Scope::sm);
 }

@@ -179,9 +179,20 @@ Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::
   return Size{size, found->patience, bytes_to_fill(size, *held)};
 }
 
+// What lines took that SMs of another set had brought in, where there are such sets.
+Histogram brought_by_others(const Findings& findings) {
+  Histogram far;
+  if (!findings.beyond_own_l2 || !findings.l2_sets) return far;
+  for (const double cycles : findings.l2_sets->far)
+    far = merged(far, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+  return far;
+}
+
 // The levels of what is slower than a hit at footprints that hold nothing of memory yet; nothing where all of them hit
-// alike.
-Expected<std::optional<Levels>> levels_between(Rows& rows, const Levels& l2, std::uint64_t whole_bytes) {
+// alike. The large footprint is a mixture of hits and what is slower: how much of the slower looks like a hit, by
+// distance, what others brought in tells, else the mixture.
+Expected<std::optional<Levels>> levels_between(Rows& rows, const Levels& l2, const Histogram& far,
+                                               std::uint64_t whole_bytes) {
   constexpr double a_share_of_loads = 0.25;  // half of what the smallest of two sides leaves out of a full one
   auto timed = rows.histograms({{small_bytes, 16}, {whole_bytes * 15 / 16 / unit_bytes * unit_bytes, 1}}, 2);
   if (!timed) return tl::unexpected<Error>(timed.error());
@@ -189,9 +200,13 @@ Expected<std::optional<Levels>> levels_between(Rows& rows, const Levels& l2, std
   const Histogram large = between(merged((*timed)[2], (*timed)[3]), 0, l2.threshold_cycles);
   Levels levels = levels_of(small, large);
   if (levels.told_apart() < a_share_of_loads || levels.doubt > 1e-6) return std::optional<Levels>();
-  // The large footprint is a mixture of hits and what is slower: what misses is slower for sure.
-  levels.false_hit = l2.false_hit;
-  return std::optional(std::move(levels));
+  if (far.empty()) {
+    levels.false_hit = std::max(l2.false_hit, hidden_share(levels));
+  } else {
+    levels = levels_of(small, far);
+    levels.next = large;
+  }
+  return levels.usable() ? std::optional(std::move(levels)) : std::nullopt;
 }
 
 // Whether another program fills the L2: what is found near gets lost by itself.
@@ -239,7 +254,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   Size near = whole;
   if (whole.estimate.has_value() && !findings.lines_have_sides) {
     const auto bytes = static_cast<std::uint64_t>(*whole.estimate.value);
-    auto slower = levels_between(rows, l2->levels, bytes);
+    auto slower = levels_between(rows, l2->levels, brought_by_others(findings), bytes);
     if (!slower) return tl::unexpected<Error>(slower.error());
     if (*slower) {
       auto inside = size_by(session, rows, **slower, bytes * 2, slower_hits);
