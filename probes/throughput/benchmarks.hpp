@@ -40,6 +40,7 @@ Expected<void> measure_banks(const Setting& setting, Result& result);
 Expected<void> measure_atomics(const Setting& setting, Result& result);
 Expected<void> measure_traffic(const Setting& setting, Result& result);
 Expected<void> measure_sides(const Setting& setting, Result& result);
+Expected<void> measure_placement(const Setting& setting, Result& result);
 Expected<void> measure_spilling(const Setting& setting, Result& result);
 Expected<void> measure_clusters(const Setting& setting, Result& result);
 Expected<void> measure_instructions(const Setting& setting, Result& result);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace gputopo::throughput {
 namespace {
@@ -17,16 +18,30 @@ constexpr std::uint32_t one_shot_laps = 3;
 // lies between them.
 constexpr std::uint32_t laps_in_one = 32;
 constexpr std::uint32_t grids_in_one = 8;
+constexpr double enough_seconds = 0.01;  // beside which the microseconds between two grids are less than a thousandth
 constexpr double most_bytes = 75e9;
 
 // What takes long enough by itself stays as it is: over many laps of all memory the blocks get out of step.
-Stream longer(Stream s) {
+Stream longer(Stream s, double bytes_per_second) {
   if (s.one_shot)
-    s.laps *= grids_in_one;
+    s.laps *= static_cast<std::uint32_t>(std::clamp<double>(
+        std::ceil(enough_seconds * bytes_per_second / static_cast<double>(program::counted_bytes(s))), 1,
+        grids_in_one));
   else if (s.laps > 1)
     s.laps *= static_cast<std::uint32_t>(
         std::clamp<double>(most_bytes / static_cast<double>(program::counted_bytes(s)), 1, laps_in_one));
   return s;
+}
+
+// What tells candidates apart: of one lap over memory as much as no cache keeps, which the slowest of them walk in a
+// few milliseconds.
+Stream tried(Stream s, const device::DeviceInfo& info) {
+  constexpr std::uint64_t beyond_caches = 32;  // times the L2: it keeps 3 %
+  const std::uint64_t enough = std::max<std::uint64_t>(beyond_caches * info.l2_bytes, 1 << 30);
+  const std::uint64_t bytes = program::buffer_bytes(s);
+  if (s.one_shot || s.laps > 1 || bytes <= enough) return s;
+  const double share = static_cast<double>(enough) / static_cast<double>(bytes);
+  return program::fitted(s, static_cast<std::uint64_t>(static_cast<double>(s.footprint_bytes) * share));
 }
 
 // Of the same bytes the greatest rate. By bytes that the loads of an SM's threads ask for before the first has to be
@@ -121,7 +136,7 @@ Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<Stream
   };
   std::vector<Ran> ran;
   for (const Stream& s : candidates) {
-    const auto value = meter.once(s, rate);
+    const auto value = meter.once(tried(s, meter.info()), rate);
     if (value) {
       ran.push_back({*value, &s});
     } else {
@@ -133,7 +148,7 @@ Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<Stream
   std::stable_sort(ran.begin(), ran.end(), [](const Ran& a, const Ran& b) { return a.value > b.value; });
   std::optional<Best> best;
   for (std::size_t i = 0; i < std::min(finalists, ran.size()); ++i) {
-    const Stream s = longer(*ran[i].stream);
+    const Stream s = longer(*ran[i].stream, ran[i].value);
     const auto sample = meter.measure(s, rate);
     if (!sample) return tl::unexpected<Error>(sample.error());
     if (!best || sample->median > best->sample.median) best = Best{s, *sample, ran.size(), {}};

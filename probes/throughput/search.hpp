@@ -15,9 +15,9 @@ struct Best {
   ByBytes by_bytes;            ///< the most that a single run of any reached
 };
 
-/// Runs each candidate once and the best `finalists` `runs_of_a_figure` times each, longer where laps are short; the
-/// greatest median wins. Candidates that the device can't run are left out. Nothing where none ran; then `why` says why
-/// the first one didn't.
+/// Runs each candidate once (of memory over as much as no cache keeps) and the best `finalists` `runs_of_a_figure`
+/// times each, longer where laps are short; the greatest median wins. Candidates that the device can't run are left
+/// out. Nothing where none ran; then `why` says why the first one didn't.
 Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<program::Stream>& candidates, Rate rate,
                                           std::string& why, std::size_t finalists = 5);
 

@@ -1,6 +1,7 @@
 // What workloads tell of a model, against the model: numbers that no built-in one has.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "device/sim/model.hpp"
 #include "device/sim/sim_device.hpp"
@@ -8,6 +9,8 @@
 
 namespace gputopo::throughput {
 namespace {
+
+using Json = nlohmann::json;
 
 std::string text_of(double scale) {
   std::string instructions;
@@ -87,6 +90,67 @@ TEST_P(SimulatedWork, ComesBackWithinAPercent) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scales, SimulatedWork, testing::Values(0.7, 1.0, 1.3));
+
+// An L2 that keeps no copies: far lines cost a load at each of its levels.
+std::string placement_text(bool sides) {
+  Json text = Json::parse(text_of(1));
+  text["groups"]["partition"] = {{0, 2, 5, 7}, {1, 3, 4, 6}};
+  text["caches"]["l2"]["partitions"] = {{"count", 2}, {"mode", "home"}};
+  text["paths"]["global_cached"][1]["far_latency"] = 320;
+  text["paths"]["global_cached"][2]["far_latency"] = 750;
+  if (!sides) text["throughput"]["sides"]["far_cycles"] = 0;
+  return text.dump();
+}
+
+Report placement_on(const std::string& text) {
+  const auto model = sim::parse_model(text, "placement");
+  EXPECT_TRUE(model) << model.error().message;
+  auto device = sim::make_device(*model);
+  Options options;
+  options.chosen = {find_benchmark("placement")};
+  const auto report = run(*device, sim::truth(*model), options);
+  EXPECT_TRUE(report) << report.error().message;
+  return report.value_or(Report{});
+}
+
+TEST(SimulatedPlacement, GainsWhatNearLinesTakeLess) {
+  const Report report = placement_on(placement_text(true));
+  ASSERT_EQ(report.results.size(), 1U);
+  std::map<std::string, double> found;
+  for (const Finding& f : report.results.front().findings) {
+    ASSERT_EQ(f.estimate.status, Status::measured) << f.quantity;
+    found[f.memory + "." + f.quantity] = *f.estimate.value;
+  }
+  const std::map<std::string, double> truth{
+      {"l2.near_read_latency", 200},
+      {"l2.far_read_latency", 320},
+      {"l2.any_read_latency", 260},
+      {"l2.read_latency_gain_over_far", 1.6},
+      {"l2.read_latency_gain_over_any", 1.3},
+      {"l2.atomic_latency_gain_over_far", 1.6},
+      {"device_memory.near_read_latency", 500},
+      {"device_memory.far_read_latency", 750},
+      {"device_memory.read_latency_gain_over_far", 1.5},
+      {"l2.near_read_bandwidth", 800e9},
+      {"l2.far_read_bandwidth", 600e9},
+      {"l2.read_bandwidth_gain_over_far", 800.0 / 600},
+      {"l2.write_bandwidth_gain_over_far", 2},
+  };
+  for (const auto& [name, value] : truth) EXPECT_NEAR(found[name], value, 0.03 * value) << name;
+}
+
+TEST(SimulatedPlacement, IsLeftOpenWhereNoLineIsNear) {
+  const Report report = placement_on(placement_text(false));
+  ASSERT_EQ(report.results.size(), 1U);
+  const Result& result = report.results.front();
+  EXPECT_FALSE(result.findings.empty());
+  for (const Finding& f : result.findings) {
+    EXPECT_EQ(f.estimate.status, Status::inconclusive) << f.quantity;
+    EXPECT_FALSE(f.estimate.value) << f.quantity;
+    EXPECT_EQ(f.estimate.note.substr(0, 4), "none") << f.quantity;
+  }
+  EXPECT_EQ(result.notes.size(), 1U);
+}
 
 TEST(SimulatedSpilling, IsFoundByTheEngineAndByTheCompiler) {
   const Report report = run_on(1, {"spilling"});

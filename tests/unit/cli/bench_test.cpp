@@ -17,8 +17,8 @@ using testing::HasSubstr;
 TEST(Bench, ListsWhatThereIs) {
   const auto run = run_gputopo({"bench", "--list"});
   EXPECT_EQ(run.exit_code, 0);
-  for (const char* name : {"bandwidth", "in_flight", "requests", "banks", "atomics", "sides", "instructions",
-                           "spilling", "clusters", "histogram", "traffic"})
+  for (const char* name : {"bandwidth", "in_flight", "requests", "banks", "atomics", "sides", "placement",
+                           "instructions", "spilling", "clusters", "histogram", "traffic"})
     EXPECT_THAT(run.out, HasSubstr(name));
 }
 
