@@ -21,7 +21,9 @@ Expected<Topology> whole_simulated_truth(const std::string& name) {
   return model_of(name).map([](const sim::Model& model) {
     Topology topology = sim::truth(model);
     sim::add_organisation(model, topology);
+    sim::add_writes(model, topology);
     sim::add_translation(model, topology);
+    sim::add_memory_patterns(model, topology);
     sim::add_instructions(model, topology);
     topology.provenance.notes = sim::remarks(model);
     return topology;

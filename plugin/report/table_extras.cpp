@@ -109,6 +109,36 @@ std::string organisation(const Topology& topology, const Options& options) {
   return any ? with_notes(grid, notes, options) : std::string();
 }
 
+std::string stores(const Topology& topology, const Options& options) {
+  constexpr std::array about{"write_policy", "write_hit", "write_allocate"};
+  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
+  Grid grid({{"Memory"}, {"Write policy"}, {"A line that is there"}, {"A store that misses leaves"}});
+  bool any = false;
+  for (const Memory& m : topology.memories) {
+    if (std::none_of(about.begin(), about.end(), [&](const char* name) { return m.structure.contains(name); }))
+      continue;
+    any = true;
+    grid.add({{printable(m.id, 20), {}},
+              statement_cell(m, about[0], notes),
+              statement_cell(m, about[1], notes),
+              statement_cell(m, about[2], notes)});
+  }
+  return any ? with_notes(grid, notes, options) : std::string();
+}
+
+std::string patterns(const Topology& topology, const Options& options) {
+  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
+  Grid grid({{"Memory"}, {"Prefetch"}, {"Lines"}});
+  bool any = false;
+  for (const Memory& m : topology.memories) {
+    if (!m.structure.contains("prefetch") && !m.structure.contains("latency_by_line")) continue;
+    any = true;
+    grid.add(
+        {{printable(m.id, 20), {}}, statement_cell(m, "prefetch", notes), statement_cell(m, "latency_by_line", notes)});
+  }
+  return any ? with_notes(grid, notes, options) : std::string();
+}
+
 std::string carve_outs(const Memory& m, const Options& options) {
   if (m.carve_outs.empty()) return {};
   return first_that_fits(options, [&](const CellStyle& style, const Fit& /*fit*/, Footnotes& notes) {
@@ -201,6 +231,8 @@ std::string map_lines(const Topology& topology, const Options& options) {
 std::string table_extras(const Topology& topology, const Options& options) {
   std::string text = titled("Further attributes", further_attributes(topology, options));
   text += titled("How caches are organised", organisation(topology, options));
+  text += titled("What stores do", stores(topology, options));
+  text += titled("What is fetched ahead, and how lines differ", patterns(topology, options));
   for (const Memory& m : topology.memories) {
     if (repeats(topology, m)) continue;
     const std::string name = printable(m.label.empty() ? m.id : m.label, 28);

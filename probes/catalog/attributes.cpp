@@ -3,7 +3,7 @@
 namespace gputopo::catalog {
 namespace {
 
-constexpr std::array<AttributeRow, 30> attribute_rows{{
+constexpr std::array<AttributeRow, 36> attribute_rows{{
     {"size", "size", "B", "Size", "SizeBytes", "Size", "Size [B]",
      "Largest footprint that fits: what one instance can hold at the configuration in force."},
     {"line_size", "line size", "B", "Line", "LineSizeBytes", "LineSize", "Line [B]",
@@ -61,6 +61,18 @@ constexpr std::array<AttributeRow, 30> attribute_rows{{
     {"entries", "entries", "", "", "Entries", "", "", "Translations that a TLB holds; its size is what they reach."},
     {"entry_size", "entry size", "B", "", "EntrySizeBytes", "", "",
      "What one entry of a TLB covers: a page, or several that lie in a row."},
+    {"latency_low", "latency of near lines", "cycles", "", "LatencyLowCycles", "", "",
+     "Latency that one line in twenty stays below, each by its undisturbed loads."},
+    {"latency_middle", "latency of the middle line", "cycles", "", "LatencyMiddleCycles", "", "",
+     "Latency that half of the lines stay below, each by its undisturbed loads."},
+    {"latency_high", "latency of far lines", "cycles", "", "LatencyHighCycles", "", "",
+     "Latency that one line in twenty exceeds, each by its undisturbed loads."},
+    {"latency_excess", "excess of slow loads", "cycles", "", "LatencyExcessCycles", "", "",
+     "What one load in twenty takes longer than undisturbed loads of the same line."},
+    {"row_gain", "gain of an open row", "cycles", "", "RowGainCycles", "", "",
+     "What a load from memory takes less right after one near it, of the same row of DRAM; 0 where none shows."},
+    {"latency_after_tlb_miss", "latency after TLB misses", "cycles", "", "LatencyAfterTlbMissCycles", "", "",
+     "The latency where TLBs miss first; how many, from the nearest on, follows the id."},
 }};
 
 }  // namespace

@@ -15,13 +15,14 @@ std::uint64_t flush_part_bytes(const device::DeviceInfo& info, std::uint64_t byt
   return (bytes / parts + flush_line_bytes) / flush_line_bytes * flush_line_bytes;
 }
 
-program::Batch flush_batch(const device::DeviceInfo& info, std::uint64_t bytes, std::uint64_t buffer_bytes) {
+program::Batch flush_batch(const device::DeviceInfo& info, std::uint64_t bytes, std::uint64_t buffer_bytes,
+                           std::uint64_t line_bytes) {
   const std::uint64_t part = flush_part_bytes(info, bytes);
   program::Batch batch;
   for (std::uint64_t at = 0; at < bytes; at += part) {
     program::Program p = make_program("flush", info, slot_flush);
     p.buffers[slot_flush].size_bytes = std::max(buffer_bytes, slot_bytes);
-    program::Walk walk = by_all_lanes(make_walk(l2_path, std::min(part, bytes - at), flush_line_bytes, 1), info);
+    program::Walk walk = by_all_lanes(make_walk(l2_path, std::min(part, bytes - at), line_bytes, 1), info);
     walk.first_byte = at;
     p.phases = {walk};
     batch.push_back(std::move(p));

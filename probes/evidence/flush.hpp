@@ -10,6 +10,9 @@ std::uint64_t flush_part_bytes(const device::DeviceInfo& info, std::uint64_t byt
 
 /// Programs that load [0, `bytes`) of the flush slot, which is made `buffer_bytes` long. They belong in front of what
 /// needs the L2 emptied, in one run_in_order().
-program::Batch flush_batch(const device::DeviceInfo& info, std::uint64_t bytes, std::uint64_t buffer_bytes);
+/// With a load each `line_bytes`: sets of lines that are shorter than that, and that no such load falls into, keep
+/// theirs.
+program::Batch flush_batch(const device::DeviceInfo& info, std::uint64_t bytes, std::uint64_t buffer_bytes,
+                           std::uint64_t line_bytes = 128);
 
 }  // namespace gputopo::evidence

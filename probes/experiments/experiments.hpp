@@ -45,8 +45,18 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings);
 Expected<void> measure_l2_scope(Session& session, Findings& findings);
 Expected<void> measure_chip_map(Session& session, Findings& findings);
 
+/// What stores leave in the L1; in the L2, and whether the L1 passes them on.
+Expected<void> measure_l1_stores(Session& session, Findings& findings);
+Expected<void> measure_l2_stores(Session& session, Findings& findings);
+
 Expected<void> measure_shared(Session& session, Findings& findings);
 Expected<void> measure_device_memory(Session& session, Findings& findings);
+/// Hardware prefetch, rows of DRAM and how lines differ, all of memory that no cache has.
+Expected<void> measure_memory_prefetch(Session& session, Findings& findings);
+Expected<void> measure_memory_rows(Session& session, Findings& findings);
+Expected<void> measure_memory_lines(Session& session, Findings& findings);
+/// Latency of each combination of hits and misses in the L2 and the TLBs, from what was measured of either.
+Expected<void> measure_memory_patterns(Session& session, Findings& findings);
 Expected<void> measure_instructions(Session& session, Findings& findings);
 Expected<void> measure_translation(Session& session, Findings& findings);
 /// Of one memory.

@@ -101,7 +101,12 @@ const std::vector<Experiment>& table() {
       {"l2.bandwidth", {"l2"}, {"l2.geometry"}, deep, of<measure_bandwidth, l2_id>},
       {"shared.bandwidth", {"shared"}, {"shared"}, deep, of<measure_bandwidth, shared_id>},
       {"device_memory.bandwidth", {"device_memory"}, {"device_memory"}, deep, of<measure_bandwidth, device_memory_id>},
+      {"device_memory.prefetch", {"device_memory"}, {"device_memory"}, deep, measure_memory_prefetch},
+      {"device_memory.rows", {"device_memory"}, {"device_memory"}, deep, measure_memory_rows},
+      {"device_memory.lines", {"device_memory"}, {"device_memory"}, deep, measure_memory_lines},
       {"l1.organisation", {"l1"}, {"l1.geometry"}, deep, of<measure_organisation, l1_path>},
+      {"l1.stores", {"l1"}, {"l1.geometry"}, deep, measure_l1_stores},
+      {"l2.stores", {"l2", "l1"}, {"l2.behind", "l2.sets", "l1.stores"}, deep, measure_l2_stores},
       {"texture.organisation", {"texture"}, {"texture.geometry"}, deep, of<measure_organisation, texture_path>},
       {"read_only.organisation", {"read_only"}, {"read_only.geometry"}, deep, of<measure_organisation, read_only_path>},
       {"constant_l1.organisation",
@@ -119,8 +124,9 @@ const std::vector<Experiment>& table() {
        {"constant_l1_5.size"},
        deep,
        measure_instructions},
-      // The last of all: it takes nearly all of the GPU's memory.
+      // The last to measure: it takes nearly all of the GPU's memory.
       {"translation", {"tlb_l1", "tlb_l2", "tlb_l3"}, {"l2.geometry"}, deep, measure_translation},
+      {"latency_patterns", {"tlb_l1", "tlb_l2", "tlb_l3"}, {"translation"}, deep, measure_memory_patterns},
   };
   return rows;
 }

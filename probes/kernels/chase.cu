@@ -1,12 +1,13 @@
 // The interpreter of chase programs: one thread block an SM works through that SM's queue of phases.
 //
-// Built twice: without straight-line code, and with it (GPUTOPO_KERNEL_EXECUTE), so that the everyday kernel stays
-// small in the instruction caches that constants share.
+// Built three times: as it is, with straight-line code (GPUTOPO_KERNEL_EXECUTE) and with stores (GPUTOPO_KERNEL_STORE),
+// so that the everyday kernel stays small in the instruction caches that constants share.
 #include <type_traits>
 
 #include "kernels/straight_line.cuh"
 #include "kernels/turns.cuh"
 #include "kernels/walk.cuh"
+#include "kernels/walk_stores.cuh"
 
 namespace gputopo::kernels {
 namespace {
@@ -77,9 +78,12 @@ __device__ __forceinline__ void walk_lead(const Task* task, std::uint64_t textur
   }
 }
 
-// What comes before the recorded loads of a lap and isn't recorded itself. A call: the loops that record have no
-// register to spare, and what is spilled passes L1. The task stays in shared memory.
+// What comes before the recorded loads of a lap and isn't recorded itself, or stores. A call, and only one: the loops
+// that record have no register to spare, and what is spilled passes L1. The task stays in shared memory.
 __device__ __noinline__ void run_lead(const Task* task, std::uint64_t texture, Seen* seen) {
+#ifdef GPUTOPO_KERNEL_STORE
+  if (task->path == path_global_store) return run_stores(*task, *seen);
+#endif
   if (task->lead == 0 || threadIdx.x != task->warp * warp_threads) return;
   if (task->path == path_constant) walk_lead<path_constant>(task, texture, *seen);
   if (task->path == path_texture) walk_lead<path_texture>(task, texture, *seen);
@@ -115,8 +119,10 @@ __device__ void write_result(const Task& task, const Recorder& recorder, const S
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(block_threads, 1)
-#ifdef GPUTOPO_KERNEL_EXECUTE
+#if defined(GPUTOPO_KERNEL_EXECUTE)
     chase_execute(const LaunchArguments arguments)
+#elif defined(GPUTOPO_KERNEL_STORE)
+    chase_store(const LaunchArguments arguments)
 #else
     chase(const LaunchArguments arguments)
 #endif
@@ -198,7 +204,7 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
   }
 }
 
-#ifndef GPUTOPO_KERNEL_EXECUTE
+#if !defined(GPUTOPO_KERNEL_EXECUTE) && !defined(GPUTOPO_KERNEL_STORE)
 /// Lays a pointer chase into global memory: each visited word, of 4 or 8 bytes, gets the place of the next: `unit`
 /// times its distance from the buffer's start in 4-byte words, plus `base`.
 extern "C" __global__ void fill(std::uint32_t* buffer, std::uint64_t base, std::uint32_t unit, std::uint32_t wide,

@@ -18,6 +18,7 @@ enum PathCode : std::uint32_t {
   path_constant = 5,
   path_shared = 6,
   path_instruction = 7,
+  path_global_store = 8,
 };
 
 enum RecordCode : std::uint32_t {

@@ -85,6 +85,38 @@ __device__ __forceinline__ void l2_listed(const WorkArguments& a) {
   if (sum == 0x12345678U && a.zero != 0) *a.sink = sum;
 }
 
+// One thread of each SM walks its own lines of a n0 times, the next one when the last one's word, which is 0, is there.
+// input: as of l2_listed.
+template <bool adds>
+__device__ __forceinline__ void l2_chased(const WorkArguments& a) {
+  extern __shared__ std::uint32_t table[];
+  const std::uint32_t* own = a.input + 2 * work_sm();
+  const std::uint32_t lines = own[1];
+  for (std::uint32_t i = threadIdx.x; i < lines; i += blockDim.x) table[i] = a.input[own[0] + i];
+  std::uint32_t word = 0;
+  timed(a, [&] {
+    if (threadIdx.x != 0) return;
+#pragma unroll 1
+    for (std::uint64_t lap = 0; lap < a.n[0]; ++lap)
+#pragma unroll 1
+      for (std::uint32_t i = 0; i < lines; ++i) {
+        const std::uint64_t place = a.buffers[0] + std::uint64_t{table[i]} * l2_line_bytes + (word & a.zero);
+        if constexpr (adds) {
+          asm volatile("atom.global.add.u32 %0, [%1], 0;" : "=r"(word) : "l"(place) : "memory");
+        } else {
+          asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(place) : "memory");
+        }
+      }
+  });
+  if (word == 0x12345678U && a.zero != 0) *a.sink = word;
+}
+
+__device__ __forceinline__ void l2_chase_read(const WorkArguments& a) {
+  l2_chased<false>(a);
+}
+__device__ __forceinline__ void l2_chase_add(const WorkArguments& a) {
+  l2_chased<true>(a);
+}
 __device__ __forceinline__ void l2_read(const WorkArguments& a) {
   l2_listed<false>(a);
 }

@@ -30,6 +30,8 @@ Expected<void> check(const Program& program, std::size_t index, const Walk& w) {
     return bad(program, index, "walks outside its buffer");
   if (w.laps == 0 || w.lanes == 0) return bad(program, index, "has no laps or no lanes");
   if (w.lanes > 1 && w.record != Record::nothing) return bad(program, index, "records with several lanes");
+  if (w.path == Path::global_store && (w.record != Record::nothing || w.lanes > 1))
+    return bad(program, index, "records stores, for which nothing waits, or stores by several lanes");
   if (w.order == Order::skipping && std::gcd(w.order_seed, positions(w)) != 1)
     return bad(program, index, "skips by a step that shares a factor with its positions");
   if (w.tail_step != 0 && (w.lead_loads == 0 || w.tail_first >= positions(w) || w.tail_step >= positions(w)))
@@ -71,6 +73,8 @@ std::string_view to_string(Path path) {
       return "shared";
     case Path::instruction:
       return "instruction";
+    case Path::global_store:
+      return "global_store";
   }
   return "?";
 }
@@ -127,12 +131,69 @@ std::uint64_t lap_loads(const Walk& walk) {
   return walk.loads_per_lap != 0 ? walk.loads_per_lap : positions(walk);
 }
 
+const Walk* laid_chase(const Phase& phase) {
+  const auto* walk = std::get_if<Walk>(&phase);
+  const bool chases = walk != nullptr && (walk->record == Record::lap_time || walk->record == Record::lap_times);
+  return chases && walk->path != Path::shared ? walk : nullptr;
+}
+
+bool is_store(const Phase& phase) {
+  const auto* walk = std::get_if<Walk>(&phase);
+  return walk != nullptr && walk->path == Path::global_store;
+}
+
+const Walk* changed_words(const Phase& phase) {
+  return is_store(phase) ? &std::get<Walk>(phase) : laid_chase(phase);
+}
+
+std::uint64_t laid_loads(const Walk& walk) {
+  return std::min(lap_loads(walk), positions(walk));
+}
+
+bool lie_together(const Walk& a, const Walk& b) {
+  const bool one_stores = a.path == Path::global_store, other_stores = b.path == Path::global_store;
+  if (one_stores && other_stores) return true;
+  const bool apart =
+      a.first_byte + a.footprint_bytes <= b.first_byte || b.first_byte + b.footprint_bytes <= a.first_byte;
+  const bool same = one_stores == other_stores && a.first_byte == b.first_byte &&
+                    a.footprint_bytes == b.footprint_bytes && a.stride_bytes == b.stride_bytes && a.order == b.order &&
+                    a.order_seed == b.order_seed && laid_loads(a) == laid_loads(b) &&
+                    (a.path == Path::texture) == (b.path == Path::texture);
+  return apart || same;
+}
+
+namespace {
+
+// In constant memory a module has one bank, whichever buffers lie in it.
+bool share_memory(const Program& p, const Walk& a, const Walk& b) {
+  const Buffer &one = p.buffers[a.buffer], &other = p.buffers[b.buffer];
+  return a.buffer == b.buffer ||
+         (one.space == Space::constant && other.space == Space::constant && one.module == other.module);
+}
+
+Expected<void> check_chases(const Program& program) {
+  std::vector<const Walk*> chases;
+  for (std::size_t i = 0; i < program.phases.size(); ++i) {
+    const Walk* walk = changed_words(program.phases[i]);
+    if (walk == nullptr) continue;
+    for (const Walk* other : chases)
+      if (share_memory(program, *walk, *other) && !lie_together(*walk, *other))
+        return bad(
+            program, i,
+            "times laps of a walk over bytes that another one lays or stores to; give each walk bytes of its own");
+    chases.push_back(walk);
+  }
+  return {};
+}
+
+}  // namespace
+
 Expected<void> validate(const Program& program) {
   if (program.agents.empty()) return bad(program, 0, "has no agent");
   if (program.carve_out_percent > 100) return bad(program, 0, "asks for a carve-out above 100 percent");
   for (std::size_t i = 0; i < program.phases.size(); ++i)
     if (auto ok = std::visit([&](const auto& p) { return check(program, i, p); }, program.phases[i]); !ok) return ok;
-  return {};
+  return check_chases(program);
 }
 
 }  // namespace gputopo::program

@@ -25,7 +25,7 @@ enum class Space {
   code,  ///< blocks of instructions, DeviceInfo::code_block_bytes each: a load is a jump to one, which leaves at once
 };
 
-/// Which kind of load a walk uses. The comment names the PTX.
+/// Which kind of load (or store) a walk uses. The comment names the PTX.
 enum class Path {
   global_cached,       ///< ld.global.ca: through L1 where the GPU caches global loads there
   global_l2_only,      ///< ld.global.cg
@@ -35,6 +35,9 @@ enum class Path {
   constant,            ///< an indexed load from a constant bank
   shared,              ///< ld.shared
   instruction,         ///< brx.idx to a block of code: what a jump there and back takes
+  /// st.global of a zero, as plain code stores: what every load that isn't a pointer chase finds there anyway. Never
+  /// recorded: nothing waits for a store.
+  global_store,
 };
 
 /// The order in which the loads of one lap visit the footprint (see order.hpp).
@@ -167,8 +170,26 @@ std::uint64_t positions(const Walk& walk);
 std::uint64_t lap_loads(const Walk& walk);
 
 /// `bad_input` where an index is out of range, a walk leaves its buffer, a stride is no multiple of 4, a path doesn't
-/// fit its buffer's space, or something is recorded with several lanes.
+/// fit its buffer's space, something is recorded with several lanes, stores are recorded or made by several, or two
+/// walks would change the same bytes.
 Expected<void> validate(const Program& program);
+
+/// The walk of a phase that chases pointers laid into memory before it runs: laps timed as a whole. Null for others.
+const Walk* laid_chase(const Phase& phase);
+
+/// Whether a phase stores to global memory.
+bool is_store(const Phase& phase);
+
+/// The walk of a phase that decides what words in memory hold: laid before the launch, or stored in it. Null for
+/// others.
+const Walk* changed_words(const Phase& phase);
+
+/// Pointers that a laid chase takes: one that goes round and round lies there once.
+std::uint64_t laid_loads(const Walk& walk);
+
+/// Whether two walks that change words of one buffer can do so together: pointers that are the same, stores, which
+/// leave the same zeros everywhere, or no byte in common.
+bool lie_together(const Walk& a, const Walk& b);
 
 /// A hash of everything in a program but its label: the key of a recording. Stable across builds and machines.
 std::uint64_t hash(const Program& program);

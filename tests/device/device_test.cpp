@@ -54,6 +54,25 @@ TEST_F(RealGpu, TenRunsGiveTheSameSizesAndLinesAndLatenciesWithinTwoPercent) {
   }
 }
 
+// As looks by hand on an H100 have it: a store leaves its word in the L1, and in the L2 only what makes a sector whole.
+TEST_F(RealGpu, AHoppersStoresGoThroughAnL1OfWordsIntoAnL2OfWholeSectors) {
+  if (gpu_->info().gpu.compute_capability != "9.0") GTEST_SKIP() << "needs a Hopper";
+  experiments::DiscoverOptions options;
+  options.only = {"l1", "l2"};
+  options.deep = true;
+  const auto topology = experiments::discover(*gpu_, options);
+  ASSERT_TRUE(topology) << topology.error().message;
+  const auto said = [&](const char* id, const char* about) {
+    const Statement& s = topology->find(id)->structure.at(about);
+    return s.value.empty() ? "open: " + s.note : s.value;
+  };
+  EXPECT_EQ(said("l1", "write_hit"), "update");
+  EXPECT_EQ(said("l1", "write_allocate"), "word");
+  EXPECT_EQ(said("l1", "write_policy"), "through");
+  EXPECT_EQ(said("l2", "write_hit"), "update");
+  EXPECT_EQ(said("l2", "write_allocate"), "full_sector");
+}
+
 TEST_F(RealGpu, L1TextureAndReadOnlyAreOneCacheOfOneSize) {
   if (!is_unified()) GTEST_SKIP() << "needs a GPU with a unified L1";
   const Topology t = discover();

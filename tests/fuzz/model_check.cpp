@@ -42,6 +42,25 @@ program::Program walk(Path path, const device::DeviceInfo& info) {
   return p;
 }
 
+// Every third word stored over what was loaded, and half of it looked at afterwards.
+program::Program stores() {
+  program::Walk load;
+  load.stride_bytes = 32;
+  load.footprint_bytes = small_bytes / 2;
+  program::Walk store = load;
+  store.path = Path::global_store;
+  store.stride_bytes = 12;
+  store.footprint_bytes = small_bytes;
+  program::Walk look = store;
+  look.path = Path::global_cached;
+  look.stride_bytes = 4;
+  look.record = program::Record::histogram;
+  program::Program p;
+  p.buffers = {{program::Space::global, small_bytes, 0}};
+  p.phases = {load, store, look};
+  return p;
+}
+
 program::Stream stream(Path path, program::Operation operation, std::uint32_t sm_count) {
   program::Stream s;
   s.path = path;
@@ -70,6 +89,7 @@ void run_some_of_each(sim::Model model) {
   const device::DeviceInfo& info = device->info();
   for (std::size_t path = 0; path < sim::path_count; ++path)
     require_answer(device->run({walk(static_cast<Path>(path), info)}));
+  require_answer(device->run({stores()}));
   using program::Operation;
   for (const Path path : {Path::global_cached, Path::global_l2_only, Path::texture, Path::constant, Path::shared})
     for (const Operation operation :
@@ -92,7 +112,9 @@ void check_model(std::string_view text) {
   if (!model) return require_one_line(model.error().message);
   Topology truth = sim::truth(*model);
   sim::add_organisation(*model, truth);
+  sim::add_writes(*model, truth);
   sim::add_translation(*model, truth);
+  sim::add_memory_patterns(*model, truth);
   sim::add_instructions(*model, truth);
   sim::add_latency_spans(*model, truth);
   static_cast<void>(sim::remarks(*model));

@@ -19,11 +19,6 @@ std::uint64_t words_hold(program::Path path) {
   return path == program::Path::constant ? 2 : 0;
 }
 
-// A walk that goes round and round lies there once.
-std::uint64_t laid_loads(const Walk& walk) {
-  return std::min(program::lap_loads(walk), program::positions(walk));
-}
-
 Geometry geometry_of(const Walk& walk, std::uint32_t place) {
   return {place,
           walk.first_byte,
@@ -31,13 +26,13 @@ Geometry geometry_of(const Walk& walk, std::uint32_t place) {
           walk.stride_bytes,
           static_cast<std::uint64_t>(walk.order),
           walk.order_seed,
-          laid_loads(walk),
+          program::laid_loads(walk),
           words_hold(walk.path)};
 }
 
 void lay(const Walk& walk, std::vector<std::uint32_t>& bank) {
   const std::uint64_t n = program::positions(walk);
-  const std::uint64_t loads = laid_loads(walk);
+  const std::uint64_t loads = program::laid_loads(walk);
   const auto [first, step] = program::stepping(walk.order, walk.order_seed, n);
   std::uint64_t here = first;
   for (std::uint64_t k = 0; k < loads; ++k) {
@@ -78,7 +73,7 @@ Expected<void> Launcher::lay_in_memory(const Walk& walk, CUdeviceptr address) {
   const auto stepping = program::stepping(walk.order, walk.order_seed, positions);
   auto first = static_cast<std::uint32_t>(stepping.first);
   auto step = static_cast<std::uint32_t>(stepping.step);
-  auto loads = static_cast<std::uint32_t>(laid_loads(walk));
+  auto loads = static_cast<std::uint32_t>(program::laid_loads(walk));
   std::array<void*, 10> arguments{&words,     &base,         &unit,  &wide, &first_word,
                                   &positions, &stride_words, &first, &step, &loads};
   const unsigned blocks = std::clamp(loads / 256U, 1U, 1024U);
@@ -91,7 +86,7 @@ Expected<void> Launcher::lay_chases(const program::Batch& batch, const PlannedLa
   std::set<Geometry> laid;  // programs of one launch mostly share theirs
   std::map<std::uint32_t, std::vector<const Walk*>> banks;
   for (const PlannedPhase& planned : launch.phases) {
-    const Walk* walk = laid_chase(batch[planned.program].phases[planned.phase]);
+    const Walk* walk = program::laid_chase(batch[planned.program].phases[planned.phase]);
     if (walk == nullptr) continue;
     const bool is_bank = walk->path == program::Path::constant;
     if (!laid.insert(geometry_of(*walk, is_bank ? planned.module : walk->buffer)).second) continue;

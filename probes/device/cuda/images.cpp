@@ -10,6 +10,7 @@
 
 GPUTOPO_EMBED(chase_ptx, GPUTOPO_PTX_FOLDER "/chase.ptx");
 GPUTOPO_EMBED(chase_execute_ptx, GPUTOPO_PTX_FOLDER "/chase_execute.ptx");
+GPUTOPO_EMBED(chase_store_ptx, GPUTOPO_PTX_FOLDER "/chase_store.ptx");
 GPUTOPO_EMBED(chase_banks_ptx, GPUTOPO_PTX_FOLDER "/chase_banks.ptx");
 GPUTOPO_EMBED(chase_code_ptx, GPUTOPO_PTX_FOLDER "/chase_code.ptx");
 GPUTOPO_EMBED(stream_ptx, GPUTOPO_PTX_FOLDER "/stream.ptx");
@@ -18,6 +19,7 @@ GPUTOPO_EMBED(work_ptx, GPUTOPO_PTX_FOLDER "/work.ptx");
 #ifdef GPUTOPO_FATBIN_FOLDER
 GPUTOPO_EMBED(chase_fatbin, GPUTOPO_FATBIN_FOLDER "/chase.fatbin");
 GPUTOPO_EMBED(chase_execute_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_execute.fatbin");
+GPUTOPO_EMBED(chase_store_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_store.fatbin");
 GPUTOPO_EMBED(chase_banks_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_banks.fatbin");
 GPUTOPO_EMBED(chase_code_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_code.fatbin");
 GPUTOPO_EMBED(stream_fatbin, GPUTOPO_FATBIN_FOLDER "/stream.fatbin");
@@ -26,6 +28,7 @@ GPUTOPO_EMBED(work_fatbin, GPUTOPO_FATBIN_FOLDER "/work.fatbin");
 namespace {
 constexpr const char* gputopo_chase_fatbin = nullptr;
 constexpr const char* gputopo_chase_execute_fatbin = nullptr;
+constexpr const char* gputopo_chase_store_fatbin = nullptr;
 constexpr const char* gputopo_chase_banks_fatbin = nullptr;
 constexpr const char* gputopo_chase_code_fatbin = nullptr;
 constexpr const char* gputopo_stream_fatbin = nullptr;
@@ -39,6 +42,8 @@ Image image_of(Kernel kernel) {
   switch (kernel) {
     case Kernel::execute:
       return {gputopo_chase_execute_fatbin, gputopo_chase_execute_ptx, "chase_execute"};
+    case Kernel::store:
+      return {gputopo_chase_store_fatbin, gputopo_chase_store_ptx, "chase_store"};
     case Kernel::code:
       return {gputopo_chase_code_fatbin, gputopo_chase_code_ptx, "chase_code"};
     case Kernel::banks:

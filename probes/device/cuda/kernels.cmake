@@ -27,11 +27,13 @@ file(GLOB kernel_headers CONFIGURE_DEPENDS ${kernels}/*.cuh ${kernels}/*.hpp)
 file(MAKE_DIRECTORY ${ptx_folder})
 set(portable_ptx ${CMAKE_CURRENT_SOURCE_DIR}/portable_ptx.cmake)
 set(kernel_fatbin ${CMAKE_CURRENT_SOURCE_DIR}/kernel_fatbin.cmake)
-foreach(variant chase chase_execute chase_banks chase_code stream work)
+foreach(variant chase chase_execute chase_store chase_banks chase_code stream work)
   set(source ${kernels}/chase.cu)
   set(defines "")
   if(variant STREQUAL "chase_execute")
     set(defines -DGPUTOPO_KERNEL_EXECUTE)
+  elseif(variant STREQUAL "chase_store")
+    set(defines -DGPUTOPO_KERNEL_STORE)
   elseif(variant STREQUAL "chase_banks")
     set(source ${kernels}/banks.cu)
   elseif(variant STREQUAL "chase_code")
@@ -63,7 +65,7 @@ add_custom_target(gputopo_kernels DEPENDS ${images})
 
 # What a kernel spills lies in local memory and passes L1: a few registers too many look like a smaller cache. Workloads
 # of stated registers spill because they are meant to.
-foreach(variant chase chase_execute chase_banks chase_code stream)
+foreach(variant chase chase_execute chase_store chase_banks chase_code stream)
   add_test(NAME Kernels.SpillNothing.${variant}
     COMMAND ${CMAKE_COMMAND} -DLOG=${CMAKE_CURRENT_BINARY_DIR}/${variant}.fatbin.log
             -P ${CMAKE_CURRENT_SOURCE_DIR}/check_spills.cmake)

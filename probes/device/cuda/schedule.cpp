@@ -31,18 +31,8 @@ Words words_of(const Program& p, const Walk& walk) {
   return {buffer.space, is_bank ? buffer.module : walk.buffer, &walk};
 }
 
-// Two pointer chases can lie in memory together if they are the same or share no byte.
 bool clash(const Words& one, const Words& other) {
-  if (one.space != other.space || one.place != other.place) return false;
-  const Walk& a = *one.walk;
-  const Walk& b = *other.walk;
-  const bool apart =
-      a.first_byte + a.footprint_bytes <= b.first_byte || b.first_byte + b.footprint_bytes <= a.first_byte;
-  const bool same = a.first_byte == b.first_byte && a.footprint_bytes == b.footprint_bytes &&
-                    a.stride_bytes == b.stride_bytes && a.order == b.order && a.order_seed == b.order_seed &&
-                    a.loads_per_lap == b.loads_per_lap &&
-                    (a.path == program::Path::texture) == (b.path == program::Path::texture);
-  return !apart && !same;
+  return one.space == other.space && one.place == other.place && !program::lie_together(*one.walk, *other.walk);
 }
 
 std::uint32_t module_of(const Program& p, const Phase& phase) {
@@ -70,6 +60,7 @@ Kernel kernel_of(const Program& p) {
   if (std::any_of(p.phases.begin(), p.phases.end(), is_code)) return Kernel::code;
   const auto is_execute = [](const Phase& x) { return std::holds_alternative<Execute>(x); };
   if (std::any_of(p.phases.begin(), p.phases.end(), is_execute)) return Kernel::execute;
+  if (std::any_of(p.phases.begin(), p.phases.end(), program::is_store)) return Kernel::store;
   const auto is_bank = [&](const Phase& x) { return walks_a_bank(p, x); };
   if (modules_of(p) > 1 && std::all_of(p.phases.begin(), p.phases.end(), is_bank)) return Kernel::banks;
   return Kernel::chase;
@@ -88,18 +79,6 @@ bool is_private(const Program& p) {
   return std::all_of(p.agents.begin(), p.agents.end(), [&](const auto& a) { return a.sm == p.agents.front().sm; });
 }
 
-bool chases_clash(const Program& p) {
-  std::vector<Words> chases;
-  for (const Phase& phase : p.phases) {
-    const Walk* walk = laid_chase(phase);
-    if (walk == nullptr) continue;
-    const Words words = words_of(p, *walk);
-    if (std::any_of(chases.begin(), chases.end(), [&](const Words& other) { return clash(words, other); })) return true;
-    chases.push_back(words);
-  }
-  return false;
-}
-
 struct Draft {
   PlannedLaunch launch;
   bool is_private = true;
@@ -115,7 +94,7 @@ bool fits(const Draft& draft, const Program& p, bool isolated) {
   const auto slot = texture_slot(p);
   if (slot && draft.launch.texture_slot && slot != draft.launch.texture_slot) return false;
   for (const Phase& phase : p.phases)
-    if (const Walk* walk = laid_chase(phase))
+    if (const Walk* walk = program::changed_words(phase))
       for (const Words& other : draft.chases)
         if (clash(words_of(p, *walk), other)) return false;
   return true;
@@ -136,17 +115,11 @@ void append(Draft& draft, std::size_t index, const Program& p, std::uint32_t hom
       launch.crosses_sms = true;
     }
     launch.phases.push_back(planned);
-    if (const Walk* walk = laid_chase(p.phases[i])) draft.chases.push_back(words_of(p, *walk));
+    if (const Walk* walk = program::changed_words(p.phases[i])) draft.chases.push_back(words_of(p, *walk));
   }
 }
 
 }  // namespace
-
-const Walk* laid_chase(const Phase& phase) {
-  const auto* walk = std::get_if<Walk>(&phase);
-  const bool chases = walk != nullptr && (walk->record == Record::lap_time || walk->record == Record::lap_times);
-  return chases && walk->path != program::Path::shared ? walk : nullptr;
-}
 
 bool has_wide_words(const Walk& walk) {
   const bool holds_addresses =
@@ -165,12 +138,9 @@ Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_c
         return fail(Error::Kind::bad_input,
                     fmt::format("program '{}' names SM {} warp {}, the GPU has {} SMs and {} warps a block", p.label,
                                 agent.sm.value_or(0), agent.warp, sm_count, warps));
-    if (chases_clash(p))
-      return fail(
-          Error::Kind::bad_input,
-          fmt::format("program '{}' times laps of two different walks over the same bytes; give each walk bytes "
-                      "of its own",
-                      p.label));
+    if (kernel_of(p) != Kernel::store && std::any_of(p.phases.begin(), p.phases.end(), program::is_store))
+      return fail(Error::Kind::bad_input,
+                  fmt::format("program '{}' stores beside code; no kernel has both, make it two programs", p.label));
     const bool isolated = is_private(p);
     const std::uint32_t home = isolated ? p.agents.front().sm.value_or(next_sm) : 0;
     if (isolated && !p.agents.front().sm) next_sm = (next_sm + 1) % sm_count;

@@ -25,6 +25,7 @@ struct PlannedPhase {
 enum class Kernel {
   chase,    ///< the interpreter
   execute,  ///< the interpreter with straight-line code
+  store,    ///< the interpreter with stores
   code,     ///< walks over code, and over constants that push it out
   banks,    ///< walks over constant banks and nothing else, in as little code as can be
 };
@@ -40,16 +41,14 @@ struct PlannedLaunch {
   std::vector<PlannedPhase> phases;
 };
 
-/// The walk of a phase that chases pointers laid into memory before the launch; null for all others.
-const program::Walk* laid_chase(const program::Phase& phase);
-
 /// A chase through global memory whose words have room for whole addresses.
 bool has_wide_words(const program::Walk& walk);
 
 /// Plans `batch` on a GPU of `sm_count` SMs. Programs that isolate an SM go to SMs in turn and run at once; programs
 /// with wider isolation or agents on several SMs follow one another in a chain of turns. Programs that differ in
-/// carve-out, kernel or number of modules or lay different pointer chases into the same bytes get launches of their
-/// own. `bad_input` where an agent's SM or warp doesn't exist.
+/// carve-out, kernel or number of modules, lay different pointer chases into the same bytes or store to another's get
+/// launches of their own. `bad_input` where an agent's SM or warp doesn't exist, or a program stores to its own chase
+/// or beside code.
 Expected<std::vector<PlannedLaunch>> plan(const program::Batch& batch, std::uint32_t sm_count, std::uint32_t warps);
 
 }  // namespace gputopo::device::cuda

@@ -62,6 +62,12 @@ class CacheArray {
     if (log_ && !log_->empty()) bring_up_to_date(set);
     return packed_ ? packed_->contains(set, key, sectors) : wide_->contains(set, key, sectors);
   }
+  /// Takes all sectors from a line. It keeps its place until another one needs that.
+  void drop(std::uint64_t line, std::uint32_t tag_class) {
+    const std::uint32_t set = index_.set_of(line);
+    if (log_ && !log_->empty()) bring_up_to_date(set);
+    packed_ ? packed_->drop(set, key_of(line, tag_class)) : wide_->drop(set, key_of(line, tag_class));
+  }
   void clear();
   /// Everything that accesses change, to be given back to an array of the same organisation and size.
   struct State {
@@ -75,6 +81,8 @@ class CacheArray {
   const SetIndex& index() const { return index_; }
 
   static std::uint64_t key_of(std::uint64_t line, std::uint32_t tag_class) { return (line << 3 | tag_class) + 1; }
+  static std::uint64_t line_of(std::uint64_t key) { return (key - 1) >> 3; }
+  static std::uint32_t tag_class_of(std::uint64_t key) { return static_cast<std::uint32_t>((key - 1) & 7); }
 
  private:
   std::optional<std::uint32_t> look_into_log(std::uint32_t set, const Access& access);

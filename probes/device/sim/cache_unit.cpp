@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 namespace gputopo::sim {
 namespace {
@@ -154,9 +155,24 @@ void CacheUnit::tell_arrays() {
   asked_.clear();
 }
 
-void CacheUnit::prefetch(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, Random& random) const {
+void CacheUnit::prefetch(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, Random& random) {
+  const std::int64_t step = distance_ahead(line);
+  if (step == 0) return;
   for (std::uint32_t ahead = 1; ahead <= model_->prefetch_lines; ++ahead)
-    array.access(line + ahead, tag_class, all_sectors_, random);
+    array.access(line + static_cast<std::uint64_t>(step) * ahead, tag_class, all_sectors_, random);
+}
+
+// From line to line of what is brought in behind one that missed; 0: nothing is.
+std::int64_t CacheUnit::distance_ahead(std::uint64_t line) {
+  if (model_->prefetch_after == 0) return 1;
+  const auto step = static_cast<std::int64_t>(line - missed_line_);
+  if (step == 0) return 0;  // another sector of the same line
+  equal_steps_ = step == missed_step_ ? equal_steps_ + 1 : 1;
+  missed_line_ = line;
+  missed_step_ = step;
+  constexpr std::int64_t most_bytes = 4096;  // no prefetch knows where the next page lies
+  const std::int64_t bytes = std::abs(step) << line_shift_;
+  return equal_steps_ >= model_->prefetch_after && bytes <= most_bytes ? step : 0;
 }
 
 // Nothing but a change since the last time makes an array worth clearing.
@@ -165,6 +181,7 @@ void CacheUnit::clear() {
   if (changes_ == cleared_at_) return;
   residents_since_ = ~std::uint64_t{0};
   asked_.clear();
+  words_.clear();
   for (auto& array : homes_) array->clear();
   for (auto& array : copies_) array->clear();
   cleared_at_ = changes_;

@@ -8,10 +8,14 @@
 #include "device/sim/cache_array.hpp"
 #include "device/sim/model.hpp"
 #include "device/sim/residents.hpp"
+#include "device/sim/stored_words.hpp"
 
 namespace gputopo::sim {
 
 enum class Outcome { miss, hit, far_hit };
+
+/// Of a line's mask of sectors the bit that says that some of its words were stored by themselves (StoredWords).
+inline constexpr std::uint32_t words_bit = 1U << 31;
 
 class CacheUnit {
  public:
@@ -21,6 +25,8 @@ class CacheUnit {
   Outcome access(std::uint64_t address, std::uint32_t tag_class, std::uint32_t partition, bool probe, Random& random) {
     const std::uint32_t sector = sector_bit(address);
     if (!probe) history_ = unknown;
+    if (has_words() && finds_word(address, tag_class, random))
+      return homes_.size() == 1 || home_of(address) == partition ? Outcome::hit : Outcome::far_hit;
     if (!probe)
       if (const Residents::Line* line = ask_residents(address, sector, tag_class, partition))
         return line->is_near ? Outcome::hit : Outcome::far_hit;
@@ -28,6 +34,15 @@ class CacheUnit {
     return access_array(*homes_.front(), address >> line_shift_, tag_class, sector, probe, random) ? Outcome::hit
                                                                                                    : Outcome::miss;
   }
+  /// What a store does beyond this cache.
+  struct Stored {
+    bool onward = true;         ///< it goes on to the next level
+    std::uint32_t fetched = 0;  ///< sectors of its line that the next level has to bring
+  };
+  /// A store to the word at `address`, for an SM of `partition`.
+  Stored store(std::uint64_t address, std::uint32_t tag_class, const Writes& writes, Random& random);
+  /// Whether it has words that only access() knows.
+  bool has_words() const { return !words_.empty(); }
   /// access for the sectors of one line, all at once. Gives those that were missing.
   std::uint32_t fetch(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class, std::uint32_t partition,
                       Random& random) {
@@ -132,12 +147,15 @@ class CacheUnit {
     return line;
   }
   void tell_arrays();
+  bool finds_word(std::uint64_t address, std::uint32_t tag_class, Random& random);
+  void keep_word(std::uint64_t address, std::uint32_t tag_class, Random& random);
   bool know(Residents& residents, const Residents::Loads& loads, std::uint32_t partition);
   std::uint64_t first_line_from(std::uint64_t address, std::uint32_t home) const;
   void sweep_line(std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes, std::uint32_t tag_class,
                   std::uint32_t partition, Random& random);
   void sweep_lines(std::uint64_t first, std::uint64_t end, std::uint32_t partition, Sweep sweep);
-  void prefetch(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, Random& random) const;
+  void prefetch(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, Random& random);
+  std::int64_t distance_ahead(std::uint64_t line);
 
   const CacheModel* model_;
   std::uint32_t line_shift_, sector_shift_, sector_mask_, all_sectors_;
@@ -157,6 +175,13 @@ class CacheUnit {
   };
   std::vector<Asked> asked_;  // what the arrays haven't heard of
   std::uint64_t clock_ = 0;
+  StoredWords words_;  // of sectors that aren't there as a whole
+  bool can_load_words_ = false;
+  // Of CacheModel::prefetch_after: the line that missed last, how far it was from the one before, and how often in a
+  // row misses were as far apart.
+  std::uint64_t missed_line_ = 0;
+  std::int64_t missed_step_ = 0;
+  std::uint32_t equal_steps_ = 0;
 };
 
 }  // namespace gputopo::sim

@@ -32,6 +32,7 @@ Hierarchy::Hierarchy(const Model& model) : model_(&model) {
     cache_set_.push_back(set_of_each(sets, sm_count));
     units_.emplace_back(sets.size() * model.caches[i].instances);
     is_beyond_.push_back(is_beyond_sms(model, i));
+    writes_.push_back(writes_of(model, i));
   }
   for (const TlbModel& t : model.tlbs) {
     const SmSets sets = sharing_sets(model, t);
@@ -40,6 +41,9 @@ Hierarchy::Hierarchy(const Model& model) : model_(&model) {
   }
   const std::uint64_t smallest = model.shared ? model.shared->carve_outs_bytes.front() : 0;
   carve_outs_.assign(sm_count, smallest);
+  if (!model.rows) return;
+  by_row_ = Divisor(model.rows->size_bytes);
+  open_rows_.assign(model.rows->banks, ~std::uint64_t{0});
 }
 
 CacheUnit& Hierarchy::unit(std::size_t cache, std::uint32_t sm, std::uint32_t warp) {
@@ -90,16 +94,32 @@ Route Hierarchy::route(const PathModel& path, std::uint32_t sm, std::uint32_t wa
     s.beyond = !level.cache || is_beyond_[*level.cache];
     s.probe = probe_private && !s.beyond;
     if (level.cache) s.unit = &unit(*level.cache, sm, warp);
+    if (level.cache) s.writes = writes_[*level.cache];
     for (const std::size_t t : level.tlbs)
       s.tlbs.push_back({&tlb(t, sm), static_cast<std::uint32_t>(std::countr_zero(model_->tlbs[t].page_bytes)),
                         model_->tlbs[t].miss_cycles, ~std::uint64_t{0}});
     s.piece_shift = s.unit == nullptr ? 63 : s.unit->line_shift();
     for (const Route::Tlb& t : s.tlbs) s.piece_shift = std::min(s.piece_shift, t.page_shift);
-    route.by_lines = route.by_lines && !s.probe && (s.unit == nullptr || s.unit->can_fetch());
+    route.by_lines = route.by_lines && !s.probe && (s.unit == nullptr || (s.unit->can_fetch() && !s.unit->has_words()));
     route.stations.push_back(std::move(s));
   }
+  route.by_lines = route.by_lines && open_rows_.empty();  // each load that gets to memory opens its row
   if (route.by_lines && path.size() > 1 && path.back().tlbs.empty()) route.stations[path.size() - 2].is_last = true;
   return route;
+}
+
+void Hierarchy::store(Route& route, std::uint64_t address, Random& random) {
+  for (std::size_t i = 0; i < route.stations.size(); ++i) {
+    Route::Station& s = route.stations[i];
+    ask_tlbs(route, s, address, random);
+    if (s.unit == nullptr) return;
+    const CacheUnit::Stored stored = s.unit->store(address, s.tag_class, s.writes, random);
+    const CacheModel& cache = s.unit->model();
+    const std::uint64_t line = address / cache.line_bytes * cache.line_bytes;
+    for (std::uint64_t at = line; at < line + cache.line_bytes && stored.fetched != 0; at += cache.sector_bytes)
+      if ((stored.fetched & s.unit->sector_bit(at)) != 0) send<false>(route, at, random, i + 1);
+    if (!stored.onward) return;
+  }
 }
 
 // Loads of one line that follow each other at once: a cache sees them as one that asks for all of their sectors, and

@@ -23,6 +23,8 @@ class Hierarchy {
   double load(Route& route, std::uint64_t address, Random& random) { return send<true>(route, address, random); }
   /// The same for a load that nobody times.
   void touch(Route& route, std::uint64_t address, Random& random) { send<false>(route, address, random); }
+  /// Sends a store of the word at `address` along a route, as far as it goes.
+  void store(Route& route, std::uint64_t address, Random& random);
   /// touch at every multiple of the stride from `address` on, below the end of the footprint: the same outcome in less
   /// time. False, and nothing done, where that can't be had.
   bool sweep(Route& route, std::uint64_t address, std::uint64_t footprint_bytes, std::uint64_t stride_bytes,
@@ -58,6 +60,15 @@ class Hierarchy {
     }
     return extra_cycles;
   }
+  // Cycles that a load from memory saves; leaves its row open.
+  double ask_rows(std::uint64_t address) {
+    if (open_rows_.empty()) return 0;
+    const std::uint64_t row = by_row_.divide(address).quotient;
+    std::uint64_t& open = open_rows_[mix(row) % open_rows_.size()];
+    const bool is_open = open == row;
+    open = row;
+    return is_open ? model_->rows->gain_cycles : 0;
+  }
   template <bool timed>
   double send(Route& route, std::uint64_t address, Random& random, std::size_t first_station = 0);
   static bool sweep_sets(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes,
@@ -81,10 +92,13 @@ class Hierarchy {
   std::vector<std::vector<std::uint32_t>> cache_set_;           // by cache: which set of instances each SM has
   std::vector<std::vector<std::uint32_t>> tlb_set_;             // by TLB, likewise
   std::vector<bool> is_beyond_;                                 // by cache
+  std::vector<Writes> writes_;                                  // likewise
   std::vector<std::vector<std::unique_ptr<CacheUnit>>> units_;  // by cache, then instance
   std::vector<std::vector<std::unique_ptr<CacheArray>>> tlbs_;  // by TLB, then instance
   std::vector<std::uint64_t> carve_outs_;                       // by SM
   double clock_ratio_ = 1;
+  Divisor by_row_{1};
+  std::vector<std::uint64_t> open_rows_;  // by bank
   Replays replays_;
 };
 
@@ -103,6 +117,8 @@ double Hierarchy::send(Route& route, std::uint64_t address, Random& random, std:
         continue;
       }
       far = outcome == Outcome::far_hit;
+    } else {
+      extra_cycles -= ask_rows(address);
     }
     if (!timed) return 0;
     route.left_sm = s.beyond;

@@ -52,6 +52,34 @@ struct Partitions {
   std::uint64_t interleave_bytes = 4096;
 };
 
+/// Whether a store goes on to the next level at once.
+enum class WritePolicy {
+  through,
+  back,  ///< not where its line is there, or gets a place
+};
+
+/// What a store leaves where its line wasn't, for loads that come after it.
+enum class WriteAllocate {
+  none,
+  word,         ///< what was stored, and nothing else of its sector
+  full_sector,  ///< sectors all words of which were stored, and nothing of others
+  sector,       ///< its sector, the rest of which comes from the next level
+  line,         ///< likewise
+};
+
+/// What a store does to its line where that is there.
+enum class WriteHit {
+  update,
+  invalidate,  ///< nothing of the line is there any more
+};
+
+/// What a cache does with stores.
+struct Writes {
+  WritePolicy policy = WritePolicy::through;
+  WriteAllocate allocate = WriteAllocate::word;
+  WriteHit hit = WriteHit::update;
+};
+
 struct CacheModel {
   std::string name;
   std::uint64_t size_bytes = 0;  ///< the whole array of one instance
@@ -64,8 +92,12 @@ struct CacheModel {
   std::uint32_t instances = 1;          ///< in each unit of `scope`
   std::vector<std::uint32_t> warp_map;  ///< warp w uses instance warp_map[w modulo its length]
   std::uint32_t prefetch_lines = 0;     ///< following lines that a miss brings in as well
+  std::uint32_t prefetch_after = 0;     ///< misses equally far apart that it takes, and then that far on; 0: any miss
   bool cleared_at_launch = false;       ///< emptied when a program starts on an SM that uses it
   Partitions partitions;
+  std::optional<WritePolicy> write_policy;      ///< absent: see writes_of()
+  std::optional<WriteAllocate> write_allocate;  ///< likewise
+  WriteHit write_hit = WriteHit::update;
 };
 
 struct TlbModel {
@@ -141,6 +173,13 @@ struct DistanceModel {
   std::uint32_t steps = 0;  ///< slice_cycles and sm_cycles come in that many even steps; 0: continuous
 };
 
+/// Rows of DRAM: what memory serves from the row that a bank had open takes less.
+struct RowModel {
+  std::uint64_t size_bytes = 0;  ///< neighbouring bytes that lie in one row
+  std::uint32_t banks = 16;      ///< each has one row open, the one used last
+  double gain_cycles = 0;
+};
+
 /// Another process that takes turns with the program on the whole GPU.
 struct NeighbourModel {
   Span slice_us;            ///< the program runs that long ...
@@ -185,6 +224,7 @@ struct Model {
   BackgroundModel background;
   NoiseModel noise;
   DistanceModel distance;
+  std::optional<RowModel> rows;
   std::optional<NeighbourModel> neighbour;
   std::optional<TenantModel> tenant;
   std::vector<ClockStep> clock_steps;                      ///< ascending
@@ -222,12 +262,20 @@ Topology truth(const Model& model);
 /// index, replacement.
 void add_organisation(const Model& model, Topology& truth);
 
+/// Adds what stores leave in the L1 and the L2, as `discover --deep` says it: `write_policy`, `write_allocate` and
+/// `write_hit`.
+void add_writes(const Model& model, Topology& truth);
+
 /// Adds the TLBs that loads past the L1 ask, as `discover --deep` says them: "tlb_l1" to "tlb_l3", the nearest first.
 void add_translation(const Model& model, Topology& truth);
 
 /// Adds the caches that instructions pass before the L2, as `discover --deep` says them: "instruction_l1" and
 /// "instruction_l1_5", of three the first is "instruction_l0", without an L2 the third is "instruction_l2".
 void add_instructions(const Model& model, Topology& truth);
+
+/// Adds what `discover --deep` says of device memory and of loads that TLBs delay: prefetch into the L2, what an open
+/// row gains, how lines differ as SM 0 sees them, latencies after misses of TLBs. Needs add_translation before.
+void add_memory_patterns(const Model& model, Topology& truth);
 
 /// What no memory's attribute says of a model, a line each: what lies behind the L2, how far TLBs reach, distances, who
 /// disturbs.
@@ -253,5 +301,12 @@ SmSets sharing_sets(const Model& model, const TlbModel& tlb);
 /// Whether a cache lies beyond the SMs: shared by all of them, or one that loads pass which pass by the L1 (the L2 of a
 /// chiplet). A program that a GPU begins finds such caches as the last one left them.
 bool is_beyond_sms(const Model& model, std::size_t cache);
+
+/// Whether a cache can keep words of a sector that isn't there as a whole: a line has a sector less than could be.
+bool can_keep_words(const CacheModel& cache);
+
+/// What a cache does with stores. Where the model doesn't say: caches of the SMs pass them on and keep the words, those
+/// beyond write back and keep whole sectors, as NVIDIA's do (measured on an H100).
+Writes writes_of(const Model& model, std::size_t cache);
 
 }  // namespace gputopo::sim

@@ -51,6 +51,12 @@ class PackedSets {
     const std::uint32_t way = find(s, key);
     return way != none && (sectors_of(s, way) & sectors) == sectors;
   }
+  /// CacheArray::drop.
+  void drop(std::uint32_t set, std::uint64_t key) {
+    std::uint64_t* s = words_.data() + set * stride_;
+    if (const std::uint32_t way = find(s, key); way != none)
+      s[keys + most_ways_ + way / 2] &= ~(std::uint64_t{0xffffffffU} << (way % 2 * 32));
+  }
   /// Under LRU: the lines of a set from the most to the least recent one.
   std::uint32_t filled(std::uint32_t set) const { return filled(words_.data() + set * stride_); }
   Access by_age(std::uint32_t set, std::uint32_t age) const {

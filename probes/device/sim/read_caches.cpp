@@ -144,6 +144,25 @@ void check_extent(const std::string& path, std::uint64_t lines, std::uint64_t in
            "make it smaller");
 }
 
+void read_writes(Fields& fields, CacheModel& c) {
+  if (const Json* policy = fields.find("write_policy"))
+    c.write_policy = read_choice<WritePolicy>(*policy, fields.at("write_policy"),
+                                              {{"through", WritePolicy::through}, {"back", WritePolicy::back}});
+  if (const Json* allocate = fields.find("write_allocate"))
+    c.write_allocate = read_choice<WriteAllocate>(*allocate, fields.at("write_allocate"),
+                                                  {{"none", WriteAllocate::none},
+                                                   {"word", WriteAllocate::word},
+                                                   {"full_sector", WriteAllocate::full_sector},
+                                                   {"sector", WriteAllocate::sector},
+                                                   {"line", WriteAllocate::line}});
+  if (const Json* hit = fields.find("write_hit"))
+    c.write_hit = read_choice<WriteHit>(*hit, fields.at("write_hit"),
+                                        {{"update", WriteHit::update}, {"invalidate", WriteHit::invalidate}});
+  const bool by_words = c.write_allocate == WriteAllocate::word || c.write_allocate == WriteAllocate::full_sector;
+  if (by_words && !can_keep_words(c))
+    refuse(fields.at("write_allocate"), "goes not with lines of 32 sectors", "write longer sectors, or 'none'");
+}
+
 CacheModel read_cache(const std::string& name, const Json& j, const std::string& path, const Model& model) {
   Fields fields(j, path);
   CacheModel c;
@@ -173,7 +192,11 @@ CacheModel read_cache(const std::string& name, const Json& j, const std::string&
     refuse(fields.at("reserved"), "is no multiple of the line", "write a multiple of the line (times the partitions)");
   if (c.reserved_bytes != 0 && !c.organisation.set_ways.empty())
     refuse(fields.at("reserved"), "goes not with 'set_ways'", "take the reserved lines out of 'set_ways' and 'size'");
-  c.prefetch_lines = static_cast<std::uint32_t>(fields.count("prefetch_lines", {0, 64}, 0));
+  c.prefetch_lines = static_cast<std::uint32_t>(fields.count("prefetch_lines", {0, 256}, 0));
+  c.prefetch_after = static_cast<std::uint32_t>(fields.count("prefetch_after", {0, 16}, 0));
+  if (c.prefetch_after != 0 && (c.prefetch_lines == 0 || c.partitions.count > 1))
+    refuse(fields.at("prefetch_after"), "needs 'prefetch_lines', and a cache in one piece", "remove it");
+  read_writes(fields, c);
   c.cleared_at_launch = fields.flag("cleared_at_launch", c.scope == Scope::sm && c.shared_by.empty());
   fields.finish();
   return c;

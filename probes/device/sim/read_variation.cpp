@@ -65,6 +65,20 @@ void read_distance(Fields& root, Model& model) {
   fields.finish();
 }
 
+void read_rows(Fields& root, Model& model) {
+  const Json* j = root.find("rows");
+  if (j == nullptr) return;
+  Fields fields(*j, root.at("rows"));
+  RowModel rows;
+  rows.size_bytes = read_bytes(fields.require("size", "write the bytes of a row"), fields.at("size"), {32, 0x1p30});
+  rows.banks = static_cast<std::uint32_t>(fields.count("banks", {1, 65536}, 16));
+  const double latency = model.path(program::Path::global_l2_only)->back().latency_cycles;
+  rows.gain_cycles = read_number(fields.require("gain", "write the cycles that an open row saves"), fields.at("gain"),
+                                 {0, latency / 2});
+  fields.finish();
+  model.rows = rows;
+}
+
 }  // namespace
 
 Span read_span(const Json& j, const std::string& path, Range range) {
@@ -82,6 +96,7 @@ void read_variation(Fields& root, Model& model) {
   read_background(root, model);
   read_noise(root, model);
   read_distance(root, model);
+  read_rows(root, model);
 }
 
 }  // namespace gputopo::sim

@@ -29,7 +29,7 @@ void read_caches(Fields& root, Model& model);
 void read_shared(Fields& root, Model& model);
 /// "paths", "execution", "clock_overhead": need all above.
 void read_paths(Fields& root, Model& model);
-/// "background", "noise", "distance": what makes single loads differ. Need all above.
+/// "background", "noise", "distance", "rows": what makes single loads differ. Need all above.
 void read_variation(Fields& root, Model& model);
 /// "neighbour", "tenant", "clock": who else uses the GPU. Need Model::gpu.
 void read_disturbance(Fields& root, Model& model);

@@ -44,6 +44,9 @@ std::vector<std::string> remarks(const Model& m) {
   if (const double most = largest_distance_cycles(m.distance); most > 0)
     notes.push_back(
         fmt::format("distance: latencies beyond the SMs lie up to {} cycles either side of their mean", most));
+  if (m.rows)
+    notes.push_back(fmt::format("rows of {} B, one open in each of {} banks: a load from one takes {} cycles less",
+                                m.rows->size_bytes, m.rows->banks, m.rows->gain_cycles));
   remark_disturbances(m, notes);
   return notes;
 }

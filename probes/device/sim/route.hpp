@@ -20,8 +20,9 @@ struct Route {
     CacheUnit* unit;  ///< null: device memory
     double latency_cycles, far_latency_cycles;
     std::uint32_t tag_class;
-    bool probe;   ///< looked into, never changed
-    bool beyond;  ///< beyond the SMs: its latency depends on the place on the chip and on the SM clock
+    Writes writes;  ///< of its cache
+    bool probe;     ///< looked into, never changed
+    bool beyond;    ///< beyond the SMs: its latency depends on the place on the chip and on the SM clock
     std::vector<Tlb> tlbs;
     bool is_last;               ///< a cache behind which lies the memory, without a TLB
     std::uint32_t piece_shift;  ///< loads of addresses that are equal above it ask for one line here, and for one page

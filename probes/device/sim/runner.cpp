@@ -200,6 +200,7 @@ class Runner {
 
   PhaseTrace perform(const Walk& w) {
     if (w.path == Path::shared) return record(w, SharedLoads{model_.shared->latency_cycles});
+    if (w.path == Path::global_store) return store(w);
     Route route = hierarchy_.route(*model_.path(w.path), sm_, warp_, w.path == Path::global_no_allocate);
     const RoutedLoads loads{hierarchy_, route, base_of(w.buffer) + w.first_byte, replacement_};
     if (w.path != Path::instruction) return record(w, loads);
@@ -208,6 +209,24 @@ class Runner {
     for (std::uint64_t at = 0; at < x.between_bytes; at += step_bytes(x.path))
       own.push_back(x.walked_bytes + at - w.first_byte);
     return record(w, Jumps{loads, std::move(own)});
+  }
+
+  // Along the way of cached loads.
+  PhaseTrace store(const Walk& w) {
+    Route route = hierarchy_.route(*model_.path(Path::global_cached), sm_, warp_, false);
+    const std::uint64_t base = base_of(w.buffer) + w.first_byte;
+    for (std::uint32_t lap = 0; lap < w.laps; ++lap) {
+      begin_lap();
+      each_load(w, 0, [&](std::uint64_t offset) {
+        stop::look();
+        hierarchy_.store(route, base + offset, replacement_);
+        // The SM waits for none of them: each takes as long as what it hands it to.
+        if (timeline_.is_eventful()) timeline_.spend(route.stations.front().latency_cycles / w.lanes, route);
+      });
+    }
+    PhaseTrace trace;
+    trace.loads = program::lap_loads(w) * w.laps;
+    return trace;
   }
 
   template <class Loads>

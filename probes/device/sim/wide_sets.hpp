@@ -25,6 +25,10 @@ class WideSets {
   std::uint32_t fetch(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random);
   bool pass(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random);
   bool contains(std::uint32_t set, std::uint64_t key, std::uint32_t sectors) const;
+  /// CacheArray::drop.
+  void drop(std::uint32_t set, std::uint64_t key) {
+    if (const std::uint32_t slot = find(key, set); slot != none) sectors_[slot] = 0;
+  }
   void clear();
 
  private:

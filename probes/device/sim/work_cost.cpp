@@ -132,6 +132,26 @@ std::optional<double> sides(const Model& m, const ThroughputModel& t, const Work
 
 }  // namespace
 
+// Each load by itself: near and far hits as on the path past the L1, where the sides keep no copies for their SMs; what
+// isn't there comes from the memory beside the line's home.
+std::optional<double> chase_cycles(const Model& m, const ThroughputModel& t, const Workload& w, bool cold) {
+  const PathModel& path = *m.path(program::Path::global_l2_only);
+  if (!t.sides || m.groups.partition.size() != 2 || !path.front().cache) return std::nullopt;
+  const bool copies = m.caches[*path.front().cache].partitions.mode == PartitionMode::near_copy;
+  const auto takes = [&](bool near, bool from_memory) {
+    if (from_memory) return near ? path.back().latency_cycles : path.back().far_latency_cycles;
+    if (w.kernel == "l2_chase_add") return atomic_cycles_at_home + (near ? 0 : t.sides->far_cycles);
+    return near || copies ? path.front().latency_cycles : path.front().far_latency_cycles;
+  };
+  double cycles = 0;
+  for (std::size_t sm = 0; sm < m.gpu.sm_count; ++sm)
+    for (std::size_t i = 0; i < w.input[2 * sm + 1]; ++i) {
+      const bool near = side_of(m, static_cast<std::uint32_t>(sm)) == home_of(w.input[w.input[2 * sm] + i]);
+      cycles += takes(near, cold) + (of(w.numbers[0]) - 1) * takes(near, false);
+    }
+  return cycles / m.gpu.sm_count;
+}
+
 std::optional<double> work_cycles(const Model& m, const ThroughputModel& t, const Workload& w, WorkloadTrace& trace) {
   if (w.kernel.starts_with("chain_")) return chain(t, w, trace);
   if (w.kernel == "barriers" && t.control)

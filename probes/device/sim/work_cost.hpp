@@ -13,4 +13,8 @@ namespace gputopo::sim {
 std::optional<double> work_cycles(const Model& model, const ThroughputModel& t, const program::Workload& workload,
                                   program::WorkloadTrace& trace);
 
+/// The same of chases over lines of an L2's sides, which are in it, or only in memory (`cold`).
+std::optional<double> chase_cycles(const Model& model, const ThroughputModel& t, const program::Workload& workload,
+                                   bool cold);
+
 }  // namespace gputopo::sim

@@ -76,6 +76,7 @@ Expected<WorkloadTrace> WorkRunner::product(const Workload& w) {
 }
 
 Expected<WorkloadTrace> WorkRunner::sweep(const Workload& w) {
+  was_swept_ = true;
   WorkloadTrace trace;
   trace.traffic = program::MemoryTraffic{};
   if (l2_ != nullptr) {
@@ -173,7 +174,10 @@ Expected<double> WorkRunner::cycles_of(const Workload& w, WorkloadTrace& trace, 
   if (!model_.throughput) return unknown();
   const ThroughputModel& t = *model_.throughput;
   if (w.kernel.starts_with("histogram_")) return histogram_cycles(w, run);
-  const std::optional<double> cycles = work_cycles(model_, t, w, trace);
+  const bool chases = w.kernel.starts_with("l2_chase");
+  const std::optional<double> cycles =
+      chases ? chase_cycles(model_, t, w, was_swept_) : work_cycles(model_, t, w, trace);
+  if (chases) was_swept_ = false;
   return cycles ? Expected<double>(*cycles) : unknown();
 }
 

@@ -32,6 +32,7 @@ class WorkRunner {
   std::unique_ptr<TrafficCache> l2_;  ///< from the first product on
   bool values_alike_ = false;         ///< that a histogram is of
   std::uint64_t values_counted_ = 0;
+  bool was_swept_ = false;  ///< nothing of what chases walk is in the L2
 };
 
 }  // namespace gputopo::sim

@@ -1,4 +1,4 @@
-// A whole discovery recorded on an NVIDIA H200 leads to the same Topology again, bit for bit.
+// Whole discoveries recorded on an NVIDIA H200 and an H100 lead to the same Topologies again, bit for bit.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,7 +14,14 @@
 namespace gputopo {
 namespace {
 
-const std::string folder = std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/h200/";
+struct Recorded {
+  std::string name;
+  std::uint64_t l2_bytes;
+  double l2_cycles;
+  std::string folder() const { return std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/" + name + "/"; }
+};
+
+const std::vector<Recorded> recorded_gpus{{"h200", 62914560, 282}, {"h100", 52428800, 278}};
 constexpr std::uintmax_t largest_recording_bytes = 2'000'000;
 constexpr std::size_t largest_evidence_bytes = 100'000;  // of fifty curves
 
@@ -24,13 +31,13 @@ std::string read(const std::string& path) {
   return text.str();
 }
 
-Topology recorded_topology() {
+Topology recorded_topology(const std::string& folder) {
   const auto topology = parse_topology(read(folder + "topology.json"));
   if (!topology) ADD_FAILURE() << topology.error().message;
   return topology.value_or(Topology{});
 }
 
-Topology replayed_topology(std::vector<DecidingCurve>* curves = nullptr) {
+Topology replayed_topology(const std::string& folder, std::vector<DecidingCurve>* curves = nullptr) {
   const auto spec = device::parse_spec("replay:" + folder + "recording.json");
   if (!spec) ADD_FAILURE() << spec.error().message;
   auto opened = device::open(*spec);
@@ -52,19 +59,24 @@ Topology without_circumstances(Topology t) {
   return t;
 }
 
-TEST(RecordedDiscovery, OfAnH200LeadsToTheSameTopologyBitForBit) {
-  const Topology recorded = without_circumstances(recorded_topology());
-  const Topology replayed = without_circumstances(replayed_topology());
+class RecordedDiscovery : public testing::TestWithParam<Recorded> {
+ protected:
+  const std::string folder = GetParam().folder();
+};
+
+TEST_P(RecordedDiscovery, LeadsToTheSameTopologyBitForBit) {
+  const Topology recorded = without_circumstances(recorded_topology(folder));
+  const Topology replayed = without_circumstances(replayed_topology(folder));
   EXPECT_EQ(to_json_text(replayed), to_json_text(recorded));
 }
 
-TEST(RecordedDiscovery, IsSmallEnoughForTheRepository) {
+TEST_P(RecordedDiscovery, IsSmallEnoughForTheRepository) {
   EXPECT_LE(std::filesystem::file_size(folder + "recording.json"), largest_recording_bytes);
 }
 
-TEST(RecordedDiscovery, HasTheCurveThatDecidedEachQuantity) {
+TEST_P(RecordedDiscovery, HasTheCurveThatDecidedEachQuantity) {
   std::vector<DecidingCurve> curves;
-  const Topology t = replayed_topology(&curves);
+  const Topology t = replayed_topology(folder, &curves);
   EXPECT_THAT(test::without_curve(t, curves), ::testing::IsEmpty());
   for (const DecidingCurve& c : curves) {
     EXPECT_FALSE(c.x.label.empty() || c.y.label.empty()) << c.memory << ' ' << c.quantity;
@@ -81,8 +93,8 @@ TEST(RecordedDiscovery, HasTheCurveThatDecidedEachQuantity) {
   EXPECT_EQ(*read, evidence);
 }
 
-TEST(RecordedDiscovery, FindsWhatIsKnownOfTheH200) {
-  const Topology t = replayed_topology();
+TEST_P(RecordedDiscovery, FindsWhatIsKnownOfTheGpu) {
+  const Topology t = replayed_topology(folder);
   const auto value = [&](const char* id, const char* attribute) {
     const Memory* memory = t.find(id);
     const Estimate* estimate = memory != nullptr ? memory->find(attribute) : nullptr;
@@ -104,8 +116,8 @@ TEST(RecordedDiscovery, FindsWhatIsKnownOfTheH200) {
   ASSERT_NE(t.find("constant_l1_5"), nullptr);
   EXPECT_EQ(value("constant_l1_5", "size"), 131072);
   EXPECT_EQ(value("constant_l1_5", "line_size"), 256);
-  EXPECT_EQ(value("l2", "size"), 62914560);
-  EXPECT_NEAR(value("l2", "latency"), 282, 6);
+  EXPECT_EQ(value("l2", "size"), GetParam().l2_bytes);
+  EXPECT_NEAR(value("l2", "latency"), GetParam().l2_cycles, 6);
   EXPECT_EQ(t.find("constant_l1_5")->sm_groups.size(), 8U);
   for (const char* id : {"l1", "texture", "read_only", "constant_l1"}) EXPECT_EQ(t.find(id)->scope, Scope::sm) << id;
   EXPECT_EQ(t.find("l2")->scope, Scope::gpu);
@@ -115,6 +127,9 @@ TEST(RecordedDiscovery, FindsWhatIsKnownOfTheH200) {
   ASSERT_EQ(t.find("l1")->carve_outs.size(), 9U);
   for (const CarveOut& row : t.find("l1")->carve_outs) EXPECT_EQ(*row.reserved_bytes.value, 7168);
 }
+
+INSTANTIATE_TEST_SUITE_P(Gpus, RecordedDiscovery, testing::ValuesIn(recorded_gpus),
+                         [](const auto& gpu) { return gpu.param.name; });
 
 }  // namespace
 }  // namespace gputopo

@@ -14,9 +14,19 @@ namespace gputopo::test {
 /// Quantities that are read off another one's curve: counts of what its groups are, or the same number in another unit.
 inline std::string read_off(const std::string& quantity) {
   static const std::map<std::string, std::string> others{
-      {"measured_size", "size"},  {"partition_size", "size"}, {"entries", "size"}, {"far_latency", "l2_sides"},
-      {"partitions", "l2_sides"}, {"instances", "scope"},     {"ways", "sets"},    {"consecutive_lines", "sets"},
+      {"measured_size", "size"},
+      {"partition_size", "size"},
+      {"entries", "size"},
+      {"far_latency", "l2_sides"},
+      {"partitions", "l2_sides"},
+      {"instances", "scope"},
+      {"ways", "sets"},
+      {"consecutive_lines", "sets"},
       {"index", "sets"},
+      {"latency_low", "latency_by_line"},
+      {"latency_middle", "latency_by_line"},
+      {"latency_high", "latency_by_line"},
+      {"latency_excess", "latency_by_line"},
   };
   const auto other = others.find(quantity);
   return other == others.end() ? quantity : other->second;

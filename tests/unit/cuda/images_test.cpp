@@ -37,7 +37,7 @@ TEST_P(Images, MachineCodeIsThereWhereNvccWas) {
 #endif
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Images, testing::Values(Kernel::chase, Kernel::execute, Kernel::banks));
+INSTANTIATE_TEST_SUITE_P(All, Images, testing::Values(Kernel::chase, Kernel::execute, Kernel::store, Kernel::banks));
 
 }  // namespace
 }  // namespace gputopo::device::cuda

@@ -94,6 +94,18 @@ TEST(Plan, KeepsPointerChasesThatClashApart) {
   EXPECT_EQ(launches[1].programs, (std::vector<std::size_t>{1}));
 }
 
+// Two lines round and round lie there once, however many loads a lap has.
+TEST(Plan, RunsLapsOfAnyLengthThroughOneChase) {
+  Walk a = walk_of(256, Record::lap_times);
+  a.stride_bytes = 128;
+  a.loads_per_lap = 8;
+  Walk b = a;
+  b.loads_per_lap = 16;
+  EXPECT_EQ(planned({program_of({a, b})}).size(), 1U);
+  b.loads_per_lap = 1;
+  EXPECT_FALSE(plan({program_of({a, b})}, sms, warps)) << "a lap of one line only";
+}
+
 TEST(Plan, KeepsLapTimesApartToo) {
   const Walk a = walk_of(4096, Record::lap_times);
   Walk b = a;
@@ -196,6 +208,38 @@ TEST(Plan, WalksSeveralBanksInTheSmallestKernelThatCan) {
   some.code_bytes = 8192;
   code.phases.emplace_back(some);
   EXPECT_EQ(planned({code})[0].kernel, Kernel::execute);
+}
+
+Walk store_of(std::uint64_t bytes) {
+  Walk walk = walk_of(bytes);
+  walk.path = program::Path::global_store;
+  return walk;
+}
+
+TEST(Plan, GivesStoresAKernelOfTheirOwn) {
+  const auto launches = planned({program_of({walk_of(4096)}), program_of({store_of(4096), walk_of(4096)}),
+                                 program_of({store_of(64)}), program_of({walk_of(64)})});
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_EQ(launches[0].kernel, Kernel::chase);
+  EXPECT_EQ(launches[1].kernel, Kernel::store);
+  EXPECT_EQ(launches[1].programs, (std::vector<std::size_t>{1, 2})) << "stores leave the same zeros everywhere";
+}
+
+TEST(Plan, KeepsStoresAwayFromTheWordsOfChases) {
+  Walk behind = store_of(4096);
+  behind.first_byte = 4096;
+  const Walk chase = walk_of(4096, Record::lap_time);
+  EXPECT_FALSE(plan({program_of({store_of(64), chase})}, sms, warps));
+  EXPECT_FALSE(plan({program_of({chase, store_of(64)})}, sms, warps));
+  EXPECT_EQ(planned({program_of({behind, chase})}).size(), 1U);
+  EXPECT_EQ(planned({program_of({behind, chase}), program_of({store_of(64)})}).size(), 2U);
+  EXPECT_EQ(planned({program_of({behind, chase}), program_of({behind})}).size(), 1U);
+}
+
+TEST(Plan, RefusesStoresBesideCode) {
+  program::Execute some;
+  some.code_bytes = 8192;
+  EXPECT_FALSE(plan({program_of({store_of(64), some})}, sms, warps));
 }
 
 TEST(Plan, RefusesAnSmOrWarpThatIsNotThere) {

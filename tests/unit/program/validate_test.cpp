@@ -53,6 +53,23 @@ TEST(Validate, TakesWalksOverCodeByOneLaneThatArentTimedAsAWhole) {
   EXPECT_THAT(refusal_of_program(p), HasSubstr("several lanes"));
 }
 
+TEST(Validate, TakesStoresThatNobodyTimes) {
+  Walk walk = good();
+  walk.path = Path::global_store;
+  for (const Record record : {Record::lap_time, Record::lap_times, Record::histogram, Record::latencies}) {
+    walk.record = record;
+    EXPECT_THAT(refusal_of_program(one_walk(walk)), HasSubstr("records stores"));
+  }
+  walk.record = Record::nothing;
+  EXPECT_TRUE(validate(one_walk(walk)));
+  EXPECT_EQ(to_string(walk.path), "global_store");
+  walk.lanes = 32;
+  EXPECT_THAT(refusal_of_program(one_walk(walk)), HasSubstr("several lanes"));
+  walk.lanes = 1;
+  walk.buffer = 1;
+  EXPECT_THAT(refusal_of_program(one_walk(walk)), HasSubstr("path doesn't fit"));
+}
+
 TEST(Validate, RefusesWhatIsOutOfRange) {
   const auto refused = [](auto change, const char* why) {
     Walk w = good();

@@ -156,5 +156,21 @@ TEST(Formats, TheWholeTableSaysHowCachesAreOrganised) {
   EXPECT_NE(table.find("address bits 6 to 8"), std::string::npos);
 }
 
+TEST(Formats, TheWholeTableSaysWhatIsFetchedAheadAndHowLinesDiffer) {
+  Topology t = example();
+  Options options;
+  options.all = true;
+  EXPECT_EQ(render_table({&t, 1}, options).find("fetched ahead"), std::string::npos);
+  Memory& memory = t.memories.back();
+  memory.structure["prefetch"] = statement("next_line", "cold_runs");
+  memory.structure["prefetch"].note = "strides of 64 B to 4 KiB";
+  EXPECT_EQ(render_table({&t, 1}, Options{}).find("fetched ahead"), std::string::npos);
+  const std::string text = render_table({&t, 1}, options);
+  const std::size_t at = text.find("What is fetched ahead, and how lines differ");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_NE(text.find("next_line", at), std::string::npos);
+  EXPECT_NE(text.find("strides of 64 B to 4 KiB", at), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gputopo::report

@@ -1,0 +1,42 @@
+// Lines that no cache has, and programs that load them one after another: what memory itself does.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evidence/histogram.hpp"
+#include "evidence/session.hpp"
+
+namespace gputopo::evidence {
+
+/// A stretch of memory behind what flushes walk. Every program that runs on it finds it in no cache.
+class ColdMemory {
+ public:
+  /// `flush_bytes` of other loads empty what lies before memory; `room_bytes` lie behind them. `session` must outlive
+  /// it.
+  ColdMemory(Session& session, std::uint64_t flush_bytes, std::uint64_t room_bytes);
+
+  /// Whether the GPU has the room. Where it hasn't nothing may be run.
+  bool fits() const;
+  /// Where the room begins, in the flush slot.
+  std::uint64_t begin() const { return flush_bytes_ + gap_bytes; }
+  /// An empty program by SM 0 alone, on a quiet chip.
+  program::Program program(std::string label) const;
+  /// Runs the programs, in their order, after a flush. Nothing where a neighbour leaves no time for it; errors are the
+  /// session's.
+  Expected<std::optional<std::vector<program::ProgramTrace>>> run(const program::Batch& batch);
+
+  /// Latency below which a load was served by the cache that holds `hits`, for loads that took `misses` otherwise: a
+  /// third of the way from one to the other, since what an open row or a nearer channel gains makes misses faster, and
+  /// strangers only add. Nothing where the two can't be told apart.
+  static std::optional<double> threshold_cycles(const Histogram& hits, const Histogram& misses);
+
+ private:
+  static constexpr std::uint64_t gap_bytes = 64 << 10;  // what is fetched ahead of a flush lies there
+  Session* session_;
+  std::uint64_t flush_bytes_, room_bytes_;
+};
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,114 @@
+#include "evidence/line_spread.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+#include "evidence/modes.hpp"
+#include "evidence/near_and_far.hpp"
+#include "evidence/structure.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+constexpr std::string_view spread_method = "looks_by_line";
+
+// The share's quantile of ascending numbers, with its distribution-free interval (order statistics).
+Estimate quantile_estimate(const std::vector<double>& ascending, double share) {
+  const auto n = static_cast<double>(ascending.size());
+  const auto at = [&](double rank) { return ascending[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))]; };
+  const double reach = 1.96 * std::sqrt(n * share * (1 - share));  // normal limit of the binomial
+  constexpr double half_a_cycle = 0.5;
+  Estimate e = measured(at(std::floor(n * share)), "cycles", spread_method, ascending.size());
+  e.interval =
+      Interval{at(std::floor(n * share - reach)) - half_a_cycle, at(std::ceil(n * share + reach)) + half_a_cycle};
+  return e;
+}
+
+// Each line by every other of its looks.
+std::vector<double> half_of(const LooksByLine& looks, std::size_t from) {
+  LooksByLine half;
+  for (const auto& of_line : looks) {
+    half.emplace_back();
+    for (std::size_t i = from; i < of_line.size(); i += 2) half.back().push_back(of_line[i]);
+  }
+  return undisturbed_by_line(std::move(half));
+}
+
+// How two halves of the looks agree about which lines lie above a border: the four-fold table's correlation, which no
+// single slow line moves, and the share of lines that both put on one side.
+struct Agreement {
+  double correlation = 0, share = 0;
+};
+
+Agreement agreement(const std::vector<double>& a, const std::vector<double>& b, double border) {
+  double both = 0, first = 0, second = 0;
+  const auto n = static_cast<double>(a.size());
+  double same = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const bool x = a[i] > border, y = b[i] > border;
+    both += x && y ? 1 : 0, first += x ? 1 : 0, second += y ? 1 : 0, same += x == y ? 1 : 0;
+  }
+  const double variance = first * (n - first) * second * (n - second);
+  return {variance > 0 ? (n * both - first * second) / std::sqrt(variance) : 0, same / n};
+}
+
+Statement kinds_of(const LineSpread& spread, const LooksByLine& looks, const std::vector<double>& ascending) {
+  constexpr double sigmas = 4;
+  constexpr double nearly_all = 0.9;  // lines that have to keep their kind; by chance half of them do
+  const std::vector<double> even = half_of(looks, 0), odd = half_of(looks, 1);
+  const std::size_t n = ascending.size();
+  if (even.size() != n || odd.size() != n) return undecided(spread_method, "too few looks at each line");
+  Histogram of_lines;
+  for (const double cycles : ascending) of_lines = merged(of_lines, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+  const std::vector<Mode> modes = modes_of(of_lines);
+  const std::uint64_t samples = total(histogram_of(looks));
+  if (modes.size() > 1) {
+    const TwoKinds kinds = two_kinds(spread.own);
+    const double kept = agreement(even, odd, kinds.threshold).share;
+    if (kept < nearly_all)
+      return undecided(spread_method,
+                       fmt::format("loads fall into {} kinds, but only {:.0f} % of the lines keep theirs", modes.size(),
+                                   100 * kept));
+    Statement s = decided(modes.size() == 2 ? "two_kinds" : "several_kinds", spread_method, samples);
+    for (const Mode& m : modes)
+      s.note += fmt::format("{}{:.0f} % at {:.0f}", s.note.empty() ? "" : ", ", 100 * m.share, m.centre);
+    s.note += fmt::format(" cycles as timed; {:.1f} % of the lines keep their kind", 100 * kept);
+    return s;
+  }
+  const double correlation = agreement(even, odd, ascending[n / 2]).correlation;
+  Statement s =
+      decided(correlation > sigmas / std::sqrt(static_cast<double>(n)) ? "spread" : "alike", spread_method, samples);
+  s.note = fmt::format(
+      "whether a line is slower than most agrees between two halves of the looks by {:.2f} (1: always)", correlation);
+  return s;
+}
+
+}  // namespace
+
+LineSpread line_spread(const LooksByLine& looks) {
+  LineSpread spread;
+  spread.own = undisturbed_by_line(looks);
+  if (spread.own.empty() || spread.own.size() != looks.size()) {
+    constexpr std::string_view why = "too few looks at each line";
+    spread.low = spread.middle = spread.high = spread.slow_load = inconclusive("cycles", spread_method, why);
+    spread.by_line = undecided(spread_method, why);
+    return spread;
+  }
+  std::vector<double> ascending = spread.own;
+  std::sort(ascending.begin(), ascending.end());
+  spread.low = quantile_estimate(ascending, 0.05);
+  spread.middle = quantile_estimate(ascending, 0.5);
+  spread.high = quantile_estimate(ascending, 0.95);
+  std::vector<double> excess;
+  for (std::size_t line = 0; line < looks.size(); ++line)
+    for (const std::uint32_t cycles : looks[line]) excess.push_back(cycles - spread.own[line]);
+  std::sort(excess.begin(), excess.end());
+  spread.slow_load = quantile_estimate(excess, 0.95);
+  spread.by_line = kinds_of(spread, looks, ascending);
+  return spread;
+}
+
+}  // namespace gputopo::evidence

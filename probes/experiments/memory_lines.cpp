@@ -1,0 +1,91 @@
+// How much memory's lines differ in latency, as one SM sees them: by channel and distance, and from load to load.
+#include <fmt/format.h>
+
+#include "evidence/cold_memory.hpp"
+#include "evidence/curves.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/line_spread.hpp"
+#include "evidence/structure.hpp"
+#include "experiments/experiments.hpp"
+#include "program/order.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+
+constexpr std::uint64_t spread_lines = 1024;
+// 33 lines of 128 B: over all channels and slices, in pages that the smallest TLB there has been knows all of.
+constexpr std::uint64_t spread_apart_bytes = 33 * 128;
+constexpr std::uint64_t translating_lines = 16;
+constexpr std::uint64_t spread_room_bytes = spread_lines * spread_apart_bytes;
+
+Expected<std::optional<LooksByLine>> look_at_lines(ColdMemory& cold) {
+  program::Program p = cold.program("lines of memory");
+  program::Walk walk =
+      recorded(make_walk(l2_path, spread_room_bytes, spread_apart_bytes, 1), program::Record::latencies, 1);
+  walk.first_byte = cold.begin();
+  walk.order = program::Order::shuffled;  // none right after one of its own row of DRAM
+  walk.order_seed = 1;
+  // One line in 16, in each 64 KiB, isn't looked at but loaded before: what translation takes belongs to no line.
+  program::Walk translate = make_walk(l2_path, spread_room_bytes, translating_lines * spread_apart_bytes, 1);
+  translate.first_byte = cold.begin();
+  p.phases = {translate, walk};
+  const program::Stepping order = program::stepping(walk.order, walk.order_seed, spread_lines);
+  LooksByLine looks(spread_lines);
+  for (std::size_t i = 0; i < looks_at_a_line; ++i) {
+    auto traces = cold.run({p});
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    if (!*traces) return std::optional<LooksByLine>();
+    const auto& latencies = (*traces)->back().phases.back().latencies;
+    std::uint64_t line = order.first;
+    for (const std::uint32_t cycles : latencies) {
+      looks[line].push_back(cycles);
+      line = program::advance(line, order.step, spread_lines);
+    }
+  }
+  for (std::uint64_t line = 0; line < spread_lines; line += translating_lines) looks[line].clear();
+  std::erase_if(looks, [](const auto& of_line) { return of_line.empty(); });
+  return std::optional(std::move(looks));
+}
+
+void leave_spread_open(Memory& memory, std::string_view why) {
+  for (const char* name : {"latency_low", "latency_middle", "latency_high", "latency_excess"})
+    memory.attributes[name] = inconclusive("cycles", "looks_by_line", why);
+  memory.structure["latency_by_line"] = undecided("looks_by_line", why);
+}
+
+}  // namespace
+
+Expected<void> measure_memory_lines(Session& session, Findings& findings) {
+  const CacheFacts* facts = findings.cache("device_memory");
+  if (facts == nullptr) return {};
+  Memory& memory = findings.memory("device_memory");
+  ColdMemory cold(session, facts->capacity_bytes, spread_room_bytes);
+  if (!cold.fits()) {
+    leave_spread_open(memory, "memory has no room for it behind what empties the L2");
+    return {};
+  }
+  auto looks = look_at_lines(cold);
+  if (!looks) return tl::unexpected<Error>(looks.error());
+  if (!*looks) {
+    leave_spread_open(memory, "a neighbour on the GPU left no time for it");
+    return {};
+  }
+  LineSpread spread = line_spread(**looks);
+  const double clock = facts->overhead_cycles;
+  memory.attributes["latency_low"] = without_clock(spread.low, clock);
+  memory.attributes["latency_middle"] = without_clock(spread.middle, clock);
+  memory.attributes["latency_high"] = without_clock(spread.high, clock);
+  memory.attributes["latency_excess"] = spread.slow_load;
+  memory.structure["latency_by_line"] = spread.by_line;
+  DecidingCurve curve = make_curve(memory.id, "latency_by_line", {"latency without the clock", "cycles", false},
+                                   share_axis("lines and of loads"));
+  for (double& cycles : spread.own) cycles -= clock;
+  curve.series = {share_up_to("lines, each by its undisturbed loads", std::move(spread.own)),
+                  share_up_to("single loads", histogram_of(**looks), clock)};
+  session.keep(std::move(curve));
+  return {};
+}
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,217 @@
+// Prefetch, rows and slow lines of models that have each of them, and of models that have none.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/sim/organisation/found.hpp"
+
+namespace gputopo::test {
+namespace {
+
+using Json = nlohmann::json;
+
+Json memory_model() {
+  return {{"schema", "gputopo-model/1"},
+          {"gpu", {{"name", "Memory"}, {"sm_count", 4}, {"memory", "2 GiB"}, {"clock_khz", 1500000}}},
+          {"caches", {{"l2", {{"size", "1 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}}}},
+          {"paths",
+           {{"global_cached", {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 500}}}}}},
+          {"noise", {{"jitter", "gaussian"}, {"cycles", 2}, {"outlier_probability", 1e-3}, {"outlier_cycles", 300}}}};
+}
+
+sim::Model parsed_memory(const Json& text) {
+  const auto model = sim::parse_model(text.dump(), "memory");
+  EXPECT_TRUE(model) << model.error().message;
+  return *model;
+}
+
+struct SeenMemory {
+  Memory found, is;
+
+  explicit SeenMemory(const sim::Model& model) {
+    Topology truth = sim::truth(model);
+    sim::add_memory_patterns(model, truth);
+    is = *truth.find("device_memory");
+    found = *discovered_deep(model, {"device_memory"}).find("device_memory");
+  }
+  explicit SeenMemory(const Json& text) : SeenMemory(parsed_memory(text)) {}
+
+  const gputopo::Statement& stated(const std::string& about) const { return found.structure.at(about); }
+  void expect_prefetch(std::string_view value) const {
+    EXPECT_EQ(is.structure.at("prefetch").value, value);
+    EXPECT_EQ(stated("prefetch").value, value) << stated("prefetch").note;
+  }
+  void expect_near(const char* name, double tolerance) const {
+    const Estimate* e = found.find(name);
+    ASSERT_NE(e, nullptr) << name;
+    ASSERT_EQ(e->status, Status::measured) << name << ": " << e->note;
+    EXPECT_NEAR(*e->value, *is.find(name)->value, tolerance) << name << ": " << e->note;
+  }
+  void expect_latencies(double tolerance) const {
+    for (const char* name : {"latency_low", "latency_middle", "latency_high"}) expect_near(name, tolerance);
+  }
+};
+
+TEST(MemoryPatterns, OfPlainMemoryAreNone) {
+  const SeenMemory seen(memory_model());
+  seen.expect_prefetch("none");
+  seen.expect_near("row_gain", 0.01);
+  EXPECT_LT(seen.found.find("row_gain")->interval->high, 5);
+  EXPECT_EQ(seen.stated("latency_by_line").value, "alike") << seen.stated("latency_by_line").note;
+  seen.expect_latencies(4);
+}
+
+struct Ahead {
+  const char* name;
+  Json l2;
+  const char* value;
+};
+
+class Prefetch : public testing::TestWithParam<Ahead> {};
+
+TEST_P(Prefetch, IsToldFromWhatOneFetchBrings) {
+  Json text = memory_model();
+  text["caches"]["l2"].update(GetParam().l2);
+  SeenMemory(text).expect_prefetch(GetParam().value);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Prefetch,
+    testing::Values(Ahead{"one_line", {{"prefetch_lines", 1}}, "next_line"},
+                    Ahead{"four_lines", {{"prefetch_lines", 4}}, "next_line"},
+                    Ahead{"more_than_a_run", {{"prefetch_lines", 200}, {"sector", 128}}, "next_line"},
+                    Ahead{"short_lines", {{"line", 32}, {"prefetch_lines", 2}}, "next_line"},
+                    Ahead{"of_two_equal_steps", {{"prefetch_lines", 4}, {"prefetch_after", 2}}, "stride"},
+                    Ahead{"of_three_equal_steps", {{"prefetch_lines", 2}, {"prefetch_after", 3}}, "stride"},
+                    Ahead{"whole_lines", {{"sector", 128}}, "none"},
+                    Ahead{"long_lines", {{"line", 1024}, {"sector", 512}, {"ways", 8}}, "none"}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+TEST(Prefetch, BySidesIsTold) {
+  Json text = memory_model();
+  text["groups"] = {{"partition", 2}};
+  text["caches"]["l2"].update({{"partitions", {{"count", 2}, {"mode", "near_copy"}}}});
+  text["paths"]["global_cached"][0]["far_latency"] = 350;
+  SeenMemory(text).expect_prefetch("none");
+  text["caches"]["l2"]["prefetch_lines"] = 2;
+  SeenMemory(text).expect_prefetch("next_line");
+}
+
+TEST(Prefetch, ThatNoLatencyShowsIsLeftOpen) {
+  Json text = memory_model();
+  text["paths"]["global_cached"][0]["latency"] = 499;
+  const SeenMemory seen(text);
+  EXPECT_EQ(seen.stated("prefetch").status, Status::inconclusive);
+  EXPECT_NE(seen.stated("prefetch").note, "");
+  EXPECT_EQ(seen.found.find("row_gain")->status, Status::inconclusive);
+}
+
+TEST(MemoryPatterns, ThatMemoryHasNoRoomForAreLeftOpen) {
+  Json text = memory_model();
+  text["limits"] = {{"largest_buffer", "64 MiB"}};
+  const SeenMemory seen(text);
+  EXPECT_EQ(seen.found.find("row_gain")->status, Status::inconclusive);
+  EXPECT_EQ(seen.found.find("line_size"), nullptr);
+  seen.expect_prefetch("none");
+}
+
+// Mei and Chu 2017, 4.6: of 4 KiB, walked cold, all loads but the first one hit.
+TEST(Prefetch, OfFourKibibytesIsSeenOnTheModelOfTheGpuThatHasIt) {
+  auto model = sim::builtin_model("kepler");
+  ASSERT_TRUE(model);
+  SeenMemory(*model).expect_prefetch("none");
+  for (sim::CacheModel& cache : model->caches)
+    if (cache.name == "l2") cache.prefetch_lines = 127;
+  SeenMemory(*model).expect_prefetch("next_line");
+}
+
+struct Rows {
+  const char* name;
+  Json rows;
+};
+
+class OpenRows : public testing::TestWithParam<Rows> {};
+
+TEST_P(OpenRows, GainWhatTheyDo) {
+  Json text = memory_model();
+  text["rows"] = GetParam().rows;
+  text["distance"] = {{"slices", 40}};
+  const SeenMemory seen(text);
+  const double gain = GetParam().rows["gain"];
+  seen.expect_near("row_gain", 0.1 * gain + 1);
+  seen.expect_prefetch("none");
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, OpenRows,
+                         testing::Values(Rows{"short_rows", {{"size", "1 KiB"}, {"gain", 40}}},
+                                         Rows{"usual_rows", {{"size", "2 KiB"}, {"banks", 64}, {"gain", 60}}},
+                                         Rows{"long_rows", {{"size", "16 KiB"}, {"banks", 256}, {"gain", 15}}},
+                                         Rows{"no_gain", {{"size", "2 KiB"}, {"gain", 0}}}),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+// Translation gains where a near load brought a page's entry; a row doesn't.
+TEST(OpenRowsBesideTlbs, AreNotTranslation) {
+  Json text = memory_model();
+  text["tlbs"] = {{"one", {{"page", "64 KiB"}, {"entries", 16}, {"miss_penalty", 60}}}};
+  text["paths"]["global_cached"][0]["tlbs"] = {"one"};
+  const SeenMemory seen(text);
+  seen.expect_near("row_gain", 0.01);
+}
+
+TEST(Lines, ThatDifferBySliceAreSpread) {
+  Json text = memory_model();
+  text["distance"] = {{"slices", 50}};
+  const SeenMemory seen(text);
+  EXPECT_EQ(seen.stated("latency_by_line").value, "spread") << seen.stated("latency_by_line").note;
+  seen.expect_latencies(6);
+}
+
+TEST(Lines, OfTwoSidesAreOfTwoKinds) {
+  Json text = memory_model();
+  text["groups"] = {{"partition", 2}};
+  text["caches"]["l2"]["partitions"] = {{"count", 2}};
+  text["paths"]["global_cached"][0]["far_latency"] = 350;
+  text["paths"]["global_cached"][1]["far_latency"] = 700;
+  text["distance"] = {{"slices", 20}};
+  const SeenMemory seen(text);
+  EXPECT_EQ(seen.stated("latency_by_line").value, "two_kinds") << seen.stated("latency_by_line").note;
+  seen.expect_near("latency_low", 6);
+  seen.expect_near("latency_high", 6);
+}
+
+// Loads of two kinds, and lines of one.
+TEST(Lines, AreAlikeWhereLoadsAreSlowByChance) {
+  Json text = memory_model();
+  text["noise"]["outlier_probability"] = 0.2;
+  text["noise"]["outlier_cycles"] = 200;
+  const SeenMemory seen(text);
+  EXPECT_NE(seen.stated("latency_by_line").value, "two_kinds") << seen.stated("latency_by_line").note;
+  EXPECT_NE(seen.stated("latency_by_line").value, "spread") << seen.stated("latency_by_line").note;
+  EXPECT_NEAR(*seen.found.find("latency_excess")->value, 200, 10);
+}
+
+TEST(LatencyPatterns, AddWhatTlbsTake) {
+  const auto model = sim::builtin_model("kepler");
+  ASSERT_TRUE(model);
+  Topology truth = sim::truth(*model);
+  sim::add_translation(*model, truth);
+  sim::add_memory_patterns(*model, truth);
+  const Topology found = discovered_deep(*model, {"l2", "device_memory", "tlb_l1", "tlb_l2"});
+  for (const char* id : {"l2", "device_memory"})
+    for (const char* name : {"latency_after_tlb_miss_1", "latency_after_tlb_miss_2"}) {
+      const Estimate* e = found.find(id)->find(name);
+      ASSERT_NE(e, nullptr) << id << '.' << name;
+      EXPECT_NEAR(*e->value, *truth.find(id)->find(name)->value, 6) << id << '.' << name;
+    }
+  EXPECT_EQ(found.find("device_memory")->find("latency_after_tlb_miss_3"), nullptr);
+}
+
+TEST(LatencyPatterns, AreNoPartOfAPlainDiscovery) {
+  const auto model = sim::builtin_model("kepler");
+  ASSERT_TRUE(model);
+  const Topology found = discovered_plainly(*model);
+  EXPECT_EQ(found.find("device_memory")->find("row_gain"), nullptr);
+  EXPECT_EQ(found.find("device_memory")->structure.count("prefetch"), 0U);
+}
+
+}  // namespace
+}  // namespace gputopo::test

@@ -1,0 +1,115 @@
+// Any memory behind any L2: what is said of prefetch, rows and lines is true, or left open.
+#include <cmath>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/sim/organisation/found.hpp"
+#include "tests/sim/random/draw.hpp"
+
+namespace gputopo::test {
+namespace {
+
+using Json = nlohmann::json;
+
+void draw_l2(Draw& draw, Json& model) {
+  const std::uint32_t line = draw.one_of({32U, 64U, 128U, 256U});
+  Json l2 = {{"size", draw.one_of({"512 KiB", "1 MiB", "4 MiB"})},
+             {"line", line},
+             {"sector", draw.chance(0.5) ? line : std::max(32U, line / draw.one_of({2U, 4U}))},
+             {"ways", 16},
+             {"scope", "gpu"},
+             {"index", draw.one_of({"modulo", "hash"})},
+             {"replacement", draw.one_of({"lru", "lru", "tree_plru", "random"})}};
+  const bool has_sides = draw.chance(0.4);
+  if (has_sides) {
+    model["groups"] = {{"partition", 2}};
+    l2["partitions"] = {{"count", 2}, {"mode", draw.one_of({"home", "near_copy"})}};
+  }
+  if (draw.chance(0.5)) l2["prefetch_lines"] = draw.whole(1, 16);
+  if (l2.contains("prefetch_lines") && !has_sides && draw.chance(0.5)) l2["prefetch_after"] = draw.whole(2, 3);
+  model["caches"] = {{"l2", l2}};
+}
+
+void draw_path(Draw& draw, Json& model) {
+  const double hit = draw.cycles(150, 300), memory = hit * draw.between(1.5, 2.5);
+  Json l2 = {{"level", "l2"}, {"latency", hit}}, behind = {{"level", "device_memory"}, {"latency", memory}};
+  if (model.contains("groups")) l2["far_latency"] = hit * 1.2;
+  if (model.contains("groups") && draw.chance(0.5)) behind["far_latency"] = memory * draw.between(1.1, 1.4);
+  if (draw.chance(0.5)) {
+    model["tlbs"] = {{"tlb", {{"page", "2 MiB"}, {"entries", 16}, {"miss_penalty", draw.cycles(10, 200)}}}};
+    l2["tlbs"] = {"tlb"};
+  }
+  model["paths"] = {{"global_cached", {l2, behind}}};
+  if (draw.chance(0.5)) model["distance"] = {{"slices", draw.cycles(2, 30)}};
+  if (draw.chance(0.4))
+    model["rows"] = {{"size", draw.one_of({"1 KiB", "2 KiB", "8 KiB"})},
+                     {"banks", draw.whole(16, 512)},
+                     {"gain", draw.cycles(10, 0.2 * memory)}};
+}
+
+Json random_memory(std::uint64_t seed) {
+  Draw draw(seed ^ 0x6d656d6f7279ULL);
+  Json model = {{"schema", "gputopo-model/1"},
+                {"name", fmt::format("memory-{}", seed)},
+                {"gpu", {{"name", "Random"}, {"sm_count", 4}, {"memory", "8 GiB"}, {"clock_khz", 1500000}}}};
+  draw_l2(draw, model);
+  draw_path(draw, model);
+  model["noise"] = {{"jitter", draw.one_of({"none", "gaussian", "uniform"})},
+                    {"cycles", draw.whole(1, 6)},
+                    {"outlier_probability", draw.chance(0.3) ? draw.between(0, 0.05) : draw.between(0, 0.001)},
+                    {"outlier_cycles", {50, 600}},
+                    {"seed", seed}};
+  return model;
+}
+
+// A gain to 10 % and two cycles, of which the noise of the lower quartile of four looks is a part; none where the
+// interval reaches over what there is.
+bool is_gain_right(const Estimate& said, double truth) {
+  if (said.status == Status::inconclusive) return true;
+  if (said.status == Status::lower_bound) return *said.value <= truth;
+  if (said.status != Status::measured) return false;
+  if (*said.value == 0) return said.interval->high >= 0.9 * truth - 2;
+  return std::fabs(*said.value - truth) <= 0.1 * truth + 2;
+}
+
+class RandomMemory : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(RandomMemory, IsToldRightOrLeftOpen) {
+  const Json text = random_memory(GetParam());
+  const auto model = sim::parse_model(text.dump(), "random");
+  ASSERT_TRUE(model) << model.error().message;
+  Topology truth = sim::truth(*model);
+  sim::add_memory_patterns(*model, truth);
+  const Memory& is = *truth.find("device_memory");
+  const Topology topology = discovered_deep(*model, {"device_memory"});
+  const Memory& found = *topology.find("device_memory");
+  const gputopo::Statement& prefetch = found.structure.at("prefetch");
+  EXPECT_TRUE(prefetch.value.empty() || prefetch.value == is.structure.at("prefetch").value)
+      << prefetch.value << ": " << prefetch.note << "\n"
+      << text.dump();
+  const Estimate& gain = *found.find("row_gain");
+  EXPECT_TRUE(is_gain_right(gain, *is.find("row_gain")->value))
+      << gain.value.value_or(-1) << " for " << *is.find("row_gain")->value << ": " << gain.note << "\n"
+      << text.dump();
+  // Rows that stay open from load to load make lines faster, whichever load opened them.
+  const double rows = *is.find("row_gain")->value;
+  // A line's lower quartile lies below its mean by less than the noise's standard deviation.
+  const double noise = text["noise"]["cycles"].get<double>() + 2;
+  for (const char* name : {"latency_low", "latency_middle", "latency_high"}) {
+    // Of two sides half of the lines are near: the middle one may be of either.
+    if (text.contains("groups") && std::string_view(name) == "latency_middle") continue;
+    const double true_cycles = *is.find(name)->value;
+    EXPECT_NEAR(*found.find(name)->value, true_cycles, noise + rows + 0.03 * true_cycles) << name << "\n"
+                                                                                          << text.dump();
+  }
+  if (is.structure.contains("latency_by_line")) {
+    EXPECT_EQ(found.structure.at("latency_by_line").value, "alike") << text.dump();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomMemory, testing::Range<std::uint64_t>(1, 17));
+
+}  // namespace
+}  // namespace gputopo::test
