@@ -16,7 +16,7 @@ CacheArray::CacheArray(const Organisation& organisation, std::uint64_t lines) : 
 }
 
 std::uint64_t CacheArray::most_bytes(const Organisation& o, std::uint64_t lines) {
-  constexpr std::uint64_t index_of_line = 4, index_of_set = 12;  // SetIndex's table and begins, the log's latest
+  constexpr std::uint64_t index_of_line = 4, index_of_set = 8 + SweepLog::bytes_of_set;  // SetIndex's table, begins
   const std::uint64_t sets = std::min<std::uint64_t>(o.set_ways.empty() ? o.sets : o.set_ways.size(), lines);
   const std::uint64_t even = (lines + sets - 1) / sets;
   const std::uint64_t ways =
@@ -39,7 +39,7 @@ bool CacheArray::sweep(const Sweep& sweep) {
 
 std::optional<std::uint32_t> CacheArray::look_into_log(std::uint32_t set, const Access& access) {
   log_->disturb();
-  if (packed_->seen(set) == log_->end()) return std::nullopt;
+  if (log_->is_up_to_date(set)) return std::nullopt;
   if (const auto missing = log_->request(set, *packed_, access)) return missing;
   bring_up_to_date(set);
   return std::nullopt;
@@ -47,18 +47,17 @@ std::optional<std::uint32_t> CacheArray::look_into_log(std::uint32_t set, const 
 
 bool CacheArray::leave_waiting(std::uint32_t set, const Access& access) {
   log_->disturb();
-  return packed_->seen(set) != log_->end() && log_->remember(set, access);
+  return !log_->is_up_to_date(set) && log_->remember(set, access);
 }
 
 void CacheArray::bring_up_to_date(std::uint32_t set) {
   log_->disturb();
-  if (packed_->seen(set) == log_->end()) return;
+  if (log_->is_up_to_date(set)) return;
   waiting_.clear();
-  log_->take(set, packed_->seen(set), waiting_);
+  log_->take(set, waiting_);
   Random unused(0);  // LRU draws nothing
   for (auto access = waiting_.rbegin(); access != waiting_.rend(); ++access)
     packed_->fetch(set, access->key, access->sectors, unused);
-  packed_->set_seen(set, log_->end());
 }
 
 void CacheArray::clear() {

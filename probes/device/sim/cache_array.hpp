@@ -43,6 +43,10 @@ class CacheArray {
   bool access(std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors, Random& random) {
     return fetch(line, tag_class, sectors, random) == 0;
   }
+  /// A line that will be asked for soon: its set is on its way from memory meanwhile.
+  void announce(std::uint64_t line) const {
+    if (packed_) packed_->announce(index_.set_of(line));
+  }
   /// Whether sweep() can be used.
   bool can_sweep() const { return log_.has_value(); }
   /// fetch for each line of a sweep. False only where all were there, and true at most once more than it should be.

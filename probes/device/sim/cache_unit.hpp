@@ -65,6 +65,12 @@ class CacheUnit {
     if (!copies_.empty())
       changes_ += copies_[partition]->ask_for(address >> line_shift_, tag_class, sectors, random) ? 1 : 0;
   }
+  /// CacheArray::announce, for an SM of `partition`.
+  void announce(std::uint64_t address, std::uint32_t partition) const {
+    const Place place = place_of(address);
+    homes_[place.home]->announce(place.line);
+    if (!copies_.empty()) copies_[partition]->announce(address >> line_shift_);
+  }
   /// Whether fetch() does what access() does.
   bool can_fetch() const { return model_->prefetch_lines == 0; }
   std::uint32_t sector_bit(std::uint64_t address) const { return 1U << (address >> sector_shift_ & sector_mask_); }

@@ -51,6 +51,11 @@ class PackedSets {
     const std::uint32_t way = find(s, key);
     return way != none && (sectors_of(s, way) & sectors) == sectors;
   }
+  /// CacheArray::announce.
+  void announce(std::uint32_t set) const {
+    constexpr std::size_t words_of_piece = 64 / sizeof(std::uint64_t);  // that processors read at once
+    for (std::size_t at = 0; at < stride_; at += words_of_piece) __builtin_prefetch(&words_[set * stride_ + at], 1);
+  }
   /// CacheArray::drop.
   void drop(std::uint32_t set, std::uint64_t key) {
     std::uint64_t* s = words_.data() + set * stride_;
@@ -64,9 +69,6 @@ class PackedSets {
     const auto way = static_cast<std::uint32_t>(s[order] >> (4 * age) & 0xf);
     return {s[keys + way], sectors_of(s, way)};
   }
-  /// Under LRU: a number below 2^48 that the caller keeps with a set; 0 after clear().
-  std::uint64_t seen(std::uint32_t set) const { return words_[set * stride_ + state] >> 16; }
-  void set_seen(std::uint32_t set, std::uint64_t seen) { set_hand(words_.data() + set * stride_, seen); }
   void clear();
 
  private:
@@ -79,7 +81,7 @@ class PackedSets {
   static constexpr std::size_t order = 0, state = 1, keys = 2;
   static constexpr std::size_t words_of_set(std::uint32_t ways) { return keys + ways + (ways + 1) / 2; }
 
-  // state: ways in use (they fill in order), ways, and FIFO's next, not-most-recent's last way plus 1 or LRU's seen().
+  // state: ways in use (they fill in order), ways, and FIFO's next or not-most-recent's last way plus 1.
   static std::uint32_t filled(const std::uint64_t* s) { return static_cast<std::uint32_t>(s[state] & 0xff); }
   static std::uint32_t ways(const std::uint64_t* s) { return static_cast<std::uint32_t>(s[state] >> 8 & 0xff); }
   static std::uint32_t hand(const std::uint64_t* s) { return static_cast<std::uint32_t>(s[state] >> 16); }

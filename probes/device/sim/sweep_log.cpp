@@ -69,7 +69,8 @@ bool SweepLog::add(const Sweep& sweep) {
 }
 
 template <class Visit>
-void SweepLog::look_back(std::uint32_t set, std::uint64_t seen, const Visit& visit) const {
+void SweepLog::look_back(std::uint32_t set, const Visit& visit) const {
+  const std::uint64_t seen = seen_[set];
   std::uint32_t request = latest_[set];
   const auto visit_requests_after = [&](std::uint64_t position) {
     for (; request != none && requests_[request].position > position; request = requests_[request].before)
@@ -146,7 +147,7 @@ std::optional<std::uint32_t> SweepLog::request(std::uint32_t set, const PackedSe
   Search search(access, index_->ways(set));
   bool is_open = true;
   bool is_itself = true;
-  look_back(set, sets.seen(set), [&](const Access& a, std::uint32_t) {
+  look_back(set, [&](const Access& a, std::uint32_t) {
     if (std::exchange(is_itself, false)) return true;
     is_open = search.goes_on(a);
     return is_open;
@@ -157,11 +158,11 @@ std::optional<std::uint32_t> SweepLog::request(std::uint32_t set, const PackedSe
 
 // As many lines in a row as the set has ways leave nothing else behind, but sectors of their own that they had before:
 // not those that come when as many others have been there.
-void SweepLog::take(std::uint32_t set, std::uint64_t seen, std::vector<Access>& newest_first) {
+void SweepLog::take(std::uint32_t set, std::vector<Access>& newest_first) {
   const std::uint32_t ways = index_->ways(set);
   std::uint32_t in_a_row = 0;
   std::uint32_t of = none;
-  look_back(set, seen, [&](const Access& a, std::uint32_t entry) {
+  look_back(set, [&](const Access& a, std::uint32_t entry) {
     newest_first.push_back(a);
     in_a_row = entry != none && entry == of ? in_a_row + 1 : 1;
     of = entry;
@@ -174,6 +175,7 @@ void SweepLog::take(std::uint32_t set, std::uint64_t seen, std::vector<Access>& 
     request = before;
   }
   latest_[set] = none;
+  seen_[set] = end_;
 }
 
 void SweepLog::forget() {

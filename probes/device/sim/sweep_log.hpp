@@ -29,13 +29,15 @@ struct Sweep {
 class SweepLog {
  public:
   /// `index` can list its sets' lines and must outlive the log.
-  explicit SweepLog(const SetIndex& index) : index_(&index), latest_(index.sets(), none) {}
+  explicit SweepLog(const SetIndex& index) : index_(&index), latest_(index.sets(), none), seen_(index.sets(), 0) {}
+  /// What it takes for each set, bytes, before anything waits.
+  static constexpr std::uint64_t bytes_of_set = sizeof(std::uint32_t) + sizeof(std::uint64_t);
 
   bool empty() const { return sweeps_.empty(); }
   /// Whether so much is waiting that all sets should be brought up to date, and forget() called.
   bool is_long() const { return sweeps_.size() > most_sweeps || requests_.size() > most_requests; }
-  /// Lines swept so far: a set that is up to date has seen that many.
-  std::uint64_t end() const { return end_; }
+  /// Whether a set has heard of everything.
+  bool is_up_to_date(std::uint32_t set) const { return seen_[set] == end_; }
 
   /// False where the sweep has just been made twice: it leaves what it finds.
   bool add(const Sweep& sweep);
@@ -46,8 +48,8 @@ class SweepLog {
   std::optional<std::uint32_t> request(std::uint32_t set, const PackedSets& sets, const Access& access);
   /// Makes a request wait whose outcome nobody asks for. False where the set has enough of them.
   bool remember(std::uint32_t set, const Access& access);
-  /// Everything that is waiting for a set and decides what it holds, newest first. Nothing waits for it any more.
-  void take(std::uint32_t set, std::uint64_t seen, std::vector<Access>& newest_first);
+  /// Everything that is waiting for a set and decides what it holds, newest first. It is up to date then.
+  void take(std::uint32_t set, std::vector<Access>& newest_first);
   /// Forgets everything.
   void forget();
 
@@ -71,7 +73,7 @@ class SweepLog {
 
   // Calls visit(access, entry) for what is waiting, newest first, until it gives false; entry is `none` for requests.
   template <class Visit>
-  void look_back(std::uint32_t set, std::uint64_t seen, const Visit& visit) const;
+  void look_back(std::uint32_t set, const Visit& visit) const;
   void list_rows(Entry& entry) const;
   bool extend(const Sweep& sweep);
   void drop_what_is_overwritten();
@@ -83,7 +85,9 @@ class SweepLog {
   std::vector<std::uint32_t> latest_;  // by set: its last request
   std::uint32_t free_ = none;          // a place in requests_ that nobody needs any more
   std::uint64_t last_request_ = 0;     // its position
-  std::uint64_t end_ = 0;
+  std::uint64_t end_ = 0;            // lines swept so far
+  // By set: end_ when it was last up to date. Not beside the set's lines: it is asked for far more often than these.
+  std::vector<std::uint64_t> seen_;
   std::size_t undisturbed_ = 0;  // that many of the newest sweeps came with nothing else in between
 };
 
