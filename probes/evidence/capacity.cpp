@@ -59,6 +59,28 @@ double dispersion_of(std::span<const Observation> rows, const LevelModel& levels
   return change_point::dispersion(rows, rising.fitted(), levels, blocks);
 }
 
+// The same of what fits around its mean, by blocks of ever more rows: what disturbs may come and go slowly, and levels
+// that only rise take that for the end of what fits.
+double slow_dispersion_of(std::span<const Observation> rows) {
+  constexpr std::size_t least_blocks = 6;
+  constexpr double deviations = 4, least_expected = 5;  // of fewer misses a block chi-squared isn't (Cochran 1954)
+  double most = 1;
+  for (std::size_t size = 1; size * least_blocks <= rows.size(); size *= 2) {
+    std::vector<Observation> blocks;
+    Observation all;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i % size == 0) blocks.push_back({});
+      for (Observation* o : {&blocks.back(), &all}) o->weight += rows[i].weight, o->sum += rows[i].sum;
+    }
+    if (all.sum < least_expected * static_cast<double>(blocks.size())) continue;
+    const double degrees = static_cast<double>(blocks.size()) - 1;
+    const double ratio =
+        change_point::dispersion(blocks, std::vector<double>(blocks.size(), all.level()), LevelModel{}, 1);
+    if (ratio > 1 + deviations * std::sqrt(2 / degrees)) most = std::max(most, ratio);
+  }
+  return most;
+}
+
 // Rows that fit: the contamination, known from loads that were hits by construction, and perhaps a few fixed misses in
 // each lap from some row on.
 class Fitting {
@@ -217,11 +239,13 @@ CapacityPosterior capacity_posterior(const Counts& counts, const Sweep& sweep) {
   const CapacityPosterior posterior = capacity_posterior(rows, by_launches);
   const double surely = posterior.none_fits > better_part ? 0 : posterior.credible(0.95).low;
   const auto end = std::find_if(rows.begin(), rows.end(), [&](const Observation& row) { return row.control > surely; });
-  const double of_rows = dispersion_of(std::span(rows.begin(), end), sweep.levels);
+  const std::span fitting(rows.begin(), end);
+  const double of_rows = std::max(dispersion_of(fitting, sweep.levels), slow_dispersion_of(fitting));
   if (of_rows <= by_launches.scatter) return posterior;
   by_launches.scatter = of_rows;
   CapacityPosterior wider = capacity_posterior(rows, by_launches);
-  wider.answer = posterior.best();  // scatter says how sure, not which
+  wider.answer = posterior.best();  // scatter says how sure, not which, nor that it is no such cache
+  wider.misfit = std::max(wider.misfit, posterior.misfit);
   return wider;
 }
 

@@ -28,6 +28,7 @@ constexpr std::uint64_t apart_bytes = 192;
 constexpr std::uint64_t short_loads = 8;
 constexpr std::uint64_t long_loads = 16;
 constexpr std::uint32_t laps = 112;
+constexpr std::uint32_t least_laps = 7;         // of seven places 49, whose quarter still has an interval
 constexpr std::size_t latency_repetitions = 7;  // each in a place of its own
 
 // Where 5 % of all loads are strangers, 44 % of the laps of 16 loads have none: a quarter of the laps lies among them.
@@ -135,16 +136,16 @@ DecidingCurve laps_curve(std::string_view memory, const std::vector<Place>& plac
                        std::move(a_load), answer);
 }
 
-// Laps of n and of 2n loads, then the same loads each timed: all of it fits between two turns of other processes.
-program::Program lap_program(program::Program p, program::Walk walk) {
+// Laps of n and of 2n loads, then the same loads each timed.
+program::Program lap_program(program::Program p, program::Walk walk, std::uint32_t times) {
   walk.loads_per_lap = long_loads;
   walk.laps = 2;
   p.phases = {walk};
   for (const std::uint64_t loads : {short_loads, long_loads}) {
     walk.loads_per_lap = loads;
-    p.phases.emplace_back(recorded(walk, Record::lap_times, laps));
+    p.phases.emplace_back(recorded(walk, Record::lap_times, times));
   }
-  if (walk.path != program::Path::shared) p.phases.emplace_back(recorded(walk, Record::histogram, laps));
+  if (walk.path != program::Path::shared) p.phases.emplace_back(recorded(walk, Record::histogram, times));
   return p;
 }
 
@@ -211,14 +212,24 @@ Pooled pool(const std::vector<Place>& places) {
   return all;
 }
 
-Expected<std::vector<Place>> time_laps(Session& session, const program::Program& like, program::Walk walk) {
+// In as many laps as fit between two turns of other processes.
+Expected<std::vector<program::ProgramTrace>> run_laps(Session& session, const program::Program& like,
+                                                      program::Walk walk) {
   constexpr std::uint64_t next_place = 5 * apart_bytes;
-  program::Batch batch;
-  for (std::size_t i = 0; i < latency_repetitions; ++i) {
-    walk.first_byte = i * next_place;
-    batch.push_back(lap_program(like, walk));
+  for (std::uint32_t times = laps;; times /= 4) {
+    program::Batch batch;
+    for (std::size_t i = 0; i < latency_repetitions; ++i) {
+      walk.first_byte = i * next_place;
+      batch.push_back(lap_program(like, walk, times));
+    }
+    auto traces = session.run(batch);
+    const bool takes_too_long = !traces && traces.error().kind == Error::Kind::unavailable;
+    if (!takes_too_long || times / 4 < least_laps) return traces;
   }
-  auto traces = session.run(batch);
+}
+
+Expected<std::vector<Place>> time_laps(Session& session, const program::Program& like, const program::Walk& walk) {
+  auto traces = run_laps(session, like, walk);
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<Place> places;
   for (const auto& trace : *traces) {

@@ -110,21 +110,33 @@ bool is_surely_another_kind(const Levels& l) {
   return 2 * (apart - together) > least;
 }
 
-// The share of hits above the threshold by their own spread: up to twice as far from their middle as they reach below
-// it. Strangers are further off, and misses have none on their side.
+// Where loads of one level end by their own spread: twice as far from their middle as they reach below it. Strangers
+// are further off.
+double reach_of(const Histogram& loads) {
+  const double fastest = quantile(loads, 0.01).value_or(0), middle = quantile(loads, 0.5).value_or(0);
+  return middle + 2 * (middle + 1 - fastest);
+}
+
+// The share of hits above the threshold by their own spread, which misses have on no side.
 double spread_beyond(const Levels& l) {
-  const double fastest = quantile(l.hit, 0.01).value_or(0), middle = quantile(l.hit, 0.5).value_or(0);
-  const double reach = middle + 2 * (middle + 1 - fastest);
+  const double reach = reach_of(l.hit);
   return static_cast<double>(total(between(l.hit, l.threshold_cycles, std::max(l.threshold_cycles, reach)))) /
          static_cast<double>(std::max<std::uint64_t>(1, total(l.hit)));
 }
 
 // Significantly more than one in twenty, as many as are a stranger's.
-bool are_some_below(const Histogram& loads, double cycles) {
+bool are_some(double share, const Histogram& loads) {
   constexpr double hardly_any = 0.05;
   const auto all = static_cast<double>(std::max<std::uint64_t>(1, total(loads)));
-  const double fast = 1 - static_cast<double>(count_from(loads, cycles)) / all;
-  return fast > hardly_any + 4 * std::sqrt(fast * (1 - fast) / all);
+  return share > hardly_any + 4 * std::sqrt(share * (1 - share) / all);
+}
+
+double share_from(const Histogram& loads, double cycles) {
+  return static_cast<double>(count_from(loads, cycles)) / static_cast<double>(std::max<std::uint64_t>(1, total(loads)));
+}
+
+bool are_some_below(const Histogram& loads, double cycles) {
+  return !loads.empty() && are_some(1 - share_from(loads, cycles), loads);
 }
 
 }  // namespace
@@ -160,6 +172,10 @@ Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double
 
 bool hold_slower_loads(const Histogram& hits, const Histogram& others, double overhead_cycles) {
   return is_surely_another_kind(levels_from(least_threshold(hits, overhead_cycles), hits, others));
+}
+
+bool hold_more_than_strangers(const Histogram& loads) {
+  return are_some(share_from(loads, reach_of(loads)), loads);
 }
 
 bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, double overhead_cycles) {

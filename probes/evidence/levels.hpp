@@ -42,6 +42,10 @@ Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double
 /// Whether more of `others` than of `hits` take longer than half a level more: no sample of the same loads.
 bool hold_slower_loads(const Histogram& hits, const Histogram& others, double overhead_cycles);
 
+/// Whether more than a stranger's one in twenty (docs/domain.md) take longer than loads of one level spread: more than
+/// twice as far above the middle as the fastest lie below it.
+bool hold_more_than_strangers(const Histogram& loads);
+
 /// Whether loads that can't have hit (the last of `graded`) are as fast as the faster half of hits, or any are faster
 /// than hits by half a level: what is behind isn't slower, or not always. Levels that overlap by jitter have one in
 /// twenty of these at most.

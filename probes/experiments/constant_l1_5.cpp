@@ -289,6 +289,20 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
     penalty = inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
 }
 
+// Whether what was pushed out takes as much longer as memory does behind the L2, less than levels are apart, while
+// something keeps the L2 from being filled: these constants may be the L2's, which lost them to somebody else.
+bool may_be_lost_by_l2(const Findings& findings, const Histogram& hits, const Histogram& pushed, double threshold) {
+  const Memory* l2 = findings.topology.find("l2");
+  const Memory* memory = findings.topology.find("device_memory");
+  const Estimate* near = l2 == nullptr ? nullptr : l2->find("latency");
+  const Estimate* far = memory == nullptr ? nullptr : memory->find("latency");
+  if (near == nullptr || far == nullptr || !near->has_value() || !far->has_value()) return false;
+  const Estimate* size = l2->find("measured_size") != nullptr ? l2->find("measured_size") : l2->find("size");
+  if (size != nullptr && size->status == Status::measured) return false;
+  const double more = undisturbed(between(pushed, threshold, 1e9)).value_or(0) - undisturbed(hits).value_or(0);
+  return std::fabs(more - (*far->value - *near->value)) < (half_a_level - 1) * *far->value;
+}
+
 void stand_behind(const CacheFacts& l1, CacheFacts& cache) {
   cache.present = true;
   cache.front_line_bytes = l1.stride();
@@ -356,6 +370,12 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     if (!same_lines) return tl::unexpected<Error>(same_lines.error());
     if (!levels_of(*same_lines, out->graded.back()).usable())
       return state_one_level(session, findings, *out, alike_with(*same_lines));
+  }
+  if (may_be_lost_by_l2(findings, hits, out->graded.back(), cache.levels.threshold_cycles)) {
+    set_open(memory, "levels",
+             "what is pushed out takes as much longer as memory does behind the L2, which may have lost it to another "
+             "program");
+    return {};
   }
   // The few lines that were pushed out may all be far, and others near.
   if (findings.lines_have_sides || findings.may_have_sides)

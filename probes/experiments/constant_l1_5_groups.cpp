@@ -82,7 +82,21 @@ class GroupTest {
   std::uint64_t samples_ = 0;
 };
 
-Expected<void> find(Session& session, const CacheFacts& cache, const Layout& layout, Memory& memory) {
+// Whether what SMs of such groups had no longer near was lost to the code, and from this cache: that has room for what
+// they load, as far as its size is known, or else the L2 has far more than what the code pushes out.
+bool is_lost_from_it(const Session& session, const Findings& findings, const Memory& memory, const Layout& layout,
+                     const SmSets& groups) {
+  constexpr std::uint64_t many_times = 16;  // as where it is held against what constants take from the L2
+  const Estimate* size = memory.find("size");
+  const double kept = size != nullptr && size->has_value() ? *size->value : 0;
+  std::size_t most = 0;
+  for (const auto& group : groups) most = std::max(most, group.size());
+  return kept >= static_cast<double>(layout.sweep_bytes + most * layout.line_bytes) ||
+         findings.near_l2_bytes(session.info()).value_or(0) >= many_times * session.info().execute_limit_bytes;
+}
+
+Expected<void> find(Session& session, const Findings& findings, const CacheFacts& cache, const Layout& layout,
+                    Memory& memory) {
   // One load an SM and launch: of 3, strangers (5 %) spoil two once in 138; where launches differ, 27 are asked.
   constexpr std::uint32_t few = 3, many = 27;
   GroupTest test(session, cache, layout);
@@ -127,6 +141,8 @@ Expected<void> find(Session& session, const CacheFacts& cache, const Layout& lay
     for (const std::uint32_t sm : group) placed[sm] = true;
     groups.push_back(std::move(group));
   }
+  if (!is_lost_from_it(session, findings, memory, layout, groups))
+    return open("it may be too small for what they load, so that code pushes that out of the L2 instead");
   set_scope(memory, groups, constant_l1_5_groups_method, test.samples());
   memory.attributes["instances"] = [&] {
     Estimate e;
@@ -159,7 +175,7 @@ Expected<void> measure_constant_l1_5_groups(Session& session, Findings& findings
     return open("the constant L1 leaves too little of a constant bank to tell SMs apart");
   layout.sweep_first = bank - layout.sweep_bytes;
   layout.slots = layout.sweep_first / layout.line_bytes;
-  return find(session, *cache, layout, memory);
+  return find(session, findings, *cache, layout, memory);
 }
 
 // The same cache against code on one SM: half of what it holds, with and without code in between.

@@ -50,13 +50,27 @@ Expected<std::optional<Histogram>> time_just_lost(Session& session, const CacheF
 }
 
 // What the other set has counts as a hit here, be it on another side or in a cache behind, which would have these.
-enum class LinesFrom { memory, a_cache, a_cache_behind_sides, unknown };
+enum class LinesFrom { memory, a_cache, a_cache_in_part, a_cache_behind_sides, unknown };
 
 // Of the fastest tenth of what took `least_cycles` or longer, where what a cache behind still had comes first: memory
 // makes some of the others wait.
 double swift_mean(const Histogram& loads, double least_cycles) {
   const Histogram slow = between(loads, least_cycles, 1e9);
   return mean(between(slow, 0, quantile(slow, 0.1).value_or(0) + 0.5)).value_or(0);
+}
+
+// Whether more of what was lost than of hits or of memory's loads lies between these two: no mixture of both has that.
+bool is_some_of_neither(const Histogram& lost, const Levels& levels) {
+  constexpr double strangers = 0.05, deviations = 4;
+  const double from = quantile(levels.hit, 1 - strangers).value_or(0) + 0.5;
+  const double to = quantile(levels.next, strangers).value_or(0) - 0.5;
+  const auto share = [&](const Histogram& h) {
+    return static_cast<double>(total(between(h, from, to))) / static_cast<double>(std::max<std::uint64_t>(1, total(h)));
+  };
+  const double most = std::max(share(levels.hit), share(levels.next)), of_lost = share(lost);
+  const auto n = static_cast<double>(std::min({total(lost), total(levels.hit), total(levels.next)}));
+  return from < to &&
+         of_lost - most > deviations * std::sqrt((of_lost * (1 - of_lost) + most * (1 - most) + 1 / n) / n);
 }
 
 // Loads that are slower than hits and still sooner than the fastest from memory came from a cache in part. What is as
@@ -66,6 +80,7 @@ LinesFrom lost_to(const CacheFacts& l2, const Histogram& lost, const Histogram& 
   const double slow =
       static_cast<double>(count_from(lost, l2.levels.threshold_cycles)) / static_cast<double>(total(lost));
   if (slow < 1 - nearly_all) return LinesFrom::a_cache;
+  if (is_some_of_neither(lost, l2.levels)) return LinesFrom::a_cache_in_part;
   const bool as_slow =
       half_a_level * swift_mean(lost, l2.levels.threshold_cycles) > swift_mean(of_memory, l2.levels.threshold_cycles);
   return slow > nearly_all && as_slow ? LinesFrom::memory : LinesFrom::unknown;
@@ -97,17 +112,22 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
   const auto& part = findings.beyond_near_l2;
   constexpr std::string_view side_or_cache = "what is slower than a hit is another side of it or a cache behind";
   constexpr std::string_view a_cache_behind = "a cache behind it answers before memory does";
-  if (!findings.beyond_own_l2)
-    lost = part || lost == LinesFrom::a_cache ? LinesFrom::a_cache : LinesFrom::memory;
-  else if (lost == LinesFrom::a_cache)
+  if (!findings.beyond_own_l2) {
+    if (part || lost == LinesFrom::a_cache)
+      lost = LinesFrom::a_cache;
+    else if (lost != LinesFrom::a_cache_in_part)
+      lost = LinesFrom::memory;
+  } else if (lost == LinesFrom::a_cache) {
     lost = lost_beside(findings.beyond_own_l2->latency, l2, lost_mode);
+  }
   const bool is_next_a_hit = l2.next_level && l2.next_level->centre < l2.levels.threshold_cycles;
   if (lost == LinesFrom::memory && !is_next_a_hit) {
     if (findings.beyond_own_l2) findings.state_sides_by_sets();
     if (part && findings.beyond_own_l2) memory.attributes["partition_size"] = part->near;
     return findings.l2_before_memory;
   }
-  if (lost == LinesFrom::unknown) return inconclusive("B", "slower_hits", side_or_cache);
+  if (lost == LinesFrom::unknown || lost == LinesFrom::a_cache_in_part)
+    return inconclusive("B", "slower_hits", side_or_cache);
   if (lost == LinesFrom::a_cache_behind_sides) {
     findings.state_sides_by_sets();
     if (part) memory.attributes["partition_size"] = part->near;
@@ -133,6 +153,15 @@ void doubt_memory(Findings& findings, const CacheFacts& l2) {
   Estimate& latency = findings.memory("device_memory").attributes["latency"];
   if (latency.status != Status::measured) return;
   bound_below(latency, "a cache behind the L2 may hold what was loaded in between");
+}
+
+// Lines that were lost to memory needn't be the L2's own where a cache behind it has some of them.
+void doubt_line(Memory& memory, CacheFacts& l2) {
+  Estimate& line = memory.attributes["line_size"];
+  if (!line.has_value()) return;
+  line = inconclusive("B", line.method,
+                      "whether what memory had to bring again are its own lines or those of a cache behind it");
+  l2.line_bytes = 0;
 }
 
 // Beside what the driver says, where it does.
@@ -163,6 +192,7 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");
   const Estimate size = size_by_parts(findings, *l2, to, *lost ? whole_mode(**lost) : Mode{});
+  if (size.status == Status::inconclusive && !findings.beyond_near_l2) doubt_line(memory, *l2);
   if (findings.lines_have_sides && size.status == Status::measured) {
     Estimate& part = memory.attributes["partition_size"] = size;
     const double sides = *memory.attributes["partitions"].value;

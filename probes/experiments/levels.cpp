@@ -127,7 +127,11 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
     const bool all_alike = std::all_of(samples->graded.begin(), samples->graded.end(), [&](const Histogram& behind) {
       return are_alike(samples->hits, behind, cache.overhead_cycles, session.clock_share());
     });
-    if (all_alike)
+    if (all_alike && hold_more_than_strangers(load->timed))
+      set_open(memory, "levels",
+               "a load repeated at once takes as long as the first, but another program runs at the same time and may "
+               "push out what it brought in");
+    else if (all_alike)
       set_absent(memory,
                  "a load repeated at once takes as long as the first: nothing in front of the level behind keeps it");
     else

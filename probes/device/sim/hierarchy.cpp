@@ -261,7 +261,8 @@ void Hierarchy::rounds(Route& route, const Rounds& rounds, Random& random) {
   if (rounds.loads >= 2 * rounds.count) expect(route, rounds.address, rounds.count, rounds.stride_bytes);
   stop::look();
   Replay* replay = replay_of(route, rounds, false);
-  if (replay == nullptr) return each_address(rounds, route, [&](std::uint64_t address) { touch(route, address, random); });
+  if (replay == nullptr)
+    return each_address(rounds, route, [&](std::uint64_t address) { touch(route, address, random); });
   const Route::Station& front = route.stations.front();
   make_known(*replay, *front.unit, [&] {
     each_address(rounds, route, [&](std::uint64_t address) {

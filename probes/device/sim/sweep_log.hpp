@@ -85,7 +85,7 @@ class SweepLog {
   std::vector<std::uint32_t> latest_;  // by set: its last request
   std::uint32_t free_ = none;          // a place in requests_ that nobody needs any more
   std::uint64_t last_request_ = 0;     // its position
-  std::uint64_t end_ = 0;            // lines swept so far
+  std::uint64_t end_ = 0;              // lines swept so far
   // By set: end_ when it was last up to date. Not beside the set's lines: it is asked for far more often than these.
   std::vector<std::uint64_t> seen_;
   std::size_t undisturbed_ = 0;  // that many of the newest sweeps came with nothing else in between

@@ -45,6 +45,25 @@ TEST(Capacity, TellsFixedMissesFromOverflow) {
   EXPECT_EQ(e.interval->high, 64 * line_bytes);
 }
 
+// Of 260 lines one in eleven or one in nine is found elsewhere, as what disturbs comes and goes: no stretch of more
+// losses is the end of what fits.
+TEST(Capacity, IsNoSurerThanWhatComesAndGoesSlowly) {
+  Counts counts;
+  for (std::uint64_t lines = 100; lines <= 300; ++lines) {
+    const bool is_disturbed = lines / 32 % 2 == 0 || lines > 230;
+    const std::uint64_t lost = (is_disturbed ? 220U : 180U) + (lines > 260 ? 20 * (lines - 260) : 0);
+    counts.push_back({static_cast<double>(lines) * line_bytes, 2000, lost, 0});
+  }
+  const Sweep sweep{line_bytes, false, {0.1, 1e-4, 5000}};
+  const Estimate e = capacity_estimate(capacity_posterior(counts, sweep), "misses");
+  if (e.status == Status::measured) {
+    EXPECT_LE(e.interval->low, 260 * line_bytes);
+    EXPECT_GE(e.interval->high, 260 * line_bytes);
+  } else {
+    EXPECT_EQ(e.status, Status::inconclusive);
+  }
+}
+
 TEST(Capacity, IsALowerBoundWhereEverythingFits) {
   const Estimate e = capacity_estimate(capacity_posterior(lru_sweep(8, 32, 64, 4), clean()), "misses");
   EXPECT_EQ(e.status, Status::lower_bound);

@@ -118,5 +118,17 @@ TEST(Levels, AThresholdAboveMostOfANearLevelHidesIt) {
   EXPECT_EQ(hidden_share(seen), 0);
 }
 
+// One level from 96 to 104 cycles, and a few or many loads beyond.
+TEST(Levels, TellAnotherProgramFromStrangers) {
+  const auto with_slow = [](std::uint64_t slow) {
+    return Histogram{{96, 100}, {98, 200}, {100, 400}, {102, 200}, {104, 100}, {150, slow}};
+  };
+  EXPECT_FALSE(hold_more_than_strangers({}));
+  EXPECT_FALSE(hold_more_than_strangers(with_slow(0)));
+  EXPECT_FALSE(hold_more_than_strangers(with_slow(50)));
+  EXPECT_TRUE(hold_more_than_strangers(with_slow(150)));
+  EXPECT_TRUE(hold_more_than_strangers(with_slow(600)));
+}
+
 }  // namespace
 }  // namespace gputopo::evidence

@@ -111,6 +111,39 @@ TEST(L2Behind, AMixtureLeavesItOpen) {
   EXPECT_EQ(f.memory("l2").find("partitions"), nullptr);
 }
 
+// Lines whose homes are known by SM: near ones take 300 cycles and far ones 450.
+Findings with_homes() {
+  Findings findings = with_l2();
+  findings.caches["l2"].levels = evidence::levels_of({{300, 500}, {450, 500}}, {{800, 1000}});
+  findings.caches["l2"].line_bytes = 128;
+  findings.lines_have_sides = true;
+  auto& attributes = findings.memory("l2").attributes;
+  attributes["partitions"] = evidence::measured(2, "", "lines_by_sm", 100);
+  attributes["line_size"] = evidence::measured(128, "B", "shifted_stride", 100);
+  return findings;
+}
+
+TEST(L2Behind, SidesThatLoseLinesToMemoryHoldWhatWasFound) {
+  Findings f = behind(with_homes(), [](const auto&, const auto&, std::size_t load) {
+    return load % 4 == 0 ? 300U : load % 4 == 1 ? 450U : 800U;
+  });
+  EXPECT_EQ(*f.memory("l2").find("size")->value, 2 * mebi);
+  EXPECT_EQ(*f.memory("l2").find("partition_size")->value, mebi);
+  EXPECT_EQ(*f.memory("l2").find("line_size")->value, 128);
+}
+
+// Half of what was lost takes 560: too far for its far side, too near for memory. What was found before memory is what
+// that cache holds, and so are the lines.
+TEST(L2Behind, SidesThatLoseLinesToACacheDoNot) {
+  Findings f = behind(with_homes(), [](const auto&, const auto&, std::size_t load) {
+    return load % 4 == 0 ? 300U : load % 4 == 1 ? 800U : 560U;
+  });
+  EXPECT_EQ(f.memory("l2").find("size")->status, Status::inconclusive);
+  EXPECT_EQ(f.memory("l2").find("partition_size"), nullptr);
+  EXPECT_EQ(f.memory("l2").find("line_size")->status, Status::inconclusive);
+  EXPECT_EQ(f.cache("l2")->line_bytes, 0U);
+}
+
 TEST(L2Behind, TheDriversFigureStandsBesideTheMeasuredOne) {
   AnsweringDevice device(from_memory);
   device.change_info().l2_bytes = 2 << 20;
