@@ -81,7 +81,7 @@ Homes homes_of(const std::vector<std::vector<double>>& by_sm) {
   std::vector<double> near, far;
   for (const auto& latencies : by_sm) {
     const TwoKinds kinds = two_kinds(latencies);
-    if (kinds.share_between > clear_cut || kinds.far < least_ratio * kinds.near) return homes;
+    if (kinds.share_between > clear_cut || kinds.far < half_a_level * kinds.near) return homes;
     std::vector<bool> pattern;
     for (const double x : latencies) pattern.push_back(x < kinds.threshold);
     const auto alike = [&](const std::vector<bool>& other) {
@@ -123,7 +123,7 @@ bool see_opposite_patterns(const std::vector<std::vector<double>>& by_sm) {
   constexpr double opposite = -0.25;
   const auto has_two_kinds = [](const std::vector<double>& beyond, const std::vector<double>& latencies) {
     const TwoKinds kinds = two_kinds(beyond);
-    return kinds.far - kinds.near >= (least_ratio - 1) * median(latencies);
+    return kinds.far - kinds.near >= (half_a_level - 1) * median(latencies);
   };
   const auto beyond = beyond_nearest(by_sm);
   for (std::size_t i = 0; i < by_sm.size(); ++i)
