@@ -37,7 +37,8 @@ constexpr std::uint64_t patient_bytes = 8 * l2_mebi;  // larger ones don't get t
 
 class Rows {
  public:
-  Rows(Session& session, std::uint64_t stride) : session_(session), stride_(stride) {}
+  Rows(Session& session, const CacheFacts& l2)
+      : session_(session), stride_(std::max<std::uint64_t>(32, l2.sector_bytes)), saturation_(l2.saturation()) {}
 
   // Stretches looked at by one program: what it misses pushes out less than one line in 64.
   std::uint64_t stretches(std::uint64_t bytes) const {
@@ -93,6 +94,7 @@ class Rows {
   }
 
   std::uint64_t stride() const { return stride_; }
+  double saturation() const { return saturation_; }
 
  private:
   // What overfull sets lost lies together: places that are alike in all footprints may miss it in all. Of large ones,
@@ -107,6 +109,7 @@ class Rows {
 
   Session& session_;
   std::uint64_t stride_;
+  double saturation_;
 };
 
 // What is held of a half more than about fits, and of twice that: the share of lines that are near. A cache that throws
@@ -158,6 +161,7 @@ Expected<SearchResult> search_l2(Session& session, Rows& rows, const Levels& lev
   spec.sweep = {static_cast<double>(rows.stride()),
                 false,
                 {levels.false_miss, levels.false_hit, static_cast<double>(total(levels.hit))}};
+  spec.sweep.saturation = rows.saturation();
   spec.unit_bytes = unit_bytes;
   spec.first_bytes = first;
   spec.limit_bytes = limit;
@@ -254,7 +258,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   Memory& memory = findings.memory("l2");
   if (session.info().l2_bytes != 0)
     memory.attributes["size"] = from_api(static_cast<double>(session.info().l2_bytes), "B");
-  Rows rows(session, l2->sector_bytes != 0 ? std::max<std::uint64_t>(32, l2->sector_bytes) : 32);
+  Rows rows(session, *l2);
   Size whole{inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")};
   if (!are_far_hits_unknown(findings, memory)) {
     auto by_memory = size_by(session, rows, l2->levels, limit_of(session), "memory_loads");
