@@ -121,5 +121,18 @@ TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
   }
 }
 
+// All laps take 4500 loads of 360 cycles, at 1 GHz longer than any slice.
+TEST(BesideAProcessInTurns, LatenciesTakeAsManyLapsAsFitIntoASlice) {
+  Json model = model_beside(360, 500);
+  model["neighbour"] = {{"slice_us", {1000, 1200}}, {"away_us", {1500, 1600}}, {"l2_share", 0}};
+  const auto device = device_of(model);
+  const Topology found = discovered_beside(*device, {"device_memory", "l2"});
+  const Estimate& latency = *found.find("device_memory")->find("latency");
+  ASSERT_EQ(latency.status, Status::measured) << latency.note;
+  EXPECT_THAT(*latency.value, DoubleNear(500, 5));
+  ASSERT_TRUE(found.provenance.interruptions);
+  EXPECT_GT(found.provenance.interruptions->switches, 0U);
+}
+
 }  // namespace
 }  // namespace gputopo
