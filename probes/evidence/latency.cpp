@@ -241,6 +241,14 @@ Expected<std::vector<Place>> time_laps(Session& session, const program::Program&
   return places;
 }
 
+// Whether places differ by more than levels do, each by laps that nothing disturbed: at some of them lines are lost.
+bool do_places_differ(const std::vector<Place>& places, double cycles) {
+  std::vector<double> by_place;
+  for (const Place& place : places)
+    if (!place.shorter.empty() && !place.longer.empty()) by_place.push_back(longer_by(place).value);
+  return of_a_median * mean_of(by_place).error > (least_ratio - 1) * cycles;
+}
+
 // Of loads that are slow more often than not nobody knows which ones hit; an error of half a level might be one.
 Estimate by_single_loads(const Swift& swift, const Overhead& overhead, std::uint64_t samples) {
   constexpr std::string_view method = "single_loads";
@@ -280,6 +288,9 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
     curve = make_curve(path.id, "latency", {"latency without the clock", "cycles", true}, share_axis("loads"));
     curve.series = {share_up_to("single loads", result.timed, overhead.cycles)};
     mark(curve, result.estimate);
+  } else if (result.estimate.has_value() && do_places_differ(*timed, result.cycles)) {
+    result.estimate =
+        inconclusive("cycles", result.estimate.method, "places differ by more than levels do: some of them lose lines");
   }
   session.keep(std::move(curve));
   return result;
