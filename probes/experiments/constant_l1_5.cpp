@@ -195,6 +195,16 @@ struct PushedOut {
   Eviction last;
 };
 
+// What tells constants that the L1 lost from those that were pushed out.
+Levels levels_behind(const CacheFacts& l1, const Histogram& second, double hit_cycles, const PushedOut& out) {
+  Levels levels = graded_levels(second, out.graded, l1.overhead_cycles);
+  // All of the circle that isn't a stranger is a hit, be it near or far.
+  if (levels.usable())
+    levels = graded_levels(between(second, 0, levels.threshold_cycles), out.graded, l1.overhead_cycles);
+  count_strangers(l1.levels, hit_cycles, levels);
+  return levels;
+}
+
 // Those lines when the L1 alone lost them: of a few lines of a circle, all may be farther away than the others.
 Expected<Histogram> time_same_lines(Session& session, const CacheFacts& l1) {
   auto looks = time_cold(session, coarse_stride_bytes, l1.stride(), {l1.circle_bytes(), 0, 0, 0});
@@ -328,6 +338,24 @@ Expected<Estimate> sector_of(Session& session, const CacheFacts& cache, const Ca
   return sector;
 }
 
+Expected<void> state_sector(Session& session, Findings& findings, CacheFacts& cache, const CacheFacts& l1,
+                            const Eviction& e) {
+  auto& attributes = findings.memory(path.id).attributes;
+  auto from_l2 = still_from_l2(session, findings, cache, e);
+  if (!from_l2) return tl::unexpected<Error>(from_l2.error());
+  if (!*from_l2) {
+    constexpr std::string_view why = "what pushes constants out of it may push them out of the L2 as well";
+    attributes["miss_penalty"] = inconclusive("cycles", "miss_latency", why);
+    attributes["sector_size"] = inconclusive("B", "cold_misses", why);
+    return {};
+  }
+  auto sector = sector_of(session, cache, l1, e);
+  if (!sector) return tl::unexpected<Error>(sector.error());
+  attributes["sector_size"] = *sector;
+  if (sector->has_value()) cache.sector_bytes = static_cast<std::uint64_t>(*sector->value);
+  return {};
+}
+
 }  // namespace
 
 Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
@@ -355,12 +383,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   cache.latency_cycles = undisturbed(hits).value_or(0) - l1->overhead_cycles;
   auto out = push_out(session, findings, *l1, *second);
   if (!out) return tl::unexpected<Error>(out.error());
-  cache.levels = graded_levels(*second, out->graded, cache.overhead_cycles);
-  // All of the circle that isn't a stranger is a hit, be it near or far.
-  if (cache.levels.usable())
-    cache.levels =
-        graded_levels(between(*second, 0, cache.levels.threshold_cycles), out->graded, cache.overhead_cycles);
-  count_strangers(l1->levels, undisturbed(hits).value_or(0), cache.levels);
+  cache.levels = levels_behind(*l1, *second, undisturbed(hits).value_or(0), *out);
   const auto alike_with = [&](const Histogram& near) {
     return are_alike(near, out->graded.back(), cache.overhead_cycles, session.clock_share());
   };
@@ -385,19 +408,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   auto lost = time_lost_constants(session, *l1, out->last);
   if (!lost) return tl::unexpected<Error>(lost.error());
   state_latencies(session, findings, cache, *lost, hits);
-  auto from_l2 = still_from_l2(session, findings, cache, out->last);
-  if (!from_l2) return tl::unexpected<Error>(from_l2.error());
-  if (!*from_l2) {
-    constexpr std::string_view why = "what pushes constants out of it may push them out of the L2 as well";
-    memory.attributes["miss_penalty"] = inconclusive("cycles", "miss_latency", why);
-    memory.attributes["sector_size"] = inconclusive("B", "cold_misses", why);
-    return {};
-  }
-  auto sector = sector_of(session, cache, *l1, out->last);
-  if (!sector) return tl::unexpected<Error>(sector.error());
-  memory.attributes["sector_size"] = *sector;
-  if (sector->has_value()) cache.sector_bytes = static_cast<std::uint64_t>(*sector->value);
-  return {};
+  return state_sector(session, findings, cache, *l1, out->last);
 }
 
 }  // namespace gputopo::experiments
