@@ -14,7 +14,7 @@ PackedSets::PackedSets(const SetIndex& index, Replacement replacement)
 
 void PackedSets::clear() {
   for (std::size_t s = 0; s < words_.size(); s += stride_) {
-    words_[s + order] = replacement_ == Replacement::lru ? in_way_order : 0;
+    words_[s + order] = replacement_ == Replacement::lru ? ways_in_order : 0;
     words_[s + state] &= 0xff00;
     for (std::size_t w = 0; w < most_ways_; ++w) words_[s + keys + w] = 0;
   }
@@ -24,7 +24,7 @@ std::uint32_t PackedSets::victim(std::uint64_t* s, Random& random) const {
   const std::uint32_t count = ways(s);
   switch (replacement_) {
     case Replacement::lru:
-      return static_cast<std::uint32_t>(s[order] >> (4 * (count - 1)) & 0xf);
+      return way_at(s[order], count - 1);
     case Replacement::fifo: {
       const std::uint32_t way = hand(s);
       set_hand(s, way + 1 == count ? 0 : way + 1);

@@ -3,10 +3,12 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "device/sim/model.hpp"
 #include "device/sim/random.hpp"
+#include "device/sim/recency.hpp"
 #include "device/sim/set_index.hpp"
 
 namespace gputopo::sim {
@@ -64,17 +66,25 @@ class PackedSets {
   }
   /// Under LRU: the lines of a set from the most to the least recent one.
   std::uint32_t filled(std::uint32_t set) const { return filled(words_.data() + set * stride_); }
+  /// Under LRU: gives a set as many lines as it has ways, and nothing else, from the most to the least recent one.
+  void fill(std::uint32_t set, std::span<const Access> lines) {
+    std::uint64_t* s = words_.data() + set * stride_;
+    s[order] = ways_in_order;
+    s[state] = (s[state] & ~std::uint64_t{0xff}) | lines.size();
+    for (std::size_t way = 0; way < lines.size(); ++way) s[keys + way] = lines[way].key;
+    for (std::size_t way = 0; way < lines.size(); way += 2)
+      s[keys + most_ways_ + way / 2] =
+          lines[way].sectors | (way + 1 < lines.size() ? std::uint64_t{lines[way + 1].sectors} << 32 : 0);
+  }
   Access by_age(std::uint32_t set, std::uint32_t age) const {
     const std::uint64_t* s = words_.data() + set * stride_;
-    const auto way = static_cast<std::uint32_t>(s[order] >> (4 * age) & 0xf);
+    const std::uint32_t way = way_at(s[order], age);
     return {s[keys + way], sectors_of(s, way)};
   }
   void clear();
 
  private:
   static constexpr std::uint32_t none = 0xffffffffU;
-  static constexpr std::uint64_t ones = 0x1111111111111111ULL;
-  static constexpr std::uint64_t in_way_order = 0xfedcba9876543210ULL;
   // A set's words: `order`, `state`, then a key for each way, then two ways' sectors a word.
   // order: under LRU the ways from most to least recent, four bits each (free ways last, in their order); under
   // tree pseudo-LRU bit n says that the right half below node n was used less recently.
@@ -116,23 +126,13 @@ class PackedSets {
   }
   void touch(std::uint64_t* s, std::uint32_t way) const {
     if (replacement_ == Replacement::lru)
-      move_to_front(s, way);
+      s[order] = with_in_front(s[order], way);
     else if (replacement_ == Replacement::tree_plru)
       tree_touch(s, way);
     else if (replacement_ == Replacement::not_most_recent)
       set_hand(s, way + 1);
   }
 
-  static void move_to_front(std::uint64_t* s, std::uint32_t way) {
-    const std::uint64_t o = s[order];
-    if ((o & 0xf) == way) return;
-    // The lowest nibble that is zero after the XOR is the way's place (Warren, Hacker's Delight, 6-1).
-    const std::uint64_t x = o ^ (ones * way);
-    const auto at = static_cast<std::uint32_t>(std::countr_zero((x - ones) & ~x & (ones << 3)) & ~3);
-    const std::uint64_t before = (std::uint64_t{1} << at) - 1;
-    const std::uint64_t after = ~(before << 4 | 0xf);
-    s[order] = (o & after) | (o & before) << 4 | way;
-  }
   void tree_touch(std::uint64_t* s, std::uint32_t way) const {
     for (std::uint32_t node = way + leaves_; node > 1; node /= 2) {
       const std::uint64_t flag = std::uint64_t{1} << (node / 2);

@@ -10,10 +10,9 @@ namespace gputopo::sim {
 TrafficCache::TrafficCache(std::uint64_t size_bytes, std::uint32_t line_bytes, std::uint32_t sector_bytes)
     : line_shift_(std::bit_width(line_bytes) - 1U),
       sector_shift_(std::bit_width(sector_bytes) - 1U),
-      sets_(std::max<std::uint64_t>(1, size_bytes / line_bytes / ways)),
-      lines_(sets_ * ways),
-      numbers_(sets_ * ways, none),
-      used_(sets_ * ways) {}
+      sets_(std::max<std::uint64_t>(1, size_bytes / line_bytes / ways)) {
+  recent_.fill({sets_.data(), 0});
+}
 
 void TrafficCache::leave(Line& line) {
   const auto bytes = [this](std::uint32_t bits) {
@@ -26,34 +25,33 @@ void TrafficCache::leave(Line& line) {
 
 TrafficCache::Line& TrafficCache::line_of(std::uint64_t address) {
   const std::uint64_t number = address >> line_shift_;
-  std::size_t& recent = recent_[address >> 30U & 3U];  // vectors begin at multiples of 1 GiB
-  if (numbers_[recent] != number) {
+  Place& recent = recent_[address >> 30U & 3U];  // vectors begin at multiples of 1 GiB
+  const std::uint64_t latest = recent.set->numbers[recent.way];
+  if (latest != number) {
     // Sets lie anywhere in megabytes: the processor is told of the one that the walk comes to in a while.
     constexpr std::uint64_t ahead = 8;
-    const std::size_t soon = first_of_set(number + ahead * (number - numbers_[recent]));
-    for (std::size_t at = soon; at < soon + ways; at += ways / 2) {
-      __builtin_prefetch(&numbers_[at]);
-      __builtin_prefetch(&used_[at]);
-    }
+    const Set& soon = set_of(number + ahead * (number - latest));
+    __builtin_prefetch(&soon.order, 1);
+    __builtin_prefetch(&soon.numbers[ways / 2], 1);
+    __builtin_prefetch(&soon.lines[way_at(soon.order, ways - 1)], 1);
     recent = find(number);
   }
-  used_[recent] = ++now_;
-  return lines_[recent];
+  recent.set->order = with_in_front(recent.set->order, recent.way);
+  return recent.set->lines[recent.way];
 }
 
-std::size_t TrafficCache::first_of_set(std::uint64_t number) const {
-  return static_cast<std::size_t>(((mix(number) >> 32U) * sets_) >> 32U) * ways;
+TrafficCache::Set& TrafficCache::set_of(std::uint64_t number) {
+  return sets_[((mix(number) >> 32U) * sets_.size()) >> 32U];
 }
 
-std::size_t TrafficCache::find(std::uint64_t number) {
-  const std::size_t set = first_of_set(number);
-  for (std::size_t at = set; at < set + ways; ++at)
-    if (numbers_[at] == number) return at;
-  std::size_t oldest = set;
-  for (std::size_t at = set + 1; at < set + ways; ++at) oldest = used_[at] < used_[oldest] ? at : oldest;
-  leave(lines_[oldest]);
-  numbers_[oldest] = number;
-  return oldest;
+TrafficCache::Place TrafficCache::find(std::uint64_t number) {
+  Set& set = set_of(number);
+  for (std::uint32_t way = 0; way < ways; ++way)
+    if (set.numbers[way] == number) return {&set, way};
+  const std::uint32_t oldest = way_at(set.order, ways - 1);
+  leave(set.lines[oldest]);
+  set.numbers[oldest] = number;
+  return {&set, oldest};
 }
 
 void TrafficCache::load(std::uint64_t address, std::uint32_t fetch_bytes) {
@@ -75,8 +73,10 @@ void TrafficCache::store(std::uint64_t address, bool whole) {
 }
 
 void TrafficCache::flush() {
-  for (Line& line : lines_) leave(line);
-  std::fill(numbers_.begin(), numbers_.end(), none);
+  for (Set& set : sets_) {
+    for (Line& line : set.lines) leave(line);
+    set.numbers.fill(none);
+  }
 }
 
 program::MemoryTraffic TrafficCache::take() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/sim/recency.hpp"
 #include "program/workload.hpp"
 
 namespace gputopo::sim {
@@ -18,7 +19,7 @@ class TrafficCache {
 
   /// What one of that size takes at most.
   static std::uint64_t bytes(std::uint64_t size_bytes, std::uint64_t line_bytes) {
-    return (size_bytes / line_bytes + ways) * (sizeof(Line) + 2 * sizeof(std::uint64_t));
+    return (size_bytes / line_bytes / ways + 1) * sizeof(Set);
   }
 
   void load(std::uint64_t address, std::uint32_t fetch_bytes);
@@ -35,20 +36,28 @@ class TrafficCache {
   };
   static constexpr std::uint64_t none = ~std::uint64_t{0};
   static constexpr std::uint32_t ways = 16;
+  struct Set {
+    Set() { numbers.fill(none); }
+    std::uint64_t order = ways_in_order;  ///< of use
+    std::array<std::uint64_t, ways> numbers;
+    std::array<Line, ways> lines;
+  };
+  struct Place {
+    Set* set = nullptr;
+    std::uint32_t way = 0;
+  };
 
   Line& line_of(std::uint64_t address);
-  std::size_t first_of_set(std::uint64_t number) const;
-  std::size_t find(std::uint64_t number);
+  Set& set_of(std::uint64_t number);
+  Place find(std::uint64_t number);
   std::uint32_t sector_of(std::uint64_t address) const {
     return static_cast<std::uint32_t>(address >> sector_shift_) & ((1U << (line_shift_ - sector_shift_)) - 1);
   }
   void leave(Line& line);
 
   std::uint32_t line_shift_, sector_shift_;
-  std::uint64_t sets_, now_ = 0;
-  std::vector<Line> lines_;
-  std::vector<std::uint64_t> numbers_, used_;  ///< of the lines, when they were used last
-  std::array<std::size_t, 4> recent_{};        ///< by place among neighbours: vectors are walked line by line
+  std::vector<Set> sets_;
+  std::array<Place, 4> recent_;  ///< by place among neighbours: vectors are walked line by line
   program::MemoryTraffic seen_;
 };
 
