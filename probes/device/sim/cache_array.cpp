@@ -54,9 +54,10 @@ void CacheArray::bring_up_to_date(std::uint32_t set) {
   log_->disturb();
   if (log_->is_up_to_date(set)) return;
   waiting_.clear();
-  log_->take(set, waiting_);
+  const SweepLog::Waiting waiting = log_->take(set, waiting_);
+  if (!waiting.full.empty()) packed_->fill(set, waiting.full);
   Random unused(0);  // LRU draws nothing
-  for (auto access = waiting_.rbegin(); access != waiting_.rend(); ++access)
+  for (auto access = waiting.accesses.rbegin(); access != waiting.accesses.rend(); ++access)
     packed_->fetch(set, access->key, access->sectors, unused);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <utility>
 
 namespace gputopo::sim {
 namespace {
@@ -21,7 +22,7 @@ CacheUnit::CacheUnit(const CacheModel& model, std::uint64_t carve_out)
       all_sectors_(static_cast<std::uint32_t>((std::uint64_t{2} << sector_mask_) - 1)),
       by_interleave_(model.partitions.interleave_bytes),
       by_count_(model.partitions.count),
-      residents_(model.partitions.count) {
+      known_(model.partitions.count) {
   const std::uint64_t lines = usable_bytes(model, carve_out) / model.line_bytes / model.partitions.count;
   const bool copies = model.partitions.count > 1 && model.partitions.mode == PartitionMode::near_copy;
   for (std::uint32_t p = 0; p < model.partitions.count; ++p) {
@@ -108,51 +109,104 @@ bool CacheUnit::pass(std::uint64_t address, std::uint32_t tag_class, Random& ran
 }
 
 void CacheUnit::expect(const Residents::Loads& loads, std::uint32_t partition) {
-  const bool known = has_residents();
-  Residents& own = residents_of(partition);
-  if (known && own.loads().cover(loads)) return;
-  if (known) tell_arrays();
-  for (Residents& r : residents_)
-    if (!known || &r == &own) r.drop();
-  if (know(own, loads, partition))
+  const bool are_known = has_residents();
+  KnownRanges& own = known_of(partition);
+  const auto covers = [&](const Residents& r) { return r.loads().cover(loads); };
+  if (are_known && std::any_of(own.ranges.begin(), own.ranges.end(), covers)) return;
+  // Knowing them costs as much as asking for each, so it is for those that come again.
+  if (!std::exchange(own.expected_first, loads).cover(loads)) return;
+  if (are_known) tell_arrays();
+  known_loads_.clear();
+  for (KnownRanges& k : known_)
+    for (Residents& r : k.ranges)
+      if (!are_known) r.drop();
+  own.latest = (own.latest + 1) % own.ranges.size();
+  Residents& next = own.ranges[own.latest];
+  if (know(next, loads, partition))
     residents_since_ = changes_;
   else
-    own.drop();
+    next.drop();
 }
 
-// False where a load would miss.
+// False where so many of them would miss that it isn't worth it. Caches in front may not ask for all.
 bool CacheUnit::know(Residents& residents, const Residents::Loads& loads, std::uint32_t partition) {
+  constexpr std::uint64_t few = 16;
   const std::uint64_t first = loads.address >> line_shift_;
-  const std::uint64_t end = ((loads.address + (loads.count - 1) * loads.stride_bytes) >> line_shift_) + 1;
-  if (loads.count == 0 || end - first > Residents::most_lines) return false;
-  residents.start(loads, first, end - first);
+  const std::uint64_t last = (loads.address + (loads.count - 1) * loads.stride_bytes) >> line_shift_;
+  const std::uint32_t stride_shift = std::has_single_bit(loads.stride_bytes) ? log2_of(loads.stride_bytes) : 0;
+  const std::uint32_t step_shift = stride_shift - std::min(stride_shift, line_shift_);
+  const std::uint64_t lines = ((last - first) >> step_shift) + 1;
+  if (loads.count == 0 || lines > Residents::most_lines) return false;
+  residents.start(loads, first, lines, step_shift);
+  std::uint64_t missing = 0;
   for (std::uint64_t i = 0, at = loads.address; i < loads.count; ++i, at += loads.stride_bytes) {
     const Place place = place_of(at);
     const std::uint64_t line = at >> line_shift_;
-    const std::uint32_t sector = sector_bit(at);
-    if (!homes_[place.home]->contains(place.line, loads.tag_class, sector)) return false;
-    if (!copies_.empty() && !copies_[partition]->contains(line, loads.tag_class, sector)) return false;
+    if (!is_there(place, line, loads.tag_class, sector_bit(at), partition)) {
+      if (++missing > few + i / 2) return false;
+      continue;
+    }
     Residents::Line& known = residents.at(line);
-    known.sectors |= sector;
-    known.is_near = homes_.size() == 1 || !copies_.empty() || place.home == partition;
+    known.sectors |= sector_bit(at);
+    known.is_near = is_near(place, partition);
   }
   return true;
 }
 
+bool CacheUnit::ask_for_known(const LoadList& loads, std::uint32_t tag_class, std::uint32_t partition) {
+  if (!has_residents() || has_words()) return false;
+  auto known = std::find_if(known_loads_.begin(), known_loads_.end(), [&](const KnownLoads& k) {
+    return k.loads == loads && k.tag_class == tag_class && k.partition == partition;
+  });
+  if (known == known_loads_.end()) {
+    KnownRanges& own = known_of(partition);
+    const bool all_there = std::all_of(loads->begin(), loads->end(), [&](std::uint64_t address) {
+      return find_resident(own, address >> line_shift_, tag_class, sector_bit(address)).line != nullptr;
+    });
+    if (!all_there) return false;
+    known = known_loads_.insert(known, {loads, tag_class, partition, 0});
+  }
+  history_ = unknown;
+  known->asked_at = clock_ + 1;
+  clock_ += loads->size();
+  return true;
+}
+
+// What is there is there whatever order it was asked for in: until something is missing, hits need only be noted.
+Outcome CacheUnit::ask_others(std::uint64_t line, std::uint32_t sectors, std::uint32_t tag_class,
+                              std::uint32_t partition) {
+  constexpr std::size_t most_noted = 1 << 12;
+  const Place place = place_of(line << line_shift_);
+  const bool hits = is_there(place, line, tag_class, sectors, partition);
+  if (!hits || other_hits_.size() == most_noted) tell_arrays();
+  if (!hits) return Outcome::miss;
+  other_hits_.push_back({++clock_, line, tag_class, sectors, partition});
+  return is_near(place, partition) ? Outcome::hit : Outcome::far_hit;
+}
+
 // In the order of their last loads, which decides what hits leave behind.
 void CacheUnit::tell_arrays() {
-  std::sort(asked_.begin(), asked_.end(),
-            [](const Asked& a, const Asked& b) { return a.line->asked_at < b.line->asked_at; });
-  Random unused(0);  // hits draw nothing
-  for (const Asked& a : asked_) {
-    const std::uint64_t line = a.of->number_of(*a.line);
-    const std::uint32_t tag_class = a.of->loads().tag_class;
-    const Place place = place_of(line << line_shift_);
-    homes_[place.home]->access(place.line, tag_class, a.line->sectors, unused);
-    if (!copies_.empty()) copies_[a.partition]->access(line, tag_class, a.line->sectors, unused);
-    a.line->asked_at = 0;
+  for (KnownLoads& k : known_loads_) {
+    std::uint64_t time = std::exchange(k.asked_at, 0);
+    for (std::size_t i = 0; time != 0 && i < k.loads->size(); ++i, ++time) {
+      const std::uint64_t address = (*k.loads)[i];
+      note(find_resident(known_of(k.partition), address >> line_shift_, k.tag_class, sector_bit(address)), k.partition,
+           time);
+    }
   }
+  std::vector<Hit>& hits = other_hits_;
+  for (const Asked& a : asked_)
+    hits.push_back({std::exchange(a.line->asked_at, 0), a.of->number_of(*a.line), a.of->loads().tag_class,
+                    a.line->sectors, a.partition});
   asked_.clear();
+  std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.time < b.time; });
+  Random unused(0);  // hits draw nothing
+  for (const Hit& h : hits) {
+    const Place place = place_of(h.line << line_shift_);
+    homes_[place.home]->access(place.line, h.tag_class, h.sectors, unused);
+    if (!copies_.empty()) copies_[h.partition]->access(h.line, h.tag_class, h.sectors, unused);
+  }
+  hits.clear();
 }
 
 void CacheUnit::prefetch(CacheArray& array, std::uint64_t line, std::uint32_t tag_class, Random& random) {
@@ -181,6 +235,8 @@ void CacheUnit::clear() {
   if (changes_ == cleared_at_) return;
   residents_since_ = ~std::uint64_t{0};
   asked_.clear();
+  other_hits_.clear();
+  known_loads_.clear();
   words_.clear();
   for (auto& array : homes_) array->clear();
   for (auto& array : copies_) array->clear();

@@ -1,6 +1,9 @@
 // One instance of a cache: one array, or one for each partition.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -28,8 +31,8 @@ class CacheUnit {
     if (has_words() && finds_word(address, tag_class, random))
       return homes_.size() == 1 || home_of(address) == partition ? Outcome::hit : Outcome::far_hit;
     if (!probe)
-      if (const Residents::Line* line = ask_residents(address, sector, tag_class, partition))
-        return line->is_near ? Outcome::hit : Outcome::far_hit;
+      if (const Outcome known = ask_residents(address, sector, tag_class, partition); known != Outcome::miss)
+        return known;
     if (homes_.size() > 1) return access_partitioned(address, tag_class, partition, probe, sector, random);
     return access_array(*homes_.front(), address >> line_shift_, tag_class, sector, probe, random) ? Outcome::hit
                                                                                                    : Outcome::miss;
@@ -47,7 +50,7 @@ class CacheUnit {
   std::uint32_t fetch(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class, std::uint32_t partition,
                       Random& random) {
     history_ = unknown;
-    if (ask_residents(address, sectors, tag_class, partition) != nullptr) return 0;
+    if (ask_residents(address, sectors, tag_class, partition) != Outcome::miss) return 0;
     const Place place = place_of(address);
     const std::uint32_t missing = homes_[place.home]->fetch(place.line, tag_class, sectors, random);
     changes_ += missing == 0 ? 0 : 1;
@@ -59,12 +62,14 @@ class CacheUnit {
   void ask_for(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class, std::uint32_t partition,
                Random& random) {
     history_ = unknown;
-    if (ask_residents(address, sectors, tag_class, partition) != nullptr) return;
+    if (ask_residents(address, sectors, tag_class, partition) != Outcome::miss) return;
     const Place place = place_of(address);
     changes_ += homes_[place.home]->ask_for(place.line, tag_class, sectors, random) ? 1 : 0;
     if (!copies_.empty())
       changes_ += copies_[partition]->ask_for(address >> line_shift_, tag_class, sectors, random) ? 1 : 0;
   }
+  /// ask_for for each of them. False, and nothing done, where it isn't known that all are there.
+  bool ask_for_known(const LoadList& loads, std::uint32_t tag_class, std::uint32_t partition);
   /// CacheArray::announce, for an SM of `partition`.
   void announce(std::uint64_t address, std::uint32_t partition) const {
     const Place place = place_of(address);
@@ -136,21 +141,54 @@ class CacheUnit {
   }
   // They are known as long as nothing was brought in.
   bool has_residents() const { return residents_since_ == changes_; }
+  // Lines of a partition that are known: of the walks that came again and again, the latest few.
+  struct KnownRanges {
+    std::array<Residents, 4> ranges;
+    std::size_t latest = 0;           // of them: where a line was found, or which was made
+    Residents::Loads expected_first;  // the first time that they were expected
+  };
   // A cache in one piece looks the same from everywhere.
-  Residents& residents_of(std::uint32_t partition) { return residents_[homes_.size() > 1 ? partition : 0]; }
-  // Null where they don't know; the arrays are asked then, and hear of what came before.
-  const Residents::Line* ask_residents(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class,
-                                       std::uint32_t partition) {
-    if (!has_residents()) return nullptr;
-    Residents& residents = residents_of(partition);
-    Residents::Line* line = residents.find(address >> line_shift_, tag_class, sectors);
-    if (line == nullptr) {
-      tell_arrays();
-      return nullptr;
+  KnownRanges& known_of(std::uint32_t partition) { return known_[homes_.size() > 1 ? partition : 0]; }
+  struct Resident {
+    Residents::Line* line = nullptr;
+    const Residents* of = nullptr;
+  };
+  static Resident find_resident(KnownRanges& known, std::uint64_t line, std::uint32_t tag_class,
+                                std::uint32_t sectors) {
+    for (std::size_t tried = 0, at = known.latest; tried < known.ranges.size(); ++tried) {
+      Residents& r = known.ranges[at];
+      if (Residents::Line* found = r.find(line, tag_class, sectors)) {
+        known.latest = at;
+        return {found, &r};
+      }
+      at = at + 1 == known.ranges.size() ? 0 : at + 1;
     }
-    if (line->asked_at == 0) asked_.push_back({line, &residents, partition});
-    line->asked_at = ++clock_;
-    return line;
+    return {};
+  }
+  // What is there, noted: the arrays hear of it later. A miss where it isn't, or where nothing is known; the arrays are
+  // asked then, and have heard of what came before.
+  Outcome ask_residents(std::uint64_t address, std::uint32_t sectors, std::uint32_t tag_class,
+                        std::uint32_t partition) {
+    if (!has_residents()) return Outcome::miss;
+    const std::uint64_t line = address >> line_shift_;
+    if (const Resident found = find_resident(known_of(partition), line, tag_class, sectors); found.line != nullptr) {
+      note(found, partition, ++clock_);
+      return found.line->is_near ? Outcome::hit : Outcome::far_hit;
+    }
+    return ask_others(line, sectors, tag_class, partition);
+  }
+  bool is_there(const Place& place, std::uint64_t line, std::uint32_t tag_class, std::uint32_t sectors,
+                std::uint32_t partition) const {
+    return homes_[place.home]->contains(place.line, tag_class, sectors) &&
+           (copies_.empty() || copies_[partition]->contains(line, tag_class, sectors));
+  }
+  bool is_near(const Place& place, std::uint32_t partition) const {
+    return homes_.size() == 1 || !copies_.empty() || place.home == partition;
+  }
+  Outcome ask_others(std::uint64_t line, std::uint32_t sectors, std::uint32_t tag_class, std::uint32_t partition);
+  void note(const Resident& resident, std::uint32_t partition, std::uint64_t time) {
+    if (resident.line->asked_at == 0) asked_.push_back({resident.line, resident.of, partition});
+    resident.line->asked_at = std::max(resident.line->asked_at, time);
   }
   void tell_arrays();
   bool finds_word(std::uint64_t address, std::uint32_t tag_class, Random& random);
@@ -172,7 +210,7 @@ class CacheUnit {
   std::uint64_t cleared_at_ = 0;  // changes_ when the arrays were last empty
   static constexpr std::uint32_t unknown = ~std::uint32_t{0};
   std::uint32_t history_ = 0;
-  std::vector<Residents> residents_;                   // by partition
+  std::vector<KnownRanges> known_;                     // by partition
   std::uint64_t residents_since_ = ~std::uint64_t{0};  // changes_ when they were found
   struct Asked {
     Residents::Line* line;
@@ -180,6 +218,19 @@ class CacheUnit {
     std::uint32_t partition;
   };
   std::vector<Asked> asked_;  // what the arrays haven't heard of
+  // A hit that they haven't heard of.
+  struct Hit {
+    std::uint64_t time, line;
+    std::uint32_t tag_class, sectors, partition;
+  };
+  std::vector<Hit> other_hits_;  // of lines that aren't among the residents
+  // Loads that are all among the residents, and when the first of them was last made; 0: the arrays have heard of it.
+  struct KnownLoads {
+    LoadList loads;
+    std::uint32_t tag_class, partition;
+    std::uint64_t asked_at;
+  };
+  std::vector<KnownLoads> known_loads_;
   std::uint64_t clock_ = 0;
   StoredWords words_;  // of sectors that aren't there as a whole
   bool can_load_words_ = false;

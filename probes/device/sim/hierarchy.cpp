@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "program/order.hpp"
 #include "stop/stop.hpp"
@@ -167,11 +168,13 @@ namespace {
 template <class Visit>
 void each_address(const Rounds& r, const Route& route, const Visit& visit) {
   constexpr std::uint64_t loads_ahead = 12, small_lines = 1 << 12;  // whose sets are at hand
+  constexpr std::uint64_t loads_between_looks = 1024;               // at the user's wish to stop
   const CacheUnit* unit = route.stations.front().unit;
   const bool announces = unit != nullptr && unit->lines() > small_lines;
   std::uint64_t ahead = r.first;
   for (std::uint64_t i = 0; announces && i < loads_ahead; ++i) ahead = program::advance(ahead, r.step, r.count);
   for (std::uint64_t i = 0, position = r.first; i < r.loads; ++i) {
+    if (i % loads_between_looks == 0) stop::look();
     if (announces) {
       unit->announce(r.address + ahead * r.stride_bytes, route.partition);
       ahead = program::advance(ahead, r.step, r.count);
@@ -188,7 +191,6 @@ void each_line(const Rounds& r, const Route& route, const Visit& visit) {
   std::vector<std::uint64_t> line;
   each_address(r, route, [&](std::uint64_t address) {
     if (!line.empty() && address >> line_shift != line.front() >> line_shift) {
-      stop::look();
       visit(std::span<const std::uint64_t>(line));
       line.clear();
     }
@@ -216,20 +218,25 @@ bool Hierarchy::sweep(Route& route, std::uint64_t address, std::uint64_t footpri
   expect(route, address, loads, stride_bytes);
   const Route::Station& front = route.stations.front();
   const Rounds lap{address, loads, stride_bytes, 0, 1, loads};
+  if (stride_bytes >> front.piece_shift != 0) {
+    walk_singly(route, lap, random);
+    return true;
+  }
   const auto touch = [&](std::span<const std::uint64_t> line) { touch_line(route, 0, line, random); };
   Replay* replay = front.is_last ? nullptr : replay_of(route, lap, true);
   if (replay == nullptr) {
     each_line(lap, route, touch);
     return true;
   }
-  make_known(*replay, *front.unit, [&] {
+  make_known(*replay, route, [&](std::vector<std::uint64_t>& onward) {
     each_line(lap, route, [&](std::span<const std::uint64_t> line) {
-      ask_for_lines(route, 0, line, random, [&](std::span<const std::uint64_t> onward) {
-        replay->onward.insert(replay->onward.end(), onward.begin(), onward.end());
+      ask_for_lines(route, 0, line, random, [&](std::span<const std::uint64_t> missing) {
+        onward.insert(onward.end(), missing.begin(), missing.end());
       });
     });
   });
-  each_run(replay->onward, front.piece_shift,
+  if (send_known(*replay, route, random)) return true;
+  each_run(*replay->onward, front.piece_shift,
            [&](std::span<const std::uint64_t> line) { touch_line(route, 1, line, random); });
   return true;
 }
@@ -259,18 +266,22 @@ void Hierarchy::expect(Route& route, std::uint64_t address, std::uint64_t loads,
 
 void Hierarchy::rounds(Route& route, const Rounds& rounds, Random& random) {
   if (rounds.loads >= 2 * rounds.count) expect(route, rounds.address, rounds.count, rounds.stride_bytes);
-  stop::look();
+  walk_singly(route, rounds, random);
+}
+
+void Hierarchy::walk_singly(Route& route, const Rounds& rounds, Random& random) {
   Replay* replay = replay_of(route, rounds, false);
   if (replay == nullptr)
     return each_address(rounds, route, [&](std::uint64_t address) { touch(route, address, random); });
   const Route::Station& front = route.stations.front();
-  make_known(*replay, *front.unit, [&] {
+  make_known(*replay, route, [&](std::vector<std::uint64_t>& onward) {
     each_address(rounds, route, [&](std::uint64_t address) {
       if (front.unit->access(address, front.tag_class, route.partition, false, random) == Outcome::miss)
-        replay->onward.push_back(address);
+        onward.push_back(address);
     });
   });
-  for (const std::uint64_t address : replay->onward) send<false>(route, address, random, 1);
+  if (send_known(*replay, route, random)) return;
+  for (const std::uint64_t address : *replay->onward) send<false>(route, address, random, 1);
 }
 
 // Null where the walk has to be made: its outcome isn't certain, or it is too long to be kept.
@@ -287,16 +298,28 @@ Replay* Hierarchy::replay_of(const Route& route, const Rounds& rounds, bool by_l
   return known != nullptr ? known : &replays_.add(walked);
 }
 
-// Gives the unit what the walk leaves there.
+// Gives the route's first cache what the walk leaves there. `walk` makes it, and lists what it asks the next level for.
 template <class Walk>
-void Hierarchy::make_known(Replay& replay, CacheUnit& unit, const Walk& walk) {
+void Hierarchy::make_known(Replay& replay, const Route& route, const Walk& walk) {
+  CacheUnit& unit = *route.stations.front().unit;
   if (replay.is_known) return unit.restore(replay.state, replay.changes, replay.history);
   const std::uint64_t before = unit.changes();
-  walk();
+  std::vector<std::uint64_t> onward;
+  walk(onward);
+  replay.onward = std::make_shared<const std::vector<std::uint64_t>>(std::move(onward));
   replay.state = unit.state();
   replay.changes = unit.changes() - before;
   replay.is_known = true;
   unit.follow(replay.history);
+}
+
+// Sends all that a walk asks the next level for, where it is known to have that.
+bool Hierarchy::send_known(const Replay& replay, Route& route, Random& random) {
+  Route::Station& next = route.stations[1];
+  if (next.unit == nullptr || !next.unit->ask_for_known(replay.onward, next.tag_class, route.partition)) return false;
+  for (std::size_t i = 0; !next.tlbs.empty() && i < replay.onward->size(); ++i)
+    ask_tlbs(route, next, (*replay.onward)[i], random);
+  return true;
 }
 
 void Hierarchy::pass(const Route& route, std::uint64_t address, Random& random) {

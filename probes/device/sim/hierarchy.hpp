@@ -78,9 +78,11 @@ class Hierarchy {
   static void ask_for_lines(Route& route, std::size_t station, std::span<const std::uint64_t> addresses, Random& random,
                             const Onward& onward);
   static void touch_line(Route& route, std::size_t station, std::span<const std::uint64_t> addresses, Random& random);
+  void walk_singly(Route& route, const Rounds& rounds, Random& random);
   Replay* replay_of(const Route& route, const Rounds& rounds, bool by_lines);
   template <class Walk>
-  static void make_known(Replay& replay, CacheUnit& unit, const Walk& walk);
+  static void make_known(Replay& replay, const Route& route, const Walk& walk);
+  static bool send_known(const Replay& replay, Route& route, Random& random);
   std::size_t first_unit(std::size_t cache, std::uint32_t sm) const {
     return std::size_t{cache_set_[cache][sm]} * model_->caches[cache].instances;
   }

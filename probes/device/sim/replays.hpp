@@ -4,10 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "device/sim/cache_array.hpp"
+#include "device/sim/residents.hpp"
 
 namespace gputopo::sim {
 
@@ -36,7 +36,7 @@ struct Replay {
   bool is_known = false;      ///< the rest is there
   CacheArray::State state;
   std::uint64_t changes = 0;
-  std::vector<std::uint64_t> onward;  ///< addresses that the next level was asked for, in order
+  LoadList onward;  ///< what the next level was asked for, in order
 };
 
 /// The latest walks.

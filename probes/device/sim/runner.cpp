@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "device/sim/noise.hpp"
 #include "program/order.hpp"
@@ -25,27 +26,32 @@ constexpr std::uint32_t buffer_shift = 40;
 constexpr std::uint64_t constant_base = std::uint64_t{1} << 57;
 constexpr std::uint64_t code_base = std::uint64_t{1} << 58;
 
-constexpr std::uint64_t loads_between_looks = 1024;  // at the user's wish to stop
-
-// Counts latencies: small ones by index, rare large ones in a map.
+// Counts latencies: small ones by index, rare large ones in a map. One serves all phases of a program, most of which
+// see a latency or two.
 class Histogram {
  public:
   void add(std::uint32_t latency_cycles) {
-    if (latency_cycles < small_.size())
-      ++small_[latency_cycles];
-    else
+    if (small_.empty()) small_.resize(4096);
+    if (latency_cycles >= small_.size()) {
       ++large_[latency_cycles];
+    } else if (small_[latency_cycles]++ == 0) {
+      seen_.push_back(latency_cycles);
+    }
   }
-  std::vector<program::LatencyCount> counts() const {
+  // What was counted, in the order of latencies; nothing is afterwards.
+  std::vector<program::LatencyCount> take_counts() {
+    std::sort(seen_.begin(), seen_.end());
     std::vector<program::LatencyCount> result;
-    for (std::uint32_t i = 0; i < small_.size(); ++i)
-      if (small_[i] != 0) result.push_back({i, small_[i]});
+    for (const std::uint32_t latency : seen_) result.push_back({latency, std::exchange(small_[latency], 0)});
     for (const auto& [latency, count] : large_) result.push_back({latency, count});
+    seen_.clear();
+    large_.clear();
     return result;
   }
 
  private:
-  std::vector<std::uint64_t> small_ = std::vector<std::uint64_t>(4096, 0);
+  std::vector<std::uint64_t> small_;
+  std::vector<std::uint32_t> seen_;  // of the small ones
   std::map<std::uint32_t, std::uint64_t> large_;
 };
 
@@ -131,7 +137,8 @@ class Runner {
         program_(program),
         default_sm_(default_sm),
         replacement_(mix(model.noise.seed ^ mix(program::hash(program) ^ mix(run_number)))),
-        noise_(model.noise, replacement_.bits()) {}
+        noise_(model.noise, replacement_.bits()),
+        backgrounds_(program.agents.size()) {}
 
   program::ProgramTrace run() {
     program::ProgramTrace trace;
@@ -143,7 +150,8 @@ class Runner {
       const std::uint32_t agent = program::agent_of(phase);
       sm_ = trace.agent_sms[agent];
       warp_ = program_.agents[agent].warp;
-      find_background();
+      if (!backgrounds_[agent]) backgrounds_[agent] = find_background();
+      background_ = &*backgrounds_[agent];
       trace.phases.push_back(std::visit([this](const auto& p) { return perform(p); }, phase));
     }
     trace.interruptions = timeline_.end_program();
@@ -161,28 +169,28 @@ class Runner {
     for (const std::uint32_t sm : sms) hierarchy_.set_carve_out(sm, bytes);
   }
 
-  // The loop around the loads reads the kernel's own constants and code at the start of each lap.
+  // What the loop around the loads reads at the start of each lap: the kernel's own constants or code.
+  struct Background {
+    Route route;
+    std::vector<std::uint64_t> addresses;
+  };
+
   void begin_lap() {
-    for (const std::uint64_t at : background_constants_) hierarchy_.pass(*constant_route_, at, replacement_);
-    for (const std::uint64_t at : background_code_) hierarchy_.pass(*code_route_, at, replacement_);
+    for (const Background& b : *background_)
+      for (const std::uint64_t at : b.addresses) hierarchy_.pass(b.route, at, replacement_);
   }
 
-  void find_background() {
+  std::vector<Background> find_background() {
+    std::vector<Background> all;
+    const auto add = [&](const PathModel& path, std::uint64_t base, std::uint64_t bytes) {
+      Background& b = all.emplace_back(hierarchy_.route(path, sm_, warp_, false));
+      for (std::uint64_t at = 0; at < bytes; at += step_bytes(path)) b.addresses.push_back(base + at);
+    };
     const BackgroundModel& b = model_.background;
-    background_constants_.clear();
-    background_code_.clear();
-    if (b.constant_bytes != 0) {
-      const PathModel& path = *model_.path(Path::constant);
-      constant_route_ = hierarchy_.route(path, sm_, warp_, false);
-      for (std::uint64_t at = 0; at < b.constant_bytes; at += step_bytes(path))
-        background_constants_.push_back(constant_base + b.constant_offset_bytes + at);
-    }
-    if (b.code_bytes != 0) {
-      const PathModel& path = model_.execution->path;
-      code_route_ = hierarchy_.route(path, sm_, warp_, false);
-      for (std::uint64_t at = 0; at < b.code_bytes; at += step_bytes(path))
-        background_code_.push_back(code_base + model_.execution->limit_bytes + at);
-    }
+    if (b.constant_bytes != 0)
+      add(*model_.path(Path::constant), constant_base + b.constant_offset_bytes, b.constant_bytes);
+    if (b.code_bytes != 0) add(model_.execution->path, code_base + model_.execution->limit_bytes, b.code_bytes);
+    return all;
   }
 
   // What one fetch of the path's first level brings in.
@@ -247,9 +255,8 @@ class Runner {
           walk(w, loads, 1, [&](double cycles) { lap += cycles_of(loads, cycles); });
         break;
       case Record::histogram: {
-        Histogram histogram;
-        walk(w, loads, w.laps, [&](double cycles) { histogram.add(cycles_of(loads, cycles + overhead)); });
-        trace.histogram = histogram.counts();
+        walk(w, loads, w.laps, [&](double cycles) { histogram_.add(cycles_of(loads, cycles + overhead)); });
+        trace.histogram = histogram_.take_counts();
         break;
       }
       case Record::latencies:
@@ -269,13 +276,30 @@ class Runner {
     return observed + static_cast<std::uint32_t>(timeline_.spend(observed, loads.route()));
   }
 
+  // Laps of loads that nobody times, as many as leave something else than they find.
+  template <class Loads, class Lap>
+  void run_laps(Loads& loads, std::uint32_t laps, const Lap& run_lap) {
+    for (std::uint32_t lap = 0; lap < laps; ++lap) {
+      stop::look();
+      const std::uint64_t before = changes(loads);
+      begin_lap();
+      run_lap();
+      // Where nothing came or went, only the order of use can have changed, which the same loads leave the same.
+      if (changes(loads) == before) return;
+    }
+  }
+
   // Laps of loads. `see` gets every load's latency; without it nobody times them.
   template <class Loads, class See>
   void walk(const Walk& w, Loads& loads, std::uint32_t laps, const See& see) {
     constexpr bool timed = !std::is_same_v<See, std::nullptr_t>;
+    if (!timed && !timeline_.is_eventful()) {
+      return run_laps(loads, laps, [&] {
+        if (!loads.sweep(w)) each_load(w, 0, [&](std::uint64_t offset) { loads.touch(offset); });
+      });
+    }
     for (std::uint32_t lap = 0; lap < laps; ++lap) {
       stop::look();
-      const std::uint64_t before = changes(loads);
       begin_lap();
       if constexpr (timed) {
         const bool at_once = !timeline_.is_eventful() && w.lead_loads != 0;
@@ -286,12 +310,8 @@ class Runner {
           --left_out;
           spend(loads, offset, w.lanes);
         });
-      } else if (timeline_.is_eventful()) {
-        each_load(w, 0, [&](std::uint64_t offset) { spend(loads, offset, w.lanes); });
       } else {
-        if (!loads.sweep(w)) each_load(w, 0, [&](std::uint64_t offset) { loads.touch(offset); });
-        // Where nothing came or went, only the order of use can have changed, which the same loads leave the same.
-        if (changes(loads) == before) return;
+        each_load(w, 0, [&](std::uint64_t offset) { spend(loads, offset, w.lanes); });
       }
     }
   }
@@ -308,8 +328,7 @@ class Runner {
   template <class Loads>
   std::uint64_t changes(Loads& loads) const {
     std::uint64_t sum = loads.route().changes();
-    if (constant_route_) sum += constant_route_->changes();
-    if (code_route_) sum += code_route_->changes();
+    for (const Background& b : *background_) sum += b.route.changes();
     return sum;
   }
 
@@ -339,6 +358,14 @@ class Runner {
     const double issue_cycles =
         x.cycles_per_instruction * static_cast<double>(step) / static_cast<double>(x.instruction_bytes);
     PhaseTrace trace;
+    trace.loads = e.laps * (code_bytes / step);
+    if (!e.timed && !timeline_.is_eventful()) {
+      run_laps(fetches, e.laps, [&] {
+        if (hierarchy_.sweep(route, code_base, code_bytes, step, replacement_)) return;
+        for (std::uint64_t at = 0; at < code_bytes; at += step) fetches.touch(at);
+      });
+      return trace;
+    }
     for (std::uint32_t lap = 0; lap < e.laps; ++lap) {
       begin_lap();
       for (std::uint64_t at = 0; at < code_bytes; at += step) {
@@ -346,9 +373,8 @@ class Runner {
         const double cycles = fetches.latency(at) + issue_cycles;
         if (e.timed)
           trace.cycles += cycles_of(fetches, cycles);
-        else if (timeline_.is_eventful())
+        else
           timeline_.spend(cycles, route);
-        ++trace.loads;
       }
     }
     return trace;
@@ -363,8 +389,9 @@ class Runner {
   Noise noise_;
   std::uint32_t sm_ = 0;
   std::uint32_t warp_ = 0;
-  std::optional<Route> constant_route_, code_route_;
-  std::vector<std::uint64_t> background_constants_, background_code_;
+  Histogram histogram_;
+  std::vector<std::optional<std::vector<Background>>> backgrounds_;  // by agent
+  const std::vector<Background>* background_ = nullptr;              // of the phase's agent
 };
 
 }  // namespace

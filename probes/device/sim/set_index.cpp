@@ -76,12 +76,12 @@ std::uint32_t SetIndex::general_set_of(std::uint64_t line) const {
 
 // Each row of `sets_` units is permuted on its own, so every row still gives every set one unit.
 std::uint32_t SetIndex::permuted(std::uint64_t unit) const {
-  const auto [row, digit] = by_sets_.divide(unit);
-  const auto d = static_cast<std::uint32_t>(digit);
-  if (row != latest_row_) {
-    latest_row_ = row;
+  if (unit - latest_row_first_ >= sets_) {
+    const auto [row, digit] = by_sets_.divide(unit);
+    latest_row_first_ = unit - digit;
     latest_turn_ = turn(row);
   }
+  const auto d = static_cast<std::uint32_t>(unit - latest_row_first_);
   const std::uint32_t t = latest_turn_;
   if (is_xor()) return d ^ t;
   return d + t >= sets_ ? d + t - sets_ : d + t;
@@ -102,14 +102,19 @@ std::uint32_t SetIndex::turn(std::uint64_t row) const {
 }
 
 std::uint32_t SetIndex::remainder_set_of(std::uint64_t line) const {
-  const auto [block, place] = by_lines_.divide(line);
+  if (line - latest_block_first_ >= lines_) {
+    const auto [block, place] = by_lines_.divide(line);
+    latest_block_first_ = line - place;
+    latest_block_ = block;
+  }
+  const std::uint64_t place = line - latest_block_first_;
   if (!table_.empty()) {
     if (kind_ == IndexKind::modulo) return table_[place];
-    return table_[by_lines_.divide(place + (mix(block) >> 1)).remainder];
+    return table_[by_lines_.divide(place + (mix(latest_block_) >> 1)).remainder];
   }
   const std::uint64_t unit = by_group_.divide(place).quotient;
   if (unit >= full_rows_ * sets_) return static_cast<std::uint32_t>(by_sets_.divide(unit).remainder);
-  return permuted(block * full_rows_ * sets_ + unit);
+  return permuted(latest_block_ * full_rows_ * sets_ + unit);
 }
 
 }  // namespace gputopo::sim

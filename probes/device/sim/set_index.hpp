@@ -88,8 +88,11 @@ class SetIndex {
   bool power_ = false;           // of two: the number of sets
   std::uint32_t group_shift_ = 0;
   std::uint64_t set_mask_ = 0;
-  mutable std::uint64_t latest_row_ = ~std::uint64_t{0};  // neighbours share a row
+  static constexpr std::uint64_t nowhere = std::uint64_t{1} << 63;  // beyond all lines, and they beyond it
+  // Of the line asked for last: its row's first unit and turn, its block of `lines` lines. Neighbours share them.
+  mutable std::uint64_t latest_row_first_ = nowhere;
   mutable std::uint32_t latest_turn_ = 0;
+  mutable std::uint64_t latest_block_first_ = nowhere, latest_block_ = 0;
   std::uint32_t most_ways_ = 0;
   std::vector<std::uint32_t> begin_;
   std::vector<std::uint32_t> table_;  // unequal sets, where it was made: set of each of `lines` consecutive lines

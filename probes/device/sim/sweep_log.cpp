@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "device/sim/cache_array.hpp"
@@ -158,15 +159,17 @@ std::optional<std::uint32_t> SweepLog::request(std::uint32_t set, const PackedSe
 
 // As many lines in a row as the set has ways leave nothing else behind, but sectors of their own that they had before:
 // not those that come when as many others have been there.
-void SweepLog::take(std::uint32_t set, std::vector<Access>& newest_first) {
+SweepLog::Waiting SweepLog::take(std::uint32_t set, std::vector<Access>& accesses) {
   const std::uint32_t ways = index_->ways(set);
   std::uint32_t in_a_row = 0;
   std::uint32_t of = none;
+  bool is_all = false;
   look_back(set, [&](const Access& a, std::uint32_t entry) {
-    newest_first.push_back(a);
+    accesses.push_back(a);
     in_a_row = entry != none && entry == of ? in_a_row + 1 : 1;
     of = entry;
-    return entry == none || in_a_row < (sweeps_[entry].sweep.whole_lines ? ways : 2 * ways);
+    is_all = entry != none && in_a_row >= (sweeps_[entry].sweep.whole_lines ? ways : 2 * ways);
+    return !is_all;
   });
   // Their places are for the next ones: memory that was used a moment ago costs less than more of it.
   for (std::uint32_t request = latest_[set]; request != none;) {
@@ -176,6 +179,9 @@ void SweepLog::take(std::uint32_t set, std::vector<Access>& newest_first) {
   }
   latest_[set] = none;
   seen_[set] = end_;
+  const std::span<const Access> all(accesses);
+  const std::size_t newer = accesses.size() - (is_all ? in_a_row : 0);
+  return {all.first(newer), all.subspan(newer, is_all ? ways : 0)};
 }
 
 void SweepLog::forget() {

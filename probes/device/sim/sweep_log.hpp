@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "device/sim/packed_sets.hpp"
@@ -48,8 +49,13 @@ class SweepLog {
   std::optional<std::uint32_t> request(std::uint32_t set, const PackedSets& sets, const Access& access);
   /// Makes a request wait whose outcome nobody asks for. False where the set has enough of them.
   bool remember(std::uint32_t set, const Access& access);
-  /// Everything that is waiting for a set and decides what it holds, newest first. It is up to date then.
-  void take(std::uint32_t set, std::vector<Access>& newest_first);
+  /// Everything that is waiting for a set and decides what it holds, newest first.
+  struct Waiting {
+    std::span<const Access> accesses;
+    std::span<const Access> full;  ///< what it held before these came, where one walk left nothing else there
+  };
+  /// Gives that, kept in `accesses`. The set is up to date then.
+  Waiting take(std::uint32_t set, std::vector<Access>& accesses);
   /// Forgets everything.
   void forget();
 
