@@ -17,6 +17,9 @@ heavy=(lintian valgrind dpkg-dev)
 # What a test calls and nobody wants installed for it: these packages start daemons. They are unpacked in the build folder.
 unpacked=(prometheus prometheus-node-exporter)
 
+# Machine code for this machine's GPUs alone: for all that there are it takes three times as long (docs/contributing.md).
+native=-DGPUTOPO_CUDA_ARCHITECTURES=native
+
 say() { printf 'bootstrap: %s\n' "$*" >&2; }  # stdout is the command's own
 die() { printf 'bootstrap: %s\n' "$*" >&2; exit 1; }
 
@@ -190,15 +193,17 @@ main() {
       install_packages
       find_nvcc
       # Tests take longer to build than all the rest. A folder that has them already keeps them.
-      if [[ -e build/CMakeCache.txt ]]; then build default build product; else
-        build default build product -DGPUTOPO_BUILD_TESTS=OFF -DGPUTOPO_BUILD_BENCHMARKS=OFF
+      if [[ -e build/CMakeCache.txt ]]; then build default build product "$native"; else
+        build default build product "$native" -DGPUTOPO_BUILD_TESTS=OFF -DGPUTOPO_BUILD_BENCHMARKS=OFF
       fi
       run_main "$@"
       ;;
     test)
       local -a chosen=(-LE heavy)
+      local architectures=$native
       if [[ ${1-} == --heavy ]]; then
         chosen=()
+        architectures=-DGPUTOPO_CUDA_ARCHITECTURES=  # all
         optional+=("${heavy[@]}")
         shift
       fi
@@ -206,7 +211,8 @@ main() {
       install_packages
       find_nvcc
       unpack_tools
-      build default build all -DGPUTOPO_BUILD_TESTS=ON -DGPUTOPO_BUILD_BENCHMARKS=ON -DGPUTOPO_TEST_ONCE=ON
+      build default build all "$architectures" -DGPUTOPO_BUILD_TESTS=ON -DGPUTOPO_BUILD_BENCHMARKS=ON -DGPUTOPO_TEST_ONCE=ON
+      if [[ ${#chosen[@]} -eq 0 ]]; then build default build heavy-programs; fi
       local failed=0
       run_tests default build "${chosen[@]}" || failed=1
       # What runs under the sanitizers, and what doesn't: docs/contributing.md.

@@ -2,12 +2,18 @@
 
 # Machine code for the oldest GPU of every generation that this toolkit knows: code for 8.0 runs on 8.6 and 8.9 as well.
 # A GPU that has none (embedded ones, generations yet to come) gets the PTX.
-set(GPUTOPO_CUDA_ARCHITECTURES "" CACHE STRING "Compute capabilities to build, such as 80;90 (default: one a generation)")
+set(GPUTOPO_CUDA_ARCHITECTURES "" CACHE STRING
+    "Compute capabilities to build, such as 80;90, or 'native' for this machine's GPUs (default: one a generation)")
 execute_process(COMMAND ${GPUTOPO_NVCC} --list-gpu-code OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "sm_[0-9]+" known "${listed}")
 list(TRANSFORM known REPLACE "sm_" "")
 list(SORT known COMPARE NATURAL)
 set(architectures ${GPUTOPO_CUDA_ARCHITECTURES})
+if(GPUTOPO_CUDA_ARCHITECTURES STREQUAL "native")
+  include(native_architectures.cmake)
+  list(GET known -1 newest)
+  gputopo_native_architectures(architectures "${known}" "90;${newest}")
+endif()
 set(oldest_for_ptx "")
 foreach(architecture IN LISTS known)
   math(EXPR generation "${architecture} / 10")
