@@ -7,8 +7,9 @@
 extern "C" {
 #endif
 
-/// Basic blocks that this thread has run so far, of code that is compiled with -fsanitize-coverage=trace-pc: all of ours in
-/// a build with sanitizers. What libraries do by themselves, such as copying bytes, isn't counted.
+/// Basic blocks that this thread has run so far, of code that is compiled with -fsanitize-coverage=trace-pc: our
+/// libraries in a build with sanitizers, but those that are UNCOUNTED. What others do by themselves, such as copying
+/// bytes, isn't counted.
 uint64_t gputopo_blocks_run(void);
 
 #ifdef __cplusplus

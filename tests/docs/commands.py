@@ -23,7 +23,7 @@ ELSEWHERE = [
     (r"^hwloc-info --get-attr|^tests/clients/compare\.py ", "clients.compare"),
     (r"^tests/soak/soak\.py", "Soak.SeesWhatItIsThereToSee"),
     (r"^tests/fuzz/run\.py", "FuzzCorpus.*"),
-    (r"^build/tests/hostile_inputs ", "hostile.short"),
+    (r"^build/tests/hostile_inputs ", "hostile.whole"),
     (r"^tests/device/stream_counts\.py", "RealGpu.*"),
     (r"^tests/docs/commands\.py", "docs.commands.README.md"),
     (r"^patches/likwid/master/format_patch\.sh", "likwid.apply"),

@@ -15,17 +15,6 @@ CacheArray::CacheArray(const Organisation& organisation, std::uint64_t lines) : 
   if (organisation.replacement == Replacement::lru && index_.lists_lines()) log_.emplace(index_);
 }
 
-std::uint64_t CacheArray::most_bytes(const Organisation& o, std::uint64_t lines) {
-  constexpr std::uint64_t index_of_line = 4, index_of_set = 8 + SweepLog::bytes_of_set;  // SetIndex's table, begins
-  const std::uint64_t sets = std::min<std::uint64_t>(o.set_ways.empty() ? o.sets : o.set_ways.size(), lines);
-  const std::uint64_t even = (lines + sets - 1) / sets;
-  const std::uint64_t ways =
-      o.set_ways.empty() ? even + o.consecutive_lines - 1 : *std::max_element(o.set_ways.begin(), o.set_ways.end());
-  const std::uint64_t index = lines * index_of_line + sets * index_of_set;
-  return index + (ways > PackedSets::way_limit ? WideSets::most_bytes(sets, lines)
-                                               : PackedSets::bytes(sets, static_cast<std::uint32_t>(ways)));
-}
-
 bool CacheArray::sweep(const Sweep& sweep) {
   if (log_->is_long()) {
     for (std::uint32_t set = 0; set < index_.sets(); ++set) {

@@ -1,6 +1,7 @@
 // One instance of a cache: tags, sectors and replacement state. No latencies, no levels.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -100,5 +101,16 @@ class CacheArray {
   std::optional<SweepLog> log_;  // LRU with few ways: what the sets have yet to hear of
   std::vector<Access> waiting_;  // for one set; kept for its memory
 };
+
+inline std::uint64_t CacheArray::most_bytes(const Organisation& o, std::uint64_t lines) {
+  constexpr std::uint64_t index_of_line = 4, index_of_set = 8 + SweepLog::bytes_of_set;  // SetIndex's table, begins
+  const std::uint64_t sets = std::min<std::uint64_t>(o.set_ways.empty() ? o.sets : o.set_ways.size(), lines);
+  const std::uint64_t even = (lines + sets - 1) / sets;
+  const std::uint64_t ways =
+      o.set_ways.empty() ? even + o.consecutive_lines - 1 : *std::max_element(o.set_ways.begin(), o.set_ways.end());
+  const std::uint64_t index = lines * index_of_line + sets * index_of_set;
+  return index + (ways > PackedSets::way_limit ? WideSets::most_bytes(sets, lines)
+                                               : PackedSets::bytes(sets, static_cast<std::uint32_t>(ways)));
+}
 
 }  // namespace gputopo::sim
