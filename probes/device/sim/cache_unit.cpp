@@ -135,9 +135,9 @@ bool CacheUnit::know(Residents& residents, const Residents::Loads& loads, std::u
   const std::uint64_t last = (loads.address + (loads.count - 1) * loads.stride_bytes) >> line_shift_;
   const std::uint32_t stride_shift = std::has_single_bit(loads.stride_bytes) ? log2_of(loads.stride_bytes) : 0;
   const std::uint32_t step_shift = stride_shift - std::min(stride_shift, line_shift_);
-  const std::uint64_t lines = ((last - first) >> step_shift) + 1;
-  if (loads.count == 0 || lines > Residents::most_lines) return false;
-  residents.start(loads, first, lines, step_shift);
+  const std::uint64_t count = ((last - first) >> step_shift) + 1;
+  if (loads.count == 0 || count > std::min(Residents::most_lines, homes_.size() * lines())) return false;
+  residents.start(loads, first, count, step_shift);
   std::uint64_t missing = 0;
   for (std::uint64_t i = 0, at = loads.address; i < loads.count; ++i, at += loads.stride_bytes) {
     const Place place = place_of(at);
@@ -164,6 +164,11 @@ bool CacheUnit::ask_for_known(const LoadList& loads, std::uint32_t tag_class, st
       return find_resident(own, address >> line_shift_, tag_class, sector_bit(address)).line != nullptr;
     });
     if (!all_there) return false;
+    if (known_loads_.size() == most_known_loads) {
+      tell_arrays();
+      known_loads_.clear();
+      known = known_loads_.end();
+    }
     known = known_loads_.insert(known, {loads, tag_class, partition, 0});
   }
   history_ = unknown;

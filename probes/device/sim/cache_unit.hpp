@@ -230,6 +230,7 @@ class CacheUnit {
     std::uint32_t tag_class, partition;
     std::uint64_t asked_at;
   };
+  static constexpr std::size_t most_known_loads = 16;  // as many as there are replays to ask for them
   std::vector<KnownLoads> known_loads_;
   std::uint64_t clock_ = 0;
   StoredWords words_;  // of sectors that aren't there as a whole

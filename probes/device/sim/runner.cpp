@@ -138,7 +138,9 @@ class Runner {
         default_sm_(default_sm),
         replacement_(mix(model.noise.seed ^ mix(program::hash(program) ^ mix(run_number)))),
         noise_(model.noise, replacement_.bits()),
-        backgrounds_(program.agents.size()) {}
+        backgrounds_(program.agents.size()) {
+    list_background();
+  }
 
   program::ProgramTrace run() {
     program::ProgramTrace trace;
@@ -150,7 +152,7 @@ class Runner {
       const std::uint32_t agent = program::agent_of(phase);
       sm_ = trace.agent_sms[agent];
       warp_ = program_.agents[agent].warp;
-      if (!backgrounds_[agent]) backgrounds_[agent] = find_background();
+      if (!backgrounds_[agent]) backgrounds_[agent] = background_of(sm_, warp_);
       background_ = &*backgrounds_[agent];
       trace.phases.push_back(std::visit([this](const auto& p) { return perform(p); }, phase));
     }
@@ -169,28 +171,32 @@ class Runner {
     for (const std::uint32_t sm : sms) hierarchy_.set_carve_out(sm, bytes);
   }
 
-  // What the loop around the loads reads at the start of each lap: the kernel's own constants or code.
+  // What the loop around the loads reads at the start of each lap: the kernel's own constants and code.
   struct Background {
-    Route route;
-    std::vector<std::uint64_t> addresses;
+    std::optional<Route> constants, code;
   };
 
   void begin_lap() {
-    for (const Background& b : *background_)
-      for (const std::uint64_t at : b.addresses) hierarchy_.pass(b.route, at, replacement_);
+    for (const std::uint64_t at : background_constants_) hierarchy_.pass(*background_->constants, at, replacement_);
+    for (const std::uint64_t at : background_code_) hierarchy_.pass(*background_->code, at, replacement_);
   }
 
-  std::vector<Background> find_background() {
-    std::vector<Background> all;
-    const auto add = [&](const PathModel& path, std::uint64_t base, std::uint64_t bytes) {
-      Background& b = all.emplace_back(hierarchy_.route(path, sm_, warp_, false));
-      for (std::uint64_t at = 0; at < bytes; at += step_bytes(path)) b.addresses.push_back(base + at);
+  const PathModel& constant_path() const { return *model_.path(Path::constant); }
+  void list_background() {
+    const auto list = [&](const PathModel& path, std::uint64_t base, std::uint64_t bytes, auto& addresses) {
+      for (std::uint64_t at = 0; at < bytes; at += step_bytes(path)) addresses.push_back(base + at);
     };
     const BackgroundModel& b = model_.background;
     if (b.constant_bytes != 0)
-      add(*model_.path(Path::constant), constant_base + b.constant_offset_bytes, b.constant_bytes);
-    if (b.code_bytes != 0) add(model_.execution->path, code_base + model_.execution->limit_bytes, b.code_bytes);
-    return all;
+      list(constant_path(), constant_base + b.constant_offset_bytes, b.constant_bytes, background_constants_);
+    if (b.code_bytes != 0)
+      list(model_.execution->path, code_base + model_.execution->limit_bytes, b.code_bytes, background_code_);
+  }
+  Background background_of(std::uint32_t sm, std::uint32_t warp) {
+    Background b;
+    if (!background_constants_.empty()) b.constants = hierarchy_.route(constant_path(), sm, warp, false);
+    if (!background_code_.empty()) b.code = hierarchy_.route(model_.execution->path, sm, warp, false);
+    return b;
   }
 
   // What one fetch of the path's first level brings in.
@@ -328,7 +334,7 @@ class Runner {
   template <class Loads>
   std::uint64_t changes(Loads& loads) const {
     std::uint64_t sum = loads.route().changes();
-    for (const Background& b : *background_) sum += b.route.changes();
+    for (const auto& route : {&background_->constants, &background_->code}) sum += *route ? (*route)->changes() : 0;
     return sum;
   }
 
@@ -358,10 +364,11 @@ class Runner {
     const double issue_cycles =
         x.cycles_per_instruction * static_cast<double>(step) / static_cast<double>(x.instruction_bytes);
     PhaseTrace trace;
-    trace.loads = e.laps * (code_bytes / step);
+    const std::uint64_t fetched = (code_bytes + step - 1) / step;
+    trace.loads = e.laps * fetched;
     if (!e.timed && !timeline_.is_eventful()) {
       run_laps(fetches, e.laps, [&] {
-        if (hierarchy_.sweep(route, code_base, code_bytes, step, replacement_)) return;
+        if (hierarchy_.sweep(route, code_base, fetched * step, step, replacement_)) return;
         for (std::uint64_t at = 0; at < code_bytes; at += step) fetches.touch(at);
       });
       return trace;
@@ -390,8 +397,9 @@ class Runner {
   std::uint32_t sm_ = 0;
   std::uint32_t warp_ = 0;
   Histogram histogram_;
-  std::vector<std::optional<std::vector<Background>>> backgrounds_;  // by agent
-  const std::vector<Background>* background_ = nullptr;              // of the phase's agent
+  std::vector<std::uint64_t> background_constants_, background_code_;
+  std::vector<std::optional<Background>> backgrounds_;  // by agent
+  const Background* background_ = nullptr;              // of the phase's agent
 };
 
 }  // namespace
