@@ -1,7 +1,5 @@
 #include "device/sim/cache_array.hpp"
 
-#include <algorithm>
-
 #include "stop/stop.hpp"
 
 namespace gputopo::sim {

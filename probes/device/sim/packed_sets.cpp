@@ -1,5 +1,7 @@
 #include "device/sim/packed_sets.hpp"
 
+#include <bit>
+
 namespace gputopo::sim {
 
 PackedSets::PackedSets(const SetIndex& index, Replacement replacement)

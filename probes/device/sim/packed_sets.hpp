@@ -1,7 +1,6 @@
 // The sets of a cache of few ways, each in one piece of memory: what a simulated load costs is reading it.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>

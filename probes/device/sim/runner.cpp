@@ -1,11 +1,10 @@
 #include "device/sim/runner.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
+#include "device/sim/latency_counter.hpp"
 #include "device/sim/noise.hpp"
 #include "program/order.hpp"
 #include "stop/stop.hpp"
@@ -25,35 +24,6 @@ using program::Walk;
 constexpr std::uint32_t buffer_shift = 40;
 constexpr std::uint64_t constant_base = std::uint64_t{1} << 57;
 constexpr std::uint64_t code_base = std::uint64_t{1} << 58;
-
-// Counts latencies: small ones by index, rare large ones in a map. One serves all phases of a program, most of which
-// see a latency or two.
-class Histogram {
- public:
-  void add(std::uint32_t latency_cycles) {
-    if (small_.empty()) small_.resize(4096);
-    if (latency_cycles >= small_.size()) {
-      ++large_[latency_cycles];
-    } else if (small_[latency_cycles]++ == 0) {
-      seen_.push_back(latency_cycles);
-    }
-  }
-  // What was counted, in the order of latencies; nothing is afterwards.
-  std::vector<program::LatencyCount> take_counts() {
-    std::sort(seen_.begin(), seen_.end());
-    std::vector<program::LatencyCount> result;
-    for (const std::uint32_t latency : seen_) result.push_back({latency, std::exchange(small_[latency], 0)});
-    for (const auto& [latency, count] : large_) result.push_back({latency, count});
-    seen_.clear();
-    large_.clear();
-    return result;
-  }
-
- private:
-  std::vector<std::uint64_t> small_;
-  std::vector<std::uint32_t> seen_;  // of the small ones
-  std::map<std::uint32_t, std::uint64_t> large_;
-};
 
 // Loads of global or constant memory, or fetches of code.
 class RoutedLoads {
@@ -261,8 +231,8 @@ class Runner {
           walk(w, loads, 1, [&](double cycles) { lap += cycles_of(loads, cycles); });
         break;
       case Record::histogram: {
-        walk(w, loads, w.laps, [&](double cycles) { histogram_.add(cycles_of(loads, cycles + overhead)); });
-        trace.histogram = histogram_.take_counts();
+        walk(w, loads, w.laps, [&](double cycles) { latency_counter_.add(cycles_of(loads, cycles + overhead)); });
+        trace.histogram = latency_counter_.take_counts();
         break;
       }
       case Record::latencies:
@@ -396,7 +366,7 @@ class Runner {
   Noise noise_;
   std::uint32_t sm_ = 0;
   std::uint32_t warp_ = 0;
-  Histogram histogram_;
+  LatencyCounter latency_counter_;
   std::vector<std::uint64_t> background_constants_, background_code_;
   std::vector<std::optional<Background>> backgrounds_;  // by agent
   const Background* background_ = nullptr;              // of the phase's agent
