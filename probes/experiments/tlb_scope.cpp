@@ -20,6 +20,21 @@ class TlbScope {
 
   // Counts looks that found it.
   Expected<std::vector<Tally>> against(std::uint32_t first, const SmSets& sets) {
+    constexpr int most_rounds = 6;
+    constexpr double plainly = 0.9;  // where that share tells the controls apart eleven looks do
+    std::vector<Tally> all;
+    for (int round = 0; round < most_rounds; ++round) {
+      auto more = look_at(first, sets);
+      if (!more) return more;
+      all.resize(more->size());
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] += (*more)[i];
+      if (all[sets.size()].share() - all.back().share() > plainly) break;
+    }
+    return all;
+  }
+
+ private:
+  Expected<std::vector<Tally>> look_at(std::uint32_t first, const SmSets& sets) {
     constexpr std::size_t looks = 11;
     std::vector<PageProgram> programs;
     for (const auto& others : sets) programs.push_back(program(first, others, line));
@@ -37,7 +52,6 @@ class TlbScope {
     return all;
   }
 
- private:
   static constexpr std::uint64_t line = 0, neighbour = 2048;
 
   std::uint64_t elsewhere() const { return pages_.margin(); }
