@@ -72,6 +72,7 @@ struct Findings {
   struct BeyondNear {
     Estimate near;
     Mode slower;
+    Levels levels;  ///< of what is near against what isn't
   };
   Estimate l2_before_memory;
   std::optional<BeyondNear> beyond_near_l2;

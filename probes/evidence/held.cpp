@@ -279,6 +279,15 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     // A count that says more than fits, but isn't exact, says nothing of how little may fit.
     if (held.steady && counted.low <= *size.value) size.interval->low = std::max(size.interval->low, counted.low);
   }
+  // Whatever a cache replaces, of far more it holds as much as it can: what a sample says of that is the capacity,
+  // within which what fits says it to the line where its lines fill the sets evenly.
+  if (held.is_sample && held.steady && counted.high - counted.low <= telling * counted.low) {
+    size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : held.bytes;
+    size.interval = counted;
+    if (*fits.value < counted.low)
+      size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
+    return size;
+  }
   const double apart = std::max(size.interval->high - *size.value, *size.value - size.interval->low);
   if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;
   bound_below(size, not_counted);

@@ -19,6 +19,7 @@ struct Held {
   double walked_bytes = 0;    ///< of how much in all
   bool steady = false;        ///< twice the footprint held no more: every set was full
   bool exact = false;         ///< and every line was there always or never, but for strangers
+  bool is_sample = false;     ///< of lines all over the footprint: the interval is all that isn't known
   std::uint64_t samples = 0;  ///< lines looked for
 };
 
@@ -27,8 +28,8 @@ struct Held {
 Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64_t about_bytes, Scope isolation);
 
 /// Two opinions. A footprint fits where its lines fill the sets evenly: it may overflow before the whole cache is full,
-/// never behind. So what `fits` bounds the capacity from below, and what is held of far more, where that is exact, is
-/// the capacity; else it bounds what fits from above. Where both agree `fits`, which is exact to the line, stands;
+/// never behind. So what `fits` bounds the capacity from below, and what is held of far more, where that is exact or a
+/// sample that knows its error, is the capacity; else it bounds what fits from above. Where both agree `fits`, which is exact to the line, stands;
 /// where they leave more than a line or a twentieth of the size between them, or where nothing was `counted`, a lower
 /// bound is all there is.
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& counted, double line_bytes);

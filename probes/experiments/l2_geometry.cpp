@@ -3,7 +3,10 @@
 // is slower than a hit before that is lines of another side, or of a cache behind this one: l2_behind.cpp.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,8 +16,10 @@
 #include "evidence/kept.hpp"
 #include "evidence/line.hpp"
 #include "evidence/modes.hpp"
+#include "evidence/near_count.hpp"
 #include "evidence/search.hpp"
 #include "experiments/experiments.hpp"
+#include "program/order.hpp"
 
 namespace gputopo::experiments {
 namespace {
@@ -30,8 +35,9 @@ constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there ha
 constexpr std::uint64_t unit_bytes = 4 * kibi;
 constexpr std::uint64_t sampled_loads = 1024;  // of a walk for the line
 constexpr std::uint64_t stretch_lines = 64;    // one in 64 loads is the first of its page at most
-constexpr std::uint64_t most_stretches = 8;
+constexpr std::uint64_t most_stretches = 8, counted_stretches = 24;
 constexpr std::uint64_t least_places = 16;
+constexpr std::uint64_t counted_parts = 24;  // a search has fewer
 constexpr std::uint32_t warm_laps = 2;
 constexpr std::uint64_t patient_bytes = 8 * l2_mebi;  // larger ones don't get the time to settle
 
@@ -40,9 +46,11 @@ class Rows {
   Rows(Session& session, const CacheFacts& l2)
       : session_(session), stride_(std::max<std::uint64_t>(32, l2.sector_bytes)), saturation_(l2.saturation()) {}
 
-  // Stretches looked at by one program: what it misses pushes out less than one line in 64.
-  std::uint64_t stretches(std::uint64_t bytes) const {
-    return std::clamp<std::uint64_t>(bytes / stride_ / 64 / stretch_lines, 1, most_stretches);
+  // Stretches looked at by one of so many programs: what it misses pushes out less than one line in 64. A count needs
+  // more of them: what goes by age is known to one of their distances.
+  std::uint64_t stretches(std::uint64_t bytes, std::uint64_t parts) const {
+    return std::clamp<std::uint64_t>(bytes / stride_ / 64 / stretch_lines, 1,
+                                     parts >= counted_parts ? counted_stretches : most_stretches);
   }
 
   // Of `parts` programs that together look at stretches spread evenly over the footprint, the one of that number.
@@ -54,36 +62,62 @@ class Rows {
     p.phases = {warm};
     const std::uint64_t stretch_bytes = std::min(bytes, stretch_lines * stride_);
     // The newest lines first: a cache that throws out the oldest has none of what comes behind its first miss.
-    const std::uint64_t count = stretches(bytes);
+    const std::uint64_t count = stretches(bytes, parts);
     for (std::uint64_t i = count; i-- > 0;) {
       Walk sample = recorded(make_walk(l2_path, stretch_bytes, stride_, 1), Record::histogram, 1);
-      const std::uint64_t room = (bytes - stretch_bytes) / stride_;
-      sample.first_byte = room * ((i * parts + part) * parts_of_a_place + shift_of(bytes)) /
-                          (count * parts * parts_of_a_place) * stride_;
+      const std::uint64_t room = (bytes - stretch_bytes) / stride_, place = i * parts + part;
+      // The oldest lines always: by age they go first. Who counts looks at the middle of each part.
+      const std::uint64_t shift = parts >= counted_parts ? parts_of_a_place / 2 : place == 0 ? 0 : shift_of(bytes);
+      sample.first_byte = room * (place * parts_of_a_place + shift) / (count * parts * parts_of_a_place) * stride_;
       p.phases.emplace_back(sample);
     }
     return p;
   }
 
-  Expected<std::vector<Histogram>> histograms(const std::vector<RowRequest>& rows, std::size_t replicates) {
+  /// How often each footprint was asked for, by one who tells hits from misses in his own way.
+  using Key = std::tuple<std::uint64_t, std::uint32_t, std::size_t, std::size_t>;
+  using Asked = std::map<Key, std::size_t>;
+
+  // Near lines, and all that aren't memory's, are told from the same looks: what one asked for another isn't walked
+  // for.
+  Expected<std::vector<Histogram>> histograms(const std::vector<RowRequest>& rows, std::size_t replicates,
+                                              Asked& asked) {
     program::Batch batch;
+    std::vector<std::pair<std::size_t, Key>> walked;  // place in the answer
+    std::vector<Histogram> all;
     for (const RowRequest& row : rows)
-      for (std::size_t i = 0; i < replicates; ++i)
-        batch.push_back(program(row.footprint_bytes, row.patience, i, replicates));
+      for (std::size_t i = 0; i < replicates; ++i) {
+        const Key key{row.footprint_bytes, row.patience, i, replicates};
+        const std::size_t before = asked[key]++;
+        const auto& looks = seen_[key];
+        all.push_back(before < looks.size() ? looks[before] : Histogram{});
+        if (before < looks.size()) continue;
+        walked.emplace_back(all.size() - 1, key);
+      }
+    shuffle(walked);
+    for (const auto& [place, key] : walked) {
+      const auto& [bytes, patience, part, parts] = key;
+      batch.push_back(program(bytes, patience, part, parts));
+    }
     auto traces = session_.run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
-    std::vector<Histogram> all;
-    for (const auto& trace : *traces) all.push_back(recorded_histogram(trace));
+    for (std::size_t i = 0; i < walked.size(); ++i) {
+      const auto& [place, key] = walked[i];
+      all[place] = recorded_histogram((*traces)[i]);
+      seen_[key].push_back(all[place]);
+    }
     return all;
   }
 
   // Counts loads that took `threshold_cycles` or longer, of small footprints at `least_places` at least: which lines a
   // full set throws out follows their order, and a few places may have none of these.
-  CountRows counter(double threshold_cycles) {
-    return [this, threshold_cycles](const std::vector<RowRequest>& rows, std::size_t replicates) -> Expected<Counts> {
+  CountRows counter(double threshold_cycles, Asked& asked) {
+    return [this, threshold_cycles, &asked](const std::vector<RowRequest>& rows,
+                                            std::size_t replicates) -> Expected<Counts> {
       if (!rows.empty() && rows.back().footprint_bytes <= patient_bytes)
-        replicates = std::max<std::size_t>(replicates, least_places / stretches(rows.back().footprint_bytes));
-      auto all = histograms(rows, replicates);
+        replicates =
+            std::max<std::size_t>(replicates, least_places / stretches(rows.back().footprint_bytes, replicates));
+      auto all = histograms(rows, replicates, asked);
       if (!all) return tl::unexpected<Error>(all.error());
       Counts counts;
       for (std::size_t i = 0; i < all->size(); ++i)
@@ -97,12 +131,21 @@ class Rows {
   double saturation() const { return saturation_; }
 
  private:
-  // What overfull sets lost lies together: places that are alike in all footprints may miss it in all. Of large ones,
-  // whose stretches are many, it is little.
+  // Not in order: what a look brought in a cache may keep until the next one, which must not be at the same lines.
+  template <class T>
+  static void shuffle(std::vector<T>& all) {
+    if (all.empty()) return;
+    const program::Stepping order = program::stepping(program::Order::shuffled, all.size(), all.size());
+    std::vector<T> shuffled;
+    for (std::uint64_t at = order.first; shuffled.size() < all.size();
+         at = program::advance(at, order.step, all.size()))
+      shuffled.push_back(all[at]);
+    all = std::move(shuffled);
+  }
+  // What overfull sets lost lies together: places that are alike in all footprints may miss it in all.
   static constexpr std::uint64_t parts_of_a_place = 1024;
-  std::uint64_t shift_of(std::uint64_t bytes) const {
+  static std::uint64_t shift_of(std::uint64_t bytes) {
     constexpr double golden = 0.6180339887498949;  // its multiples lie as evenly as can be, modulo 1
-    if (session_.info().l2_bytes > patient_bytes) return 0;
     const double turns = golden * static_cast<double>(bytes / unit_bytes);
     return static_cast<std::uint64_t>((turns - std::floor(turns)) * parts_of_a_place);
   }
@@ -110,41 +153,33 @@ class Rows {
   Session& session_;
   std::uint64_t stride_;
   double saturation_;
+  std::map<Key, std::vector<Histogram>> seen_;
 };
 
 // What is held of a half more than about fits, and of twice that: the share of lines that are near. A cache that throws
-// out the oldest holds all of the last ones and none of the first, so stretches are spread evenly: what they tell is
-// known to one of their distances, and as a share is.
-Expected<Held> count_near(Session& session, Rows& rows, const Levels& levels, std::uint64_t about_bytes) {
+// out the oldest holds all of the last ones and none of the first, so stretches are spread evenly.
+Expected<Held> count_near(Session& session, Rows& rows, Rows::Asked& asked, const Levels& levels,
+                          std::uint64_t about_bytes) {
   constexpr std::uint64_t most_warm_loads = 12'000'000;
   Held held;
-  double before = 0, before_error = 0;
+  std::optional<NearCount> before;
   for (const std::uint64_t quarters : {6U, 8U, 12U}) {
     const std::uint64_t bytes = about_bytes * quarters / 4 / unit_bytes * unit_bytes;
     if (bytes > session.info().largest_buffer_bytes / 2) break;
     const std::uint64_t warm_loads = bytes / rows.stride() * warm_laps;
-    const auto parts = std::clamp<std::uint64_t>(most_warm_loads / warm_loads, 24, 512 / rows.stretches(bytes));
-    // What a program's first looks may have pushed out before its last.
-    const double pushed_out = static_cast<double>(rows.stretches(bytes) * stretch_lines * rows.stride()) /
-                              static_cast<double>(2 * about_bytes);
-    auto timed = rows.histograms({{bytes, 1}}, parts);
+    const std::uint64_t stretches = rows.stretches(bytes, counted_parts);
+    const auto parts = std::clamp<std::uint64_t>(most_warm_loads / warm_loads, counted_parts,
+                                                 std::max(counted_parts, 512 / stretches));
+    auto timed = rows.histograms({{bytes, 1}}, parts, asked);
     if (!timed) return tl::unexpected<Error>(timed.error());
-    double loads = 0, near = 0;
-    for (const Histogram& h : *timed) {
-      loads += static_cast<double>(total(h));
-      near += static_cast<double>(total(h) - count_from(h, levels.threshold_cycles));
-    }
-    const double share = std::clamp((near / loads - levels.false_hit) / levels.told_apart(), 0.0, 1.0);
-    const double error = 0.5 / static_cast<double>(parts * rows.stretches(bytes)) + pushed_out * share +
-                         1.96 * std::sqrt(share * (1 - share) / loads + 1e-9) / levels.told_apart();
-    const auto whole = static_cast<double>(bytes);
-    held.samples += static_cast<std::uint64_t>(loads);
-    held.bytes = whole * share;
-    held.interval = {whole * (share - error), whole * (share + error)};
-    held.steady = before != 0 && std::fabs(held.bytes - before) <= whole * error + before_error;
+    NearCount count = near_of(*timed, levels, static_cast<double>(bytes), stretches);
+    // What a program's first looks may have pushed out before its last.
+    count.scatter += count.held * static_cast<double>(stretches * stretch_lines * rows.stride()) /
+                     static_cast<double>(2 * about_bytes);
+    held = held_by(before.value_or(count), count);
+    held.steady = held.steady && before;
     if (held.steady) break;
-    before = held.bytes;
-    before_error = whole * error;
+    before = count;
   }
   return held;
 }
@@ -153,11 +188,16 @@ std::uint64_t limit_of(const Session& session) {
   return std::min(session.info().largest_buffer_bytes / 2, std::max(4 * session.info().l2_bytes, 256 * l2_mebi));
 }
 
-Expected<SearchResult> search_l2(Session& session, Rows& rows, const Levels& levels, std::uint64_t first,
-                                 std::uint64_t limit, std::string_view quantity) {
+// One part in 64 of the driver's figure, the finest that a thousand loads tell of the share that misses.
+std::uint64_t resolution_of(const Session& session) {
+  return std::max(unit_bytes, session.info().l2_bytes / 64);
+}
+
+Expected<SearchResult> search_l2(Session& session, Rows& rows, Rows::Asked& asked, const Levels& levels,
+                                 std::uint64_t first, std::uint64_t limit, std::string_view quantity) {
   SearchSpec spec;
   spec.quantity = quantity;
-  spec.count = rows.counter(levels.threshold_cycles);
+  spec.count = rows.counter(levels.threshold_cycles, asked);
   spec.sweep = {static_cast<double>(rows.stride()),
                 false,
                 {levels.false_miss, levels.false_hit, static_cast<double>(total(levels.hit))}};
@@ -167,8 +207,7 @@ Expected<SearchResult> search_l2(Session& session, Rows& rows, const Levels& lev
   spec.limit_bytes = limit;
   spec.rows = 16;
   spec.replicates = 2;
-  // One part in 64 of the driver's figure, the finest that a thousand loads tell of the share that misses.
-  spec.resolution_bytes = std::max(unit_bytes, session.info().l2_bytes / 64);
+  spec.resolution_bytes = resolution_of(session);
   spec.most_patience = session.info().l2_bytes <= patient_bytes ? 16 : 1;
   return search_capacity(session, spec);
 }
@@ -177,21 +216,44 @@ struct Size {
   Estimate estimate;
   std::uint32_t patience = 1;  // times the usual warm laps that it took to settle
   std::uint64_t fill = 0;      // bytes to walk so that it overflows; 0: unknown
+  std::uint64_t about = 0;     // the likeliest, whether or not that is sure
 };
 
-// What fits, and what is held of more.
+// What fits, and what is held of more. `is_one`: what is held lies in one cache. Where sides keep copies of what lives
+// on another, lines that memory needn't bring again are in either: more than an SM's own side holds, and fewer than
+// all.
 Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::uint64_t limit_bytes,
-                       std::string_view method) {
-  auto found = search_l2(session, rows, levels, small_bytes, limit_bytes, method == slower_hits ? "near_size" : "size");
+                       std::string_view method, bool is_one) {
+  Rows::Asked asked;
+  auto found =
+      search_l2(session, rows, asked, levels, small_bytes, limit_bytes, method == slower_hits ? "near_size" : "size");
   if (!found) return tl::unexpected<Error>(found.error());
   const Estimate fits = estimate_of(*found, method);
   if (fits.status != Status::measured && fits.status != Status::inconclusive) return Size{fits, found->patience};
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
-  auto held = if_available(count_near(session, rows, levels, about));
+  auto held = if_available(count_near(session, rows, asked, levels, about));
   if (!held) return tl::unexpected<Error>(held.error());
+  if (*held) (*held)->is_sample = is_one;
   const std::uint64_t resolution = std::max(unit_bytes, about / 16);
   const Estimate size = agreed_size(fits, *held, static_cast<double>(resolution));
-  return Size{size, found->patience, bytes_to_fill(size, *held)};
+  return Size{size, found->patience, bytes_to_fill(size, *held), about};
+}
+
+// What is near of more than fits at all, for which nothing else needs to be walked. Nothing where that doesn't tell it
+// to a twentieth.
+Expected<std::optional<Size>> near_by_count(Session& session, Rows& rows, const Levels& levels, const Size& whole) {
+  constexpr double telling = 0.05;
+  Rows::Asked asked;
+  auto held = if_available(count_near(session, rows, asked, levels, whole.about));
+  if (!held) return tl::unexpected<Error>(held.error());
+  if (!*held || !(*held)->steady) return std::optional<Size>();
+  const Interval& counted = (*held)->interval;
+  if (counted.low <= 0 || counted.high - counted.low > telling * counted.low) return std::optional<Size>();
+  Estimate near = measured(roundest_within(counted), "B", slower_hits, (*held)->samples);
+  near.interval = counted;
+  near.note = "as the SM that was asked finds it";
+  const std::uint64_t step = resolution_of(session);
+  return Size{near, whole.patience, static_cast<std::uint64_t>((*held)->bytes) / step * step, whole.about};
 }
 
 // What lines took that SMs of another set had brought in, where there are such sets.
@@ -209,25 +271,29 @@ Histogram brought_by_others(const Findings& findings) {
 Expected<std::optional<Levels>> levels_between(Rows& rows, const Levels& l2, const Histogram& far,
                                                std::uint64_t whole_bytes) {
   constexpr double a_share_of_loads = 0.25;  // half of what the smallest of two sides leaves out of a full one
-  auto timed = rows.histograms({{small_bytes, 16}, {whole_bytes * 15 / 16 / unit_bytes * unit_bytes, 1}}, 2);
+  Rows::Asked asked;
+  auto timed = rows.histograms({{small_bytes, 16}, {whole_bytes * 15 / 16 / unit_bytes * unit_bytes, 1}}, 2, asked);
   if (!timed) return tl::unexpected<Error>(timed.error());
   const Histogram small = merged((*timed)[0], (*timed)[1]);
   const Histogram large = between(merged((*timed)[2], (*timed)[3]), 0, l2.threshold_cycles);
   Levels levels = levels_of(small, large);
-  if (levels.told_apart() < a_share_of_loads || levels.doubt > 1e-6) return std::optional<Levels>();
   if (far.empty()) {
+    if (levels.told_apart() < a_share_of_loads || levels.doubt > 1e-6) return std::optional<Levels>();
     levels.false_hit = std::max(l2.false_hit, hidden_share(levels));
   } else {
+    // Copies of the other side's lines may take the place of the own ones: then none is slower before memory answers.
     levels = levels_of(small, far);
-    levels.next = large;
+    if (total(large) != 0) levels.next = large;
   }
   return levels.usable() ? std::optional(std::move(levels)) : std::nullopt;
 }
 
 // Whether another program fills the L2: what is found near gets lost by itself.
-Expected<bool> do_others_fill(Session& session, CacheFacts l2, const Estimate& near, std::uint64_t stride) {
+Expected<bool> do_others_fill(Session& session, CacheFacts l2, const Size& near, std::uint64_t stride) {
   l2.sector_bytes = stride;
-  const std::uint64_t kept = near.has_value() ? static_cast<std::uint64_t>(*near.value) : small_bytes;
+  const std::uint64_t kept = near.fill != 0              ? near.fill
+                             : near.estimate.has_value() ? static_cast<std::uint64_t>(*near.estimate.value)
+                                                         : small_bytes;
   auto alone = if_available(is_left_alone(session, l2, kept, Scope::gpu));
   if (!alone) return tl::unexpected<Error>(alone.error());
   return !alone->value_or(true);
@@ -250,6 +316,12 @@ bool are_far_hits_unknown(const Findings& findings, const Memory& l2) {
          !findings.beyond_own_l2 && !findings.may_have_sides;
 }
 
+// Whether no side of the L2 keeps copies of another one's lines, for all that is known.
+bool is_in_one_piece(const Findings& findings, const Memory& l2) {
+  const auto statement = l2.structure.find("l2_sides");
+  return findings.lines_have_sides || (statement != l2.structure.end() && statement->second.value == "1");
+}
+
 }  // namespace
 
 Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
@@ -261,7 +333,8 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   Rows rows(session, *l2);
   Size whole{inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")};
   if (!are_far_hits_unknown(findings, memory)) {
-    auto by_memory = size_by(session, rows, l2->levels, limit_of(session), "memory_loads");
+    auto by_memory =
+        size_by(session, rows, l2->levels, limit_of(session), "memory_loads", is_in_one_piece(findings, memory));
     if (!by_memory) return tl::unexpected<Error>(by_memory.error());
     whole = *by_memory;
   }
@@ -272,13 +345,20 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
     auto slower = levels_between(rows, l2->levels, brought_by_others(findings), bytes);
     if (!slower) return tl::unexpected<Error>(slower.error());
     if (*slower) {
-      auto inside = size_by(session, rows, **slower, bytes * 2, slower_hits);
+      // Sides that keep copies, or a cache behind several L2s: what another SM brought in tells near from far.
+      auto inside = findings.beyond_own_l2 ? near_by_count(session, rows, **slower, whole)
+                                           : Expected<std::optional<Size>>(std::optional<Size>());
       if (!inside) return tl::unexpected<Error>(inside.error());
-      near = *inside;
+      if (!*inside) {
+        auto searched = size_by(session, rows, **slower, bytes * 2, slower_hits, true);
+        if (!searched) return tl::unexpected<Error>(searched.error());
+        *inside = *searched;
+      }
+      near = **inside;
       walked.levels = std::move(**slower);
     }
   }
-  auto others = do_others_fill(session, walked, near.estimate, rows.stride());
+  auto others = do_others_fill(session, walked, near, rows.stride());
   if (!others) return tl::unexpected<Error>(others.error());
   findings.others_fill_l2 = *others;
   for (Size* s : {&whole, &near}) {
@@ -293,7 +373,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   if (line->has_value()) l2->line_bytes = static_cast<std::uint64_t>(*line->value);
   if (near.estimate.method == slower_hits) {
     const Histogram behind = between(walked.levels.next, walked.levels.threshold_cycles, 1e9);
-    findings.beyond_near_l2 = {near.estimate, whole_mode(behind)};
+    findings.beyond_near_l2 = {near.estimate, whole_mode(behind), walked.levels};
   }
   findings.l2_before_memory = whole.estimate;
   l2->capacity_bytes = session.info().l2_bytes;

@@ -243,8 +243,9 @@ bool Hierarchy::sweep(Route& route, std::uint64_t address, std::uint64_t footpri
 
 bool Hierarchy::sweep_sets(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes,
                            Random& random) {
+  constexpr std::uint64_t few = 16;  // what is kept of a sweep costs more than to look at so many sets
   Route::Station& s = route.stations.front();
-  if (!s.is_last || !s.unit->can_sweep(stride_bytes)) return false;
+  if (loads < few || !s.is_last || !s.unit->can_sweep(stride_bytes)) return false;
   // TLBs are asked at each step to another page of the first, whatever the cache has.
   for (std::uint64_t i = 0; i < loads && !s.tlbs.empty();) {
     stop::look();

@@ -10,8 +10,6 @@
 namespace gputopo::sim {
 namespace {
 
-using program::Path;
-
 std::string index_name(const Organisation& o, const SetIndex& index) {
   if (index.sets() == 1) return "none";
   // Sets that differ: no function of address bits fills them in turn.
@@ -74,12 +72,16 @@ void state_organisation(Memory& memory, const Organisation& organisation, std::u
 
 void add_organisation(const Model& model, Topology& truth) {
   for (const CacheId& id : cache_ids) {
-    if (id.path == Path::global_l2_only) continue;  // too many lines to tell
     Memory* memory = truth.find(id.id);
     const Estimate* size = memory == nullptr ? nullptr : memory->find("size");
     if (size == nullptr || !size->value) continue;
     const CacheModel& c = model.caches[*(*model.path(id.path))[id.level].cache];
-    state_organisation(*memory, c.organisation, static_cast<std::uint64_t>(*size->value) / c.line_bytes);
+    const std::uint32_t sides = c.partitions.count;
+    state_organisation(*memory, c.organisation, static_cast<std::uint64_t>(*size->value) / c.line_bytes / sides);
+    // A side numbers the lines that it is home to in an order that addresses don't give; with copies, which have sets by
+    // address, a line goes when either loses it.
+    if (sides > 1 && c.partitions.mode == PartitionMode::home) memory->structure["index"] = true_text("hash");
+    if (sides > 1 && c.partitions.mode == PartitionMode::near_copy) memory->structure.erase("index");
   }
 }
 

@@ -1,4 +1,6 @@
 // How caches are organised, of models whose truth is known: those of the source documents, and each index and policy.
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -105,6 +107,51 @@ TEST(Organisation, OfManySetsIsToldByASampleOfThem) {
       found_of(model_with_cache({{"size", "64 KiB"}, {"line", 32}, {"ways", 4}, {"index", "xor"}}, false), false);
   ASSERT_FALSE(all.empty());
   for (const Found& found : all) EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
+}
+
+// The L2, whose sets are found by what pushes a line out.
+std::map<std::string, std::string> l2_found(const Json& l2) {
+  Json text = model_with_cache({{"size", "16 KiB"}, {"line", 64}, {"ways", 4}}, false);
+  text["caches"]["l2"] = l2;
+  text["caches"]["l2"]["scope"] = "gpu";
+  const auto model = sim::parse_model(text.dump(), "sets");
+  EXPECT_TRUE(model) << model.error().message;
+  std::map<std::string, std::string> said;
+  for (const Found& found : organisation_found(*model, discovered_deep(*model, {"l2"}))) {
+    EXPECT_NE(found.answer, Answer::wrong) << text_of(found);
+    said[found.quantity] = found.answer == Answer::exact ? found.truth : "";
+  }
+  return said;
+}
+
+TEST(OrganisationOfTheL2, ByLruIsToldForEveryIndex) {
+  for (const char* index : {"modulo", "xor", "hash"}) {
+    const auto said = l2_found({{"size", "512 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"index", index}});
+    EXPECT_EQ(said.at("ways"), "16") << index;
+    EXPECT_EQ(said.at("sets"), "256") << index;
+    EXPECT_EQ(said.at("index"), index);
+    EXPECT_EQ(said.at("replacement"), "lru") << index;
+  }
+}
+
+// Rows of sets that are each turned by a line more: neighbours collide as modulo a line less would have it.
+TEST(OrganisationOfTheL2, WithTurnedRowsIsNotModulo) {
+  const auto said = l2_found({{"size", "1536 KiB"}, {"line", 128}, {"ways", 16}, {"index", "xor"}});
+  EXPECT_EQ(said.at("ways"), "16");
+  EXPECT_EQ(said.at("index"), "hash");
+}
+
+TEST(OrganisationOfTheL2, WithNeighboursInOneSetIsToldToTheLine) {
+  const auto said = l2_found({{"size", "512 KiB"}, {"line", 64}, {"ways", 8}, {"consecutive_lines", 4}});
+  EXPECT_EQ(said.at("sets"), "1024");
+  EXPECT_EQ(said.at("consecutive_lines"), "4");
+  EXPECT_EQ(said.at("index"), "modulo");
+}
+
+// What goes by chance, or in another order than that of use, is left open or told rightly.
+TEST(OrganisationOfTheL2, ByOtherPoliciesIsNeverToldWrongly) {
+  for (const char* policy : {"fifo", "tree_plru", "random", "not_most_recent"})
+    l2_found({{"size", "128 KiB"}, {"line", 128}, {"ways", 8}, {"replacement", policy}});
 }
 
 TEST(Organisation, IsNoPartOfAPlainDiscovery) {

@@ -31,6 +31,22 @@ void add_constants(Draw& draw, Json& model) {
     model["background"] = {{"constants", 64 * draw.whole(1, 4)}, {"constant_offset", 64 * draw.below(32)}};
 }
 
+// Mostly small, so that a discovery takes a moment; a few with sides.
+void add_l2(Draw& draw, Json& model) {
+  Json& l2 = model["caches"]["l2"];
+  if (draw.chance(0.5)) {
+    l2 = random_cache(draw, {256 << 10, 2 << 20, 32, 256, 4});
+    l2["scope"] = "gpu";
+  }
+  if (!draw.chance(0.2)) return;
+  model["groups"]["partition"] = 2;
+  l2["size"] = 2 * (l2["size"].is_string() ? std::uint64_t{2} << 20 : l2["size"].get<std::uint64_t>());
+  l2["partitions"] = {{"count", 2}, {"mode", draw.one_of<const char*>({"home", "near_copy"})}};
+  for (auto& [name, path] : model["paths"].items())
+    for (Json& level : path)
+      if (level["level"] == "l2") level["far_latency"] = 400;
+}
+
 }  // namespace
 
 Json random_organisation(std::uint64_t seed) {
@@ -55,6 +71,7 @@ Json random_organisation(std::uint64_t seed) {
   } else {
     add_constants(draw, model);
   }
+  add_l2(draw, model);
   model["noise"] = {{"jitter", draw.one_of<const char*>({"none", "gaussian", "uniform"})},
                     {"cycles", 2},
                     {"outlier_probability", draw.chance(0.3) ? draw.between(0, 0.05) : draw.between(0, 0.001)},

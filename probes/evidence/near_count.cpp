@@ -1,0 +1,64 @@
+#include "evidence/near_count.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::evidence {
+namespace {
+
+// What a level takes lies together: where hardly a load lies around the threshold, neither level reaches across it.
+bool are_levels_apart(const Histogram& loads, const Levels& levels) {
+  constexpr std::uint64_t hardly = 1000;
+  const double quarter = (quantile(levels.next, 0.5).value_or(0) - quantile(levels.hit, 0.5).value_or(0)) / 4;
+  const auto between_them = total(between(loads, levels.threshold_cycles - quarter, levels.threshold_cycles + quarter));
+  return quarter > 0 && hardly * between_them <= total(loads);
+}
+
+}  // namespace
+
+// Of places in a row what goes by age is all there or all gone, but at one border, and what goes in any other way comes
+// and goes in sets and lines, not in loads: so chance shows in what neighbours differ by.
+NearCount near_of(const std::vector<Histogram>& looks, const Levels& levels, double walked_bytes,
+                  std::uint64_t stretches) {
+  Histogram all;
+  double squares = 0, last = -1;
+  const auto near_share = [&](const Histogram& h) {
+    return 1 - static_cast<double>(count_from(h, levels.threshold_cycles)) / static_cast<double>(total(h));
+  };
+  for (const Histogram& h : looks) {
+    const double here = near_share(h);
+    squares += last < 0 ? 0 : (here - last) * (here - last);
+    last = here;
+    all = merged(all, h);
+  }
+  // Rates that few loads told, of which none or one did: there may be none or twice as many.
+  const double hidden = are_levels_apart(all, levels) ? 0 : levels.false_hit / 2, slow = levels.false_miss;
+  const double share = std::clamp((near_share(all) - hidden) / (1 - hidden - slow), 0.0, 1.0);
+  const auto n = static_cast<double>(looks.size());
+  NearCount count{walked_bytes, walked_bytes * share, 0, 0, total(all)};
+  count.scatter = walked_bytes * (0.5 / (n * static_cast<double>(stretches)) +
+                                  1.96 * std::sqrt(squares / 2 / (n - 1) / n + 1e-9) / (1 - hidden - slow));
+  count.mistaken = walked_bytes * (hidden * (1 - share) + slow * share) / (1 - hidden - slow);
+  return count;
+}
+
+Held held_by(const NearCount& a, const NearCount& b) {
+  const double weight = 1 / (1 + std::pow(b.scatter / a.scatter, 2));
+  Held held;
+  held.bytes = weight * b.held + (1 - weight) * a.held;
+  const double off = std::hypot(weight * b.scatter, (1 - weight) * a.scatter) + std::max(a.mistaken, b.mistaken);
+  held.interval = {held.bytes - off, held.bytes + off};
+  held.steady = std::fabs(b.held - a.held) <= a.scatter + b.scatter + a.mistaken + b.mistaken;
+  held.samples = a.samples + b.samples;
+  return held;
+}
+
+double roundest_within(const Interval& range) {
+  double unit = 1;
+  while (2 * unit <= range.high) unit *= 2;
+  while (unit > 1 && std::ceil(range.low / unit) * unit > range.high) unit /= 2;
+  const double middle = std::round((range.low + range.high) / 2 / unit) * unit;
+  return std::clamp(middle, std::ceil(range.low / unit) * unit, std::floor(range.high / unit) * unit);
+}
+
+}  // namespace gputopo::evidence
