@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Whether walks over code jump to where they say they do: blocks_of_code.py NVCC INCLUDE SOURCE ARCHITECTURE
+"""Whether walks over code jump to where they say they do: blocks_of_code.py NVCC INCLUDE SOURCE ARCHITECTURE KEPT
 
-Reads the jump table from the machine code of the kernel: blocks of 128 bytes in a row, of which the two instructions that
+Reads the jump table from the machine code of the kernel, which the build left in the folder KEPT where it made any for the
+architecture, else made here: blocks of 128 bytes in a row, of which the two instructions that
 run lie in one line, and the first of sixteen entries leads back to the loop.
 """
+import glob
 import os
 import struct
 import subprocess
@@ -22,14 +24,28 @@ def sections(image):
         yield name, image[header[4]:header[4] + header[5]]
 
 
-def main():
-    nvcc, include, source, architecture = sys.argv[1:]
+def code_of(nvcc, include, source, architecture, kept):
+    name = os.path.splitext(os.path.basename(source))[0]
+    for ending in (f"*sm_{architecture}.cubin", f"compute_{architecture}.cubin"):
+        found = glob.glob(os.path.join(glob.escape(kept), f"{name}.{ending}"))
+        if len(found) == 1:
+            return read(found[0])
     with tempfile.TemporaryDirectory() as folder:
         cubin = os.path.join(folder, "code.cubin")
         subprocess.run([nvcc, "-std=c++17", "-O3", "-Wno-deprecated-gpu-targets", f"-I{include}", f"-arch=sm_{architecture}",
                         "-cubin", source, "-o", cubin], check=True)
-        with open(cubin, "rb") as file:
-            tables = [data for name, data in sections(file.read()) if name == ".nv.constant2.chase_code"]
+        return read(cubin)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def main():
+    image = code_of(*sys.argv[1:])
+    architecture = sys.argv[4]
+    tables = [data for name, data in sections(image) if name == ".nv.constant2.chase_code"]
     assert len(tables) == 1, "no table, or several"
     table = struct.unpack(f"<{len(tables[0]) // 4}I", tables[0])[:-1]
     assert len(table) % ROW == 0 and len(table) >= 128 * ROW, f"{len(table)} entries"

@@ -1,4 +1,8 @@
-# Runs NVCC_COMMAND and keeps in LOG what it says.
+# Runs NVCC_COMMAND and keeps in LOG what it says. KEPT: a folder for what it makes on the way, nothing older in it.
+if(KEPT)
+  file(REMOVE_RECURSE ${KEPT})
+  file(MAKE_DIRECTORY ${KEPT})
+endif()
 execute_process(COMMAND ${NVCC_COMMAND} RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
 file(WRITE ${LOG} "${said}")
 if(NOT status EQUAL 0)

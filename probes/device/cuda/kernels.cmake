@@ -33,6 +33,7 @@ file(GLOB kernel_headers CONFIGURE_DEPENDS ${kernels}/*.cuh ${kernels}/*.hpp)
 file(MAKE_DIRECTORY ${ptx_folder})
 set(portable_ptx ${CMAKE_CURRENT_SOURCE_DIR}/portable_ptx.cmake)
 set(kernel_fatbin ${CMAKE_CURRENT_SOURCE_DIR}/kernel_fatbin.cmake)
+set(kept_code ${CMAKE_CURRENT_BINARY_DIR}/chase_code)  # machine code by itself, for a test
 foreach(variant chase chase_execute chase_store chase_banks chase_code stream work)
   set(source ${kernels}/chase.cu)
   set(defines "")
@@ -52,8 +53,13 @@ foreach(variant chase chase_execute chase_store chase_banks chase_code stream wo
   set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${variant}.fatbin)
   set(nvcc_command ${GPUTOPO_NVCC} -std=c++17 -O3 --threads 2 -Wno-deprecated-gpu-targets -Xptxas -warn-spills
     -I${PROJECT_SOURCE_DIR}/probes ${defines} ${gencode} -fatbin ${source} -o ${fatbin})
+  set(kept "")
+  if(variant STREQUAL "chase_code")
+    set(kept ${kept_code})
+    list(APPEND nvcc_command --keep --keep-dir ${kept})
+  endif()
   add_custom_command(OUTPUT ${fatbin}
-    COMMAND ${CMAKE_COMMAND} "-DNVCC_COMMAND=${nvcc_command}" -DLOG=${fatbin}.log -P ${kernel_fatbin}
+    COMMAND ${CMAKE_COMMAND} "-DNVCC_COMMAND=${nvcc_command}" -DLOG=${fatbin}.log -DKEPT=${kept} -P ${kernel_fatbin}
     DEPENDS ${source} ${kernel_headers} ${kernel_fatbin}
     COMMENT "Compiling ${variant} for the GPU architectures"
     VERBATIM)
@@ -86,7 +92,7 @@ if(Python3_FOUND AND GPUTOPO_BUILD_TESTS)
   foreach(architecture IN LISTS checked)
     add_test(NAME Kernels.BlocksOfCodeLieOnLines_${architecture}
       COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/device/blocks_of_code.py ${GPUTOPO_NVCC}
-              ${PROJECT_SOURCE_DIR}/probes ${kernels}/code.cu ${architecture})
+              ${PROJECT_SOURCE_DIR}/probes ${kernels}/code.cu ${architecture} ${kept_code})
   endforeach()
 endif()
 

@@ -48,6 +48,7 @@ SetIndex::SetIndex(const Organisation& organisation, std::uint64_t lines)
   group_shift_ = static_cast<std::uint32_t>(std::bit_width(group_ - 1));
   set_mask_ = sets_ - 1;
   tabulate();
+  tabled_ = !table_.empty() && kind_ == IndexKind::modulo;
   count_ways();
 }
 
@@ -102,16 +103,8 @@ std::uint32_t SetIndex::turn(std::uint64_t row) const {
 }
 
 std::uint32_t SetIndex::remainder_set_of(std::uint64_t line) const {
-  if (line - latest_block_first_ >= lines_) {
-    const auto [block, place] = by_lines_.divide(line);
-    latest_block_first_ = line - place;
-    latest_block_ = block;
-  }
-  const std::uint64_t place = line - latest_block_first_;
-  if (!table_.empty()) {
-    if (kind_ == IndexKind::modulo) return table_[place];
-    return table_[by_lines_.divide(place + (mix(latest_block_) >> 1)).remainder];
-  }
+  const std::uint64_t place = place_of(line);
+  if (!table_.empty()) return table_[by_lines_.divide(place + (mix(latest_block_) >> 1)).remainder];
   const std::uint64_t unit = by_group_.divide(place).quotient;
   if (unit >= full_rows_ * sets_) return static_cast<std::uint32_t>(by_sets_.divide(unit).remainder);
   return permuted(latest_block_ * full_rows_ * sets_ + unit);

@@ -48,6 +48,7 @@ class SetIndex {
 
   std::uint32_t set_of(std::uint64_t line) const {
     if (plain_) return static_cast<std::uint32_t>((line >> group_shift_) & set_mask_);
+    if (tabled_) return table_[place_of(line)];
     return general_set_of(line);
   }
   /// Whether a set's lines can be listed: each row of row_lines() lines gives every set together() neighbours.
@@ -70,6 +71,15 @@ class SetIndex {
 
  private:
   std::uint32_t general_set_of(std::uint64_t line) const;
+  // In its block of `lines` lines.
+  std::uint64_t place_of(std::uint64_t line) const {
+    if (line - latest_block_first_ >= lines_) {
+      const auto [block, place] = by_lines_.divide(line);
+      latest_block_first_ = line - place;
+      latest_block_ = block;
+    }
+    return line - latest_block_first_;
+  }
   std::uint32_t permuted(std::uint64_t unit) const;
   bool is_xor() const { return kind_ == IndexKind::xor_fold && power_; }
   std::uint32_t remainder_set_of(std::uint64_t line) const;
@@ -85,6 +95,7 @@ class SetIndex {
   std::uint64_t full_rows_ = 0;  // of `sets_` units, in each `lines_` lines
   bool even_ = true;             // every set has the same number of ways, a multiple of group_
   bool plain_ = false;           // modulo with powers of two: a shift and a mask
+  bool tabled_ = false;          // modulo by the table
   bool power_ = false;           // of two: the number of sets
   std::uint32_t group_shift_ = 0;
   std::uint64_t set_mask_ = 0;

@@ -41,8 +41,7 @@ WideSets::WideSets(const SetIndex& index, Replacement replacement) : replacement
   begin_.assign(index.sets() + 1, 0);
   for (std::uint32_t set = 0; set < index.sets(); ++set) begin_[set + 1] = index.begin(set + 1);
   const auto slots = static_cast<std::size_t>(index.lines());
-  keys_.assign(slots, 0);
-  sectors_.assign(slots, 0);
+  slots_.assign(slots, {});
   filled_.assign(index.sets(), 0);
   hand_.assign(index.sets(), none);
   if (replacement_ == Replacement::lru) {
@@ -56,50 +55,32 @@ WideSets::WideSets(const SetIndex& index, Replacement replacement) : replacement
     tree_.assign(std::size_t{index.sets()} * tree_words_, 0);
   }
   if (index.most_ways() > scan_limit) {
-    constexpr std::size_t chains_of_a_line = 4;  // a walk of as many times what fits meets nobody in its chains
+    constexpr std::size_t chains_of_a_line = 2;  // a walk of as many times what fits meets nobody in its chains
     chains_.assign(std::bit_ceil(slots * chains_of_a_line), none);
-    chained_.assign(slots, none);
     chain_bits_ = static_cast<std::uint32_t>(std::countr_zero(chains_.size()));
     chain_mask_ = static_cast<std::uint32_t>(chains_.size() - 1);
   }
 }
 
 void WideSets::clear() {
-  std::fill(keys_.begin(), keys_.end(), 0);
+  std::fill(slots_.begin(), slots_.end(), Slot{});
   std::fill(filled_.begin(), filled_.end(), 0);
   std::fill(hand_.begin(), hand_.end(), none);
   std::fill(tree_.begin(), tree_.end(), 0);
   std::fill(chains_.begin(), chains_.end(), none);
 }
 
-std::uint32_t WideSets::find(std::uint64_t key, std::uint32_t set) const {
-  if (chains_.empty()) {
-    const std::uint32_t begin = begin_[set];
-    const std::uint32_t end = begin + filled_[set];
-    for (std::uint32_t slot = begin; slot < end; ++slot)
-      if (keys_[slot] == key) return slot;
-    return none;
-  }
-  std::uint32_t slot = chains_[chain_of(key)];
-  while (slot != none && keys_[slot] != key) slot = chained_[slot];
-  return slot;
+std::uint32_t WideSets::scan(std::uint64_t key, std::uint32_t set) const {
+  const std::uint32_t begin = begin_[set];
+  const std::uint32_t end = begin + filled_[set];
+  for (std::uint32_t slot = begin; slot < end; ++slot)
+    if (slots_[slot].key == key) return slot;
+  return none;
 }
 
 bool WideSets::contains(std::uint32_t set, std::uint64_t key, std::uint32_t sectors) const {
   const std::uint32_t slot = find(key, set);
-  return slot != none && (sectors_[slot] & sectors) == sectors;
-}
-
-std::uint32_t WideSets::fetch(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
-  const std::uint32_t slot = find(key, set);
-  if (slot != none) {
-    touch(slot, set);
-    const std::uint32_t added = sectors & ~sectors_[slot];
-    sectors_[slot] |= sectors;
-    return added;
-  }
-  touch(bring_in(key, set, sectors, random), set);
-  return sectors;
+  return slot != none && (slots_[slot].sectors & sectors) == sectors;
 }
 
 bool WideSets::pass(std::uint32_t set, std::uint64_t key, std::uint32_t sectors, Random& random) {
@@ -108,8 +89,8 @@ bool WideSets::pass(std::uint32_t set, std::uint64_t key, std::uint32_t sectors,
     bring_in(key, set, sectors, random);
     return false;
   }
-  const bool hit = (sectors_[slot] & sectors) == sectors;
-  sectors_[slot] |= sectors;
+  const bool hit = (slots_[slot].sectors & sectors) == sectors;
+  slots_[slot].sectors |= sectors;
   return hit;
 }
 
@@ -123,27 +104,10 @@ std::uint32_t WideSets::bring_in(std::uint64_t key, std::uint32_t set, std::uint
     slot = victim(set, random);
     if (!chains_.empty()) unchain(slot);
   }
-  keys_[slot] = key;
-  sectors_[slot] = sectors;
+  slots_[slot].key = key;
+  slots_[slot].sectors = sectors;
   if (!chains_.empty()) chain_in(slot);
   return slot;
-}
-
-void WideSets::touch(std::uint32_t slot, std::uint32_t set) {
-  switch (replacement_) {
-    case Replacement::lru:
-      list_touch(slot, set);
-      break;
-    case Replacement::tree_plru:
-      tree_touch(slot - begin_[set], set);
-      break;
-    case Replacement::not_most_recent:
-      hand_[set] = slot;
-      break;
-    case Replacement::fifo:
-    case Replacement::random:
-      break;
-  }
 }
 
 std::uint32_t WideSets::victim(std::uint32_t set, Random& random) {
@@ -232,15 +196,15 @@ std::uint32_t WideSets::tree_victim(std::uint32_t set) const {
 }
 
 void WideSets::chain_in(std::uint32_t slot) {
-  std::uint32_t& first = chains_[chain_of(keys_[slot])];
-  chained_[slot] = first;
+  std::uint32_t& first = chains_[chain_of(slots_[slot].key)];
+  slots_[slot].chained = first;
   first = slot;
 }
 
 void WideSets::unchain(std::uint32_t slot) {
-  std::uint32_t* link = &chains_[chain_of(keys_[slot])];
-  while (*link != slot) link = &chained_[*link];
-  *link = chained_[slot];
+  std::uint32_t* link = &chains_[chain_of(slots_[slot].key)];
+  while (*link != slot) link = &slots_[*link].chained;
+  *link = slots_[slot].chained;
 }
 
 }  // namespace gputopo::sim
