@@ -32,7 +32,7 @@ Findings with_l2() {
 // And 1 MiB is found near, what is slower takes 450; half of the SMs find what the others brought in as slow.
 Findings with_two_sets() {
   Findings findings = with_l2();
-  findings.beyond_near_l2 = {size_of(mebi), evidence::Mode{450, 450, 450, 1, 450, 1}};
+  findings.beyond_near_l2 = {size_of(mebi), evidence::Mode{450, 450, 450, 1, 450, 1}, {}};
   findings.beyond_own_l2 = {2, evidence::measured(450, "cycles", "first_loads", 100), 100};
   findings.beyond_own_l2->latency.interval = Interval{448, 452};
   findings.l2_sets.emplace();

@@ -1,0 +1,65 @@
+// What is held of far more than fits, from looks at evenly spread places.
+#include "evidence/near_count.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gputopo::evidence {
+namespace {
+
+// Near lines take 280 cycles, far ones 450.
+Levels near_and_far() {
+  return levels_of(Histogram{{278, 300}, {280, 400}, {283, 300}}, Histogram{{445, 300}, {450, 400}, {455, 300}});
+}
+
+// Places in a row of which the last `held` of all are near, as a cache has them that throws out the oldest.
+std::vector<Histogram> by_age(std::size_t places, double held) {
+  std::vector<Histogram> looks;
+  for (std::size_t i = 0; i < places; ++i)
+    looks.push_back(static_cast<double>(i) >= (1 - held) * static_cast<double>(places) ? Histogram{{280, 64}}
+                                                                                       : Histogram{{450, 64}});
+  return looks;
+}
+
+TEST(NearCount, OfLinesThatGoByAgeIsKnownToAPlacesDistance) {
+  const NearCount count = near_of(by_age(200, 0.5), near_and_far(), 1000, 1);
+  EXPECT_NEAR(count.held, 500, 3);
+  EXPECT_LT(count.scatter, 15);
+  EXPECT_LT(count.mistaken, 2);
+  EXPECT_EQ(count.samples, 200U * 64);
+}
+
+// Of lines that come and go by chance, a place of 64 looks is one line or none.
+TEST(NearCount, OfLinesThatGoByChanceScattersAsPlacesDo) {
+  std::vector<Histogram> looks;
+  for (std::size_t i = 0; i < 200; ++i) looks.push_back(i * 7 % 5 < 2 ? Histogram{{280, 64}} : Histogram{{450, 64}});
+  const NearCount count = near_of(looks, near_and_far(), 1000, 1);
+  EXPECT_NEAR(count.held, 400, 3);
+  EXPECT_GT(count.scatter, 40);
+}
+
+// Where loads lie all the way between the levels, far ones may look near.
+TEST(NearCount, OfLevelsThatReachIntoEachOtherMayBeMistaken) {
+  const Levels levels = levels_of(Histogram{{270, 200}, {290, 200}, {310, 200}, {330, 200}, {350, 200}},
+                                  Histogram{{330, 100}, {350, 200}, {370, 200}, {390, 200}, {410, 300}});
+  std::vector<Histogram> looks(100, Histogram{{290, 16}, {330, 16}, {350, 16}, {390, 16}});
+  EXPECT_GT(near_of(looks, levels, 1000, 1).mistaken, 20);
+}
+
+TEST(NearCount, TwoThatAgreeAreTheirMeanAndTwoThatDontAreUnsteady) {
+  const NearCount a{1000, 500, 10, 2, 64}, b{2000, 510, 10, 2, 64}, c{3000, 600, 10, 2, 64};
+  const Held both = held_by(a, b);
+  EXPECT_TRUE(both.steady);
+  EXPECT_DOUBLE_EQ(both.bytes, 505);
+  EXPECT_LT(both.interval.low, 500);
+  EXPECT_GT(both.interval.high, 510);
+  EXPECT_FALSE(held_by(a, c).steady);
+}
+
+TEST(RoundestWithin, IsAMultipleOfTheLargestPowerOfTwo) {
+  EXPECT_EQ(roundest_within({30'491'040, 31'184'918}), 59 * 524'288);
+  EXPECT_EQ(roundest_within({20'754'269, 21'431'620}), 20 * 1'048'576);
+  EXPECT_EQ(roundest_within({3, 3.2}), 3);
+}
+
+}  // namespace
+}  // namespace gputopo::evidence
