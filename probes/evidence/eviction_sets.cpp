@@ -129,6 +129,12 @@ class Halving {
   std::string why_open_;
 };
 
+// Of a hash each set gets that many times its ways, more or less.
+std::uint64_t stretch_lines_of(const EvictedCache& cache) {
+  constexpr std::uint64_t times_capacity = 3;
+  return times_capacity * cache.capacity_lines;
+}
+
 // A line, the first `walked` lines and some others; then whether it is still there.
 program::Program test_program(Session& session, const EvictedCache& cache, std::uint64_t line, std::uint64_t walked,
                               std::span<const std::uint64_t> others, std::uint64_t end_line) {
@@ -151,6 +157,15 @@ bool is_gone(const EvictedCache& cache, const program::ProgramTrace& trace) {
 }
 
 }  // namespace
+
+Expected<void> push_everything_out(Session& session, const EvictedCache& cache, std::uint64_t sector_bytes) {
+  const std::uint64_t lines = stretch_lines_of(cache);
+  program::Program p = empty_program(session, cache, lines);
+  p.phases.emplace_back(by_all_lanes(make_walk(l2_path, lines * cache.line_bytes, sector_bytes, 1), session.info()));
+  auto traces = session.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  return {};
+}
 
 Expected<std::vector<bool>> are_pushed_out(Session& session, const EvictedCache& cache,
                                            std::span<const std::vector<std::uint64_t>> lines) {
@@ -205,8 +220,7 @@ Expected<std::string> check_set(Session& session, const EvictedCache& cache, con
 }  // namespace
 
 Expected<EvictionSets> find_eviction_sets(Session& session, const EvictedCache& cache, std::size_t count) {
-  constexpr std::uint64_t times_capacity = 3;  // of a hash each set gets that many times its ways, more or less
-  const std::uint64_t walked = times_capacity * cache.capacity_lines;
+  const std::uint64_t walked = stretch_lines_of(cache);
   const std::uint64_t end = walked + (count + 1) * apart_lines;
   EvictionSets found;
   if (end * cache.line_bytes > session.info().largest_buffer_bytes / 2) return found;

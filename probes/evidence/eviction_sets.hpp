@@ -40,6 +40,9 @@ struct EvictionSets {
 /// The sets of `count` lines that lie behind the stretch that is walked. Errors are the session's.
 Expected<EvictionSets> find_eviction_sets(Session& session, const EvictedCache& cache, std::size_t count);
 
+/// Walks the whole stretch, every sector of it: whoever looks at the cache next finds nothing of these sets.
+Expected<void> push_everything_out(Session& session, const EvictedCache& cache, std::uint64_t sector_bytes);
+
 /// Whether each line is pushed out by those that follow it, in order.
 Expected<std::vector<bool>> are_pushed_out(Session& session, const EvictedCache& cache,
                                            std::span<const std::vector<std::uint64_t>> lines);

@@ -286,9 +286,19 @@ class Instructions {
       if (is_known && !(shares && constants == nullptr)) {
         memory.physical_cache = shares && has_constants ? "constant_l1_5" : std::string(id);
         memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", found_[i].level.samples);
+        if (memory.physical_cache != id) take_size(memory, findings_.memory(memory.physical_cache));
       }
       has_constants = has_constants && !shares;  // behind the first that both use, constants' caches have no names
     }
+  }
+
+  // Code that a cache replaces by chance, or beside constants, doesn't show its size; constants of the same one may.
+  static void take_size(Memory& memory, const Memory& same) {
+    const Estimate* known = same.find("size");
+    Estimate& size = memory.attributes["size"];
+    if (known == nullptr || known->status != Status::measured || size.status != Status::inconclusive) return;
+    size = *known;
+    size.note = fmt::format("one cache with {}, whose size this is", same.id);
   }
 
   void leave_open(std::string_view id, std::string_view why) {

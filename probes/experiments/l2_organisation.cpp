@@ -147,7 +147,7 @@ Index linear_or_hash(const std::vector<EvictionSet>& sets, const Interval& sets_
     index.kind = "hash";
     index.detail = fmt::format(
         "lines that collide share no step, and their numbers' differences span {} of {} bits, "
-        "so that address bits alone, added or not, don't give the set",
+        "so that bits of addresses, as programs see these, alone or added, don't give the set",
         rank, bits);
   } else if (is_within(most_linear, sets_range) && index.checks >= rank + spare) {
     index.kind = "xor";
@@ -357,7 +357,7 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
   auto replacement = replacement_of(session, cache, found->sets);
   if (!replacement) return tl::unexpected<Error>(replacement.error());
   memory.structure["replacement"] = std::move(*replacement);
-  return {};
+  return push_everything_out(session, cache, std::max<std::uint64_t>(32, l2->sector_bytes));
 }
 
 }  // namespace gputopo::experiments
