@@ -78,8 +78,8 @@ void add_organisation(const Model& model, Topology& truth) {
     const CacheModel& c = model.caches[*(*model.path(id.path))[id.level].cache];
     const std::uint32_t sides = c.partitions.count;
     state_organisation(*memory, c.organisation, static_cast<std::uint64_t>(*size->value) / c.line_bytes / sides);
-    // A side numbers the lines that it is home to in an order that addresses don't give; with copies, which have sets by
-    // address, a line goes when either loses it.
+    // A side numbers the lines that it is home to in an order that addresses don't give; with copies, which have sets
+    // by address, a line goes when either loses it.
     if (sides > 1 && c.partitions.mode == PartitionMode::home) memory->structure["index"] = true_text("hash");
     if (sides > 1 && c.partitions.mode == PartitionMode::near_copy) memory->structure.erase("index");
   }
