@@ -29,9 +29,9 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
 
 /// Two opinions. A footprint fits where its lines fill the sets evenly: it may overflow before the whole cache is full,
 /// never behind. So what `fits` bounds the capacity from below, and what is held of far more, where that is exact or a
-/// sample that knows its error, is the capacity; else it bounds what fits from above. Where both agree `fits`, which is exact to the line, stands;
-/// where they leave more than a line or a twentieth of the size between them, or where nothing was `counted`, a lower
-/// bound is all there is.
+/// sample that knows its error, is the capacity; else it bounds what fits from above. Where both agree `fits`, which is
+/// exact to the line, stands; where they leave more than a line or a twentieth of the size between them, or where
+/// nothing was `counted`, a lower bound is all there is.
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& counted, double line_bytes);
 
 /// Lines that the cache in front answers whenever they are loaded needn't be in this one: of so much that `fits`, the

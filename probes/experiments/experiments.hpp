@@ -20,6 +20,8 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
 Expected<void> measure_scope(Session& session, Findings& findings, const CachePath& path);
 Expected<void> measure_instances(Session& session, Findings& findings, const CachePath& path);
 Expected<void> measure_organisation(Session& session, Findings& findings, const CachePath& path);
+/// All that it would have said, as open.
+void leave_organisation_open(Memory& memory, std::string_view method, std::string_view why);
 /// The same from collisions; `memory` has the size, `line_bytes` is what a line covers.
 Expected<void> tell_organisation(evidence::Circles& circles, const evidence::Collisions& seen, Memory& memory,
                                  std::uint64_t line_bytes);

@@ -27,12 +27,6 @@ constexpr std::string_view evictions = "eviction_sets";
 constexpr std::size_t sets_looked_for = 8;
 constexpr std::uint32_t evicting_sm = 0;
 
-void leave_sets_open(Memory& memory, std::string_view why) {
-  for (const char* name : {"sets", "ways", "consecutive_lines"})
-    memory.attributes[name] = inconclusive("", evictions, why);
-  for (const char* name : {"index", "replacement"}) memory.structure[name] = undecided(evictions, why);
-}
-
 // What an SM finds near, where the L2 has sides that keep copies; else what it finds before memory answers.
 struct L2Part {
   Estimate bytes;
@@ -327,7 +321,7 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
   Memory& memory = findings.memory("l2");
   const L2Part part = l2_part_of(findings, *l2);
   if (const std::string why = why_no_sets(part, *l2); !why.empty()) {
-    leave_sets_open(memory, why);
+    leave_organisation_open(memory, evictions, why);
     return {};
   }
   const EvictedCache cache{l2->line_bytes, static_cast<std::uint64_t>(*part.bytes.value) / l2->line_bytes,
@@ -335,7 +329,7 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
   auto found = find_eviction_sets(session, cache, sets_looked_for);
   if (!found) return tl::unexpected<Error>(found.error());
   if (found->sets.empty()) {
-    leave_sets_open(memory, "there is no room for a stretch that pushes everything out");
+    leave_organisation_open(memory, evictions, "there is no room for a stretch that pushes everything out");
     return {};
   }
   std::string why;
@@ -343,12 +337,12 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
   std::erase_if(found->sets, [](const EvictionSet& set) { return !set.why_open.empty(); });
   const auto differs = [&](const EvictionSet& s) { return s.lines.size() != found->sets.front().lines.size(); };
   if (2 * found->sets.size() <= sets_looked_for) {
-    leave_sets_open(memory, why);
+    leave_organisation_open(memory, evictions, why);
     return {};
   }
   for (const char* quantity : {"sets", "ways", "replacement"}) session.keep(eviction_curve(quantity, found->sets));
   if (std::any_of(found->sets.begin(), found->sets.end(), differs)) {
-    leave_sets_open(memory, "the sets that were seen have different numbers of ways");
+    leave_organisation_open(memory, evictions, "the sets that were seen have different numbers of ways");
     return {};
   }
   double sides = 1;

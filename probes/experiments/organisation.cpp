@@ -20,12 +20,6 @@ using namespace evidence;
 
 constexpr std::string_view organisation_method = "collisions";
 
-void leave_organisation_open(Memory& memory, std::string_view why) {
-  for (const char* name : {"sets", "ways", "consecutive_lines"})
-    memory.attributes[name] = inconclusive("", organisation_method, why);
-  for (const char* name : {"index", "replacement"}) memory.structure[name] = undecided(organisation_method, why);
-}
-
 // What a cache may hold, in lines.
 struct Lines {
   std::uint64_t least = 0, stated = 0, most = 0;
@@ -86,7 +80,7 @@ Estimate counted_organisation(std::uint64_t value, const Collisions& seen) {
 void state_shape(Memory& memory, const Shape& shape, const Collisions& seen) {
   auto& attributes = memory.attributes;
   if (shape.sets == 0) {
-    leave_organisation_open(memory, shape.why_open);
+    leave_organisation_open(memory, organisation_method, shape.why_open);
     return;
   }
   attributes["sets"] = counted_organisation(shape.sets, seen);
@@ -154,7 +148,7 @@ Expected<void> measure_organisation(Session& session, Findings& findings, const 
   if (cache == nullptr || !cache->present) return {};
   Memory& memory = findings.memory(path.id);
   if (const std::string why = why_not(cache, memory); !why.empty()) {
-    leave_organisation_open(memory, why);
+    leave_organisation_open(memory, organisation_method, why);
     return {};
   }
   // Caches behind another belong to several SMs.
@@ -165,9 +159,16 @@ Expected<void> measure_organisation(Session& session, Findings& findings, const 
   return tell_organisation(circles, *seen, memory, cache->line_bytes);
 }
 
+void leave_organisation_open(Memory& memory, std::string_view method, std::string_view why) {
+  for (const char* name : {"sets", "ways", "consecutive_lines"})
+    memory.attributes[name] = inconclusive("", method, why);
+  for (const char* name : {"index", "replacement"}) memory.structure[name] = undecided(method, why);
+}
+
 Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memory& memory, std::uint64_t line_bytes) {
   if (!seen.why_open.empty() || seen.sets.empty()) {
-    leave_organisation_open(memory, seen.why_open.empty() ? "no set was seen to overflow" : seen.why_open);
+    leave_organisation_open(memory, organisation_method,
+                            seen.why_open.empty() ? "no set was seen to overflow" : seen.why_open);
     return {};
   }
   circles.session().keep(sets_curve(circles.cache().path.id, seen));
