@@ -12,6 +12,8 @@ required=(g++ cmake ninja-build ccache git pkg-config nlohmann-json3-dev libfmt-
   python3 python3-jsonschema)
 # Not packaged everywhere; the parts that use them are left out without them.
 optional=(likwid)
+# What compiles for the sanitizers: half as long as g++ takes for it, which does it where clang isn't packaged.
+sanitizing=(clang libclang-rt-dev)
 # What tests labelled 'heavy' call besides.
 heavy=(lintian valgrind dpkg-dev)
 # What a test calls and nobody wants installed for it: these packages start daemons. They are unpacked in the build folder.
@@ -98,6 +100,15 @@ unpack_tools() {
       say "can't unpack $package; going without"
     fi
   done
+}
+
+# clang may be there without the library that its sanitizers need.
+has_sanitizing_clang() {
+  local program status=0
+  program=$(mktemp)
+  clang++ -fsanitize=address,undefined -x c++ - -o "$program" <<<'int main() {}' 2>/dev/null && "$program" || status=1
+  rm -f "$program"
+  return $status
 }
 
 how() { if [[ $(id -u) -eq 0 ]]; then echo "as root"; else echo "with sudo"; fi; }
@@ -201,6 +212,7 @@ main() {
     test)
       local -a chosen=(-LE heavy)
       local architectures=$native
+      optional+=("${sanitizing[@]}")
       if [[ ${1-} == --heavy ]]; then
         chosen=()
         architectures=-DGPUTOPO_CUDA_ARCHITECTURES=  # all
@@ -216,7 +228,9 @@ main() {
       local failed=0
       run_tests default build "${chosen[@]}" || failed=1
       # What runs under the sanitizers, and what doesn't: docs/contributing.md.
-      build asan build-asan test-programs -DGPUTOPO_TEST_ONCE=ON
+      local -a compiler=()
+      if has_sanitizing_clang; then compiler=(-DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++); fi
+      build asan build-asan test-programs -DGPUTOPO_TEST_ONCE=ON "${compiler[@]}"
       run_tests asan build-asan || failed=1
       [[ $failed -eq 0 ]] || die "some tests failed; see above"
       say "all tests passed"

@@ -131,7 +131,7 @@ class Placement {
   // placed without a thought.
   void add_gains(const char* memory, const std::string& of, const ByKind& by_kind, bool more_is_better) {
     const auto& [near, far, any] = by_kind;
-    const auto add = [&](const std::optional<Sample>& other, const char* over) {
+    const auto add = [&, &near = near](const std::optional<Sample>& other, const char* over) {
       if (!near || !other) return;
       result_.findings.push_back({memory,
                                   fmt::format("{}_gain_over_{}", of, over),

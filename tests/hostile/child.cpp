@@ -18,7 +18,7 @@ namespace {
 
 constexpr double most_cpu_seconds = 2;
 constexpr unsigned most_seconds_alive = 60;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef GPUTOPO_ADDRESS_SANITIZER
 constexpr double most_mib = 1024;  // what was freed stays in the sanitizer's quarantine
 #else
 constexpr double most_mib = 256;

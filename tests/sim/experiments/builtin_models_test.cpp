@@ -15,7 +15,7 @@
 namespace gputopo {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(GPUTOPO_ADDRESS_SANITIZER)
 constexpr bool sanitized = true;
 #else
 constexpr bool sanitized = false;

@@ -71,6 +71,11 @@ not_called() { ! grep -q -- "$1" "$work/calls" || fault "$test_name: called '$1'
 printed() { grep -q -- "$1" "$work/out" || fault "$test_name: didn't print '$1'"; }
 said() { grep -q -- "$1" "$work/err" || fault "$test_name: didn't say '$1'"; }
 
+stand_in clang++ <<'STAND_IN'
+[[ ${CLANG-} == works ]] || exit 1
+printf '#!/bin/sh\n' >"${@: -1}" && chmod +x "${@: -1}"
+STAND_IN
+
 run "nothing is missing" 0 run --format json
 not_called apt-get
 grep -qx 'discovered discover --format json' "$work/out" || fault "stdout holds more than discover's"
@@ -111,6 +116,18 @@ run "tests run under both presets" 0 test
 called 'ctest --preset default --no-tests=error'
 called 'ctest --preset asan --no-tests=error'
 [[ $(grep -c '0 tests failed out of 7' "$work/out") -eq 2 ]] || fault "the summaries are missing"
+
+not_called 'cmake --preset .*clang'
+CLANG=works run "clang compiles for the sanitizers where it can" 0 test
+called 'cmake --preset asan .*-DCMAKE_CXX_COMPILER=clang++'
+not_called 'cmake --preset default .*clang'
+missing='clang' unknown='clang' run "where it isn't packaged g++ does" 0 test
+not_called 'cmake --preset .*clang'
+missing='clang' run "it is installed for tests" 0 test
+called 'apt-get .*install .*clang'
+missing='clang' run "and for nothing else" 0 run
+not_called 'install .*clang'
+run "tests run under both presets, by g++ too" 0 test
 
 PATH=$system_path command -v prometheus >/dev/null || called 'apt-get -q download prometheus'
 not_called 'install .*prometheus'

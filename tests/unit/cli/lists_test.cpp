@@ -102,7 +102,7 @@ TEST(Doctor, SaysThatThisLstopoDoesNotFindThePlugin) {
 }
 
 TEST(Doctor, SaysThatThisLstopoFindsThePlugin) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef GPUTOPO_ADDRESS_SANITIZER
   GTEST_SKIP() << "a host without the sanitizer can't load a plugin that has it";
 #endif
   if (std::system("command -v lstopo-no-graphics >/dev/null") != 0) GTEST_SKIP() << "hwloc's tools aren't installed";

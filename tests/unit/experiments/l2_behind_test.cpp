@@ -35,7 +35,7 @@ Findings with_two_sets() {
   findings.beyond_near_l2 = {size_of(mebi), evidence::Mode{450, 450, 450, 1, 450, 1}, {}};
   findings.beyond_own_l2 = {2, evidence::measured(450, "cycles", "first_loads", 100), 100};
   findings.beyond_own_l2->latency.interval = Interval{448, 452};
-  findings.l2_sets.emplace();
+  findings.l2_sets = Findings::L2Sets();
   findings.l2_sets->sets = {{0, 1}, {2, 3}};
   findings.l2_sets->shares = true;
   return findings;

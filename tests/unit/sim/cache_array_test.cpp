@@ -34,7 +34,7 @@ class Sequence {
   Random random_{7};
 };
 
-#ifndef __SANITIZE_ADDRESS__  // whose allocator isn't the one that is asked
+#ifndef GPUTOPO_ADDRESS_SANITIZER  // whose allocator isn't the one that is asked
 // A model is refused by what its caches would take, so that has to be true.
 TEST(CacheArray, TakesNoMoreMemoryThanItSays) {
   constexpr std::uint32_t lines = 1U << 14U;
