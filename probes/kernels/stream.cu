@@ -149,6 +149,24 @@ class Streamer {
   Words<width> v_[unroll] = {};
 };
 
+// A warp's own laps, then some of those that are left to all. A turn is asked for before the one before is walked, so
+// nobody waits for it.
+template <class Walker>
+__device__ __forceinline__ void walk_in_turn(Walker& walker, const StreamArguments& a) {
+  const std::uint32_t at_once = a.common->laps_of_turn;
+  const std::uint32_t in_turn = a.common->laps_in_turn;
+  walker.walk(a.laps - in_turn);
+  const unsigned long long all = static_cast<unsigned long long>(in_turn) * (blockDim.x / 32) * gridDim.x;
+  const auto take = [&] { return threadIdx.x % 32 == 0 ? atomicAdd(&a.common->taken, at_once) : 0ULL; };
+  unsigned long long first = __shfl_sync(~0U, take(), 0);
+#pragma unroll 1
+  while (first < all) {
+    const unsigned long long next = take();
+    walker.walk(static_cast<std::uint32_t>(min(all - first, static_cast<unsigned long long>(at_once))));
+    first = __shfl_sync(~0U, next, 0);
+  }
+}
+
 template <What what, Where where, int width, Layout layout, int unroll>
 __device__ __forceinline__ void stream(const StreamArguments& a) {
   extern __shared__ uint4 shared[];
@@ -167,10 +185,13 @@ __device__ __forceinline__ void stream(const StreamArguments& a) {
     __syncthreads();
     seen.begin_clock = stream_clock();
     seen.begin_ns = stream_timer();
-    streamer.walk(timed == 0 ? a.warm_laps : a.laps);
+    if (what == What::read && where == Where::l2_only && timed == 1)
+      walk_in_turn(streamer, a);
+    else
+      streamer.walk(timed == 0 ? a.warm_laps : a.laps);
   }
   const std::uint32_t sum = streamer.sum();
-  if (sum == 0x12345678U && a.zero != 0) *a.sink = sum;
+  if (sum == 0x12345678U && a.zero != 0) a.common->sink = sum;
   __syncthreads();
   if (threadIdx.x != 0) return;
   seen.end_clock = stream_clock();

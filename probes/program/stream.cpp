@@ -40,6 +40,9 @@ std::string_view fault_of_path(const Stream& s) {
     return "copies in bulk other than 16 bytes to 1 MiB of what is read, past the L1, by one warp a block";
   if (is_transfer(s.operation) && (!s.one_shot || s.path != Path::global_cached))
     return "passes the link to the host in other than whole copies of global memory";
+  if (s.in_turn && (s.path != Path::global_l2_only || s.operation != Operation::read ||
+                    s.arrangement != Arrangement::striped || is_of_all(s.region)))
+    return "takes laps in turn of other than a block's or the grid's own bytes, read past the L1 by striped lanes";
   if (s.path == Path::shared && s.region != Region::block) return "shares one block's memory among blocks";
   return {};
 }
@@ -101,6 +104,8 @@ std::string_view to_string(Region region) {
       return "grid";
     case Region::all:
       return "all";
+    case Region::together:
+      return "together";
   }
   return "?";
 }

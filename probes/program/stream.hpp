@@ -31,9 +31,10 @@ constexpr bool is_transfer(Operation operation) {
 
 /// Which part of the buffer a block walks.
 enum class Region {
-  block,  ///< each block its own `footprint_bytes`, again and again
-  grid,   ///< all blocks together walk `footprint_bytes`, neighbouring warps on neighbouring bytes
-  all,    ///< every block walks all of `footprint_bytes`, each from another start
+  block,     ///< each block its own `footprint_bytes`, again and again
+  grid,      ///< all blocks together walk `footprint_bytes`, neighbouring warps on neighbouring bytes
+  all,       ///< every block walks all of `footprint_bytes`, each from another start
+  together,  ///< the same, all from one start, so that they are at about the same bytes throughout
 };
 
 /// Where the lanes of a warp go. Of a lane's items the next one lies behind those of the whole warp (striped), right
@@ -46,11 +47,19 @@ enum class Arrangement {
   fixed,      ///< lane l at (l / lane_group) * group_stride_bytes + (l % lane_group) * lane_stride_bytes, always
 };
 
+/// Whether all blocks walk the same bytes.
+constexpr bool is_of_all(Region region) {
+  return region == Region::all || region == Region::together;
+}
+
 std::string_view to_string(Operation operation);
 std::string_view to_string(Region region);
 std::string_view to_string(Arrangement arrangement);
 
 inline constexpr std::uint32_t warp_lanes = 32;
+
+/// One lap in so many is taken in turn, of streams whose warps take any.
+inline constexpr std::uint32_t turns_of_laps = 8;
 
 struct Stream {
   std::string label;  ///< for error messages and recordings
@@ -74,6 +83,10 @@ struct Stream {
   /// Every thread makes its items once and the grid is the loop: of region `grid`, one step long. The grid is launched
   /// `laps` times in a row and timed as a whole; there are no cycles then.
   bool one_shot = false;
+  /// Of the last eighth of the laps warps take some as they are done with the ones before, and all end together: SMs
+  /// aren't equally fast, by a twentieth or so to either side, and what is timed ends with the last. Else each makes
+  /// `laps`, which is as many in all. No more than that: what a cache has lost of some would be left to them.
+  bool in_turn = false;
   friend bool operator==(const Stream&, const Stream&) = default;
 };
 

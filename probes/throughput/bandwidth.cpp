@@ -21,17 +21,21 @@ using program::Stream;
 // A run is long enough for clocks, and short beside a slice of 2 ms: 50 to 100 us on an H200.
 constexpr double bytes_of_an_sm = 10e6;
 constexpr double bytes_of_l2 = 500e6;
+constexpr double bytes_in_turn = 2e9;  // a warp's turn is a twentieth of it or less
 constexpr std::uint64_t least_memory_bytes = std::uint64_t{512} << 20;
 constexpr std::uint64_t constant_bank_bytes = 65536;
+
+// SMs that read the same bytes are served together as long as they happen to be at the same ones, so that a run may
+// differ from the next by a third.
+constexpr std::size_t finalists_alone = 5;
+constexpr std::size_t finalists_of_all = 12;
 
 struct Target {
   std::string memory;
   std::string quantity;
   Rate rate = Rate::bytes_per_sm_cycle;
   std::vector<Stream> candidates;
-  // SMs that read the same bytes are served together as long as they happen to be at the same ones, so that a run
-  // differs from the next by a third.
-  std::size_t finalists = 5;
+  std::size_t finalists = finalists_alone;
 };
 
 Stream bandwidth_base(Path path, Operation operation, Region region) {
@@ -85,25 +89,49 @@ void add_shared(const Setting& setting, std::vector<Target>& targets) {
   }
 }
 
+// Each byte by one SM: neighbouring warps on neighbouring bytes, or each block its own, of `footprints` in all. SMs
+// aren't equally fast, by where they lie, so they take laps in turn: else the slowest one's time is measured.
+std::vector<Stream> reads_once(std::uint32_t sms, const std::vector<std::uint64_t>& footprints, std::uint32_t width) {
+  std::vector<Stream> reads;
+  for (const Region region : {Region::grid, Region::block}) {
+    Stream base = bandwidth_base(Path::global_l2_only, Operation::read, region);
+    base.in_turn = true;
+    std::vector<std::uint64_t> own = footprints;
+    if (region == Region::block)
+      for (std::uint64_t& bytes : own) bytes /= sms;
+    for (Stream& s : candidates_of({base, std::move(own), width, bytes_in_turn}, sms)) reads.push_back(std::move(s));
+  }
+  return reads;
+}
+
+// All SMs the same bytes, where each pleases or all at about the same ones, whose requests are one by then.
+std::vector<Stream> reads_of_all(std::uint32_t sms, const std::vector<std::uint64_t>& footprints, std::uint32_t width) {
+  std::vector<Stream> reads;
+  for (const Region region : {Region::all, Region::together})
+    for (Stream& s : candidates_of(
+             {bandwidth_base(Path::global_l2_only, Operation::read, region), footprints, width, bytes_of_l2}, sms))
+      reads.push_back(std::move(s));
+  return reads;
+}
+
 void add_l2(const Setting& setting, std::vector<Target>& targets) {
   const std::uint64_t size = setting.size_of("l2");
   const std::uint32_t sms = setting.meter.info().gpu.sm_count;
   if (size == 0) return;
-  const auto of = [&](Path path, Operation operation, Region region, std::vector<std::uint64_t> footprints) {
-    return candidates_of({bandwidth_base(path, operation, region), std::move(footprints), 4, bytes_of_l2}, sms);
+  const auto of = [&](Path path, Operation operation, std::vector<std::uint64_t> footprints) {
+    return candidates_of({bandwidth_base(path, operation, Region::grid), std::move(footprints), 4, bytes_of_l2}, sms);
   };
-  // Neighbouring warps on neighbouring bytes, or each SM a slice of its own.
-  auto reads = of(Path::global_l2_only, Operation::read, Region::grid, {size / 4, size / 2, size * 3 / 4});
-  for (Stream& own : of(Path::global_l2_only, Operation::read, Region::block, {size / 4 / sms, size / 2 / sms}))
-    reads.push_back(std::move(own));
+  auto reads = reads_once(sms, {size / 4, size / 2, size * 3 / 4}, 4);
+  std::erase_if(reads,
+                [&](const Stream& s) { return s.region == Region::block && program::buffer_bytes(s) > size / 2; });
   add(targets, "l2", "read_bandwidth", Rate::bytes_per_second, std::move(reads));
   add(targets, "l2", "shared_read_bandwidth", Rate::bytes_per_second,
-      of(Path::global_l2_only, Operation::read, Region::all, {size / 16, size / 4, size / 2, size * 3 / 4}));
-  targets.back().finalists = 12;
+      reads_of_all(sms, {size / 16, size / 4, size / 2, size * 3 / 4}, 4));
+  targets.back().finalists = finalists_of_all;
   add(targets, "l2", "write_bandwidth", Rate::bytes_per_second,
-      of(Path::global_cached, Operation::write, Region::grid, {size / 4, size / 2}));
+      of(Path::global_cached, Operation::write, {size / 4, size / 2}));
   add(targets, "l2", "copy_bandwidth", Rate::bytes_per_second,
-      of(Path::global_l2_only, Operation::copy, Region::grid, {size / 8, size / 4}));
+      of(Path::global_l2_only, Operation::copy, {size / 8, size / 4}));
 }
 
 void add_memory(const Setting& setting, std::vector<Target>& targets) {
@@ -170,10 +198,8 @@ Expected<void> measure(const Setting& setting, const Target& target, const std::
 }
 
 // Those of the configurations that reach the most somewhere: which one it is changes with the footprint.
-std::vector<Stream> l2_readers(Region region, std::uint64_t footprint, std::uint32_t sms) {
-  const std::uint64_t own = region == Region::block ? footprint / sms : footprint;
-  auto readers =
-      candidates_of({bandwidth_base(Path::global_l2_only, Operation::read, region), {own}, 8, bytes_of_l2}, sms);
+std::vector<Stream> l2_readers(bool same, std::uint64_t footprint, std::uint32_t sms) {
+  auto readers = same ? reads_of_all(sms, {footprint}, 8) : reads_once(sms, {footprint}, 8);
   std::erase_if(readers, [&](const Stream& s) {
     const std::uint64_t on_sm = std::uint64_t{s.threads} * s.blocks / sms;
     return on_sm < 1024 || s.unroll == 1 || s.unroll > 8 || program::buffer_bytes(s) < footprint / 8 * 7;
@@ -202,11 +228,10 @@ Expected<void> plot_l2(const Setting& setting, Result& result) {
   for (const bool same : {false, true}) {
     Series series{same ? "all SMs the same bytes" : "each byte by one SM", {}};
     for (const std::uint64_t footprint : l2_footprints(size, sms)) {
-      auto readers = l2_readers(same ? Region::all : Region::grid, footprint, sms);
-      if (!same)
-        for (Stream& s : l2_readers(Region::block, footprint, sms)) readers.push_back(std::move(s));
+      const auto readers = l2_readers(same, footprint, sms);
       std::string why;
-      const auto best = search_best(setting.meter, readers, Rate::bytes_per_second, why);
+      const auto best =
+          search_best(setting.meter, readers, Rate::bytes_per_second, why, same ? finalists_of_all : finalists_alone);
       if (!best) return tl::unexpected<Error>(best.error());
       if (!*best) continue;
       const program::Stream& stream = (*best)->stream;

@@ -50,7 +50,7 @@ Expected<double> counted_bytes(const Setting& setting, counters::Counter& counte
 
 void compare(Finding& f, const Stream& s, const CountedBytes& bytes, bool with_headers) {
   f.bytes = bytes;
-  const bool is_of_all = s.region == program::Region::all && f.memory == "l2";
+  const bool is_of_all = program::is_of_all(s.region) && f.memory == "l2";
   const double more = bytes.by_counter / bytes.by_count - 1;
   if (is_of_all || (more >= -tolerance && (more <= tolerance || with_headers))) return;
   Estimate& e = f.estimate;

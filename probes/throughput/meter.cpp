@@ -117,9 +117,10 @@ std::string configuration_of(const program::Stream& s, std::uint32_t sm_count) {
     text += fmt::format("{} threads a block, each once", s.threads);
   else
     text += fmt::format("{} threads x {} an SM", s.threads, (s.blocks + sm_count - 1) / std::max(1U, sm_count));
-  const char* whose = s.region == program::Region::block ? " a block"
-                      : s.region == program::Region::all ? " for all"
-                                                         : "";
+  const char* whose = s.region == program::Region::block      ? " a block"
+                      : s.region == program::Region::all      ? " for all"
+                      : s.region == program::Region::together ? " for all, from one start"
+                                                              : "";
   return text + fmt::format(", {}{}", size_text(s.footprint_bytes), whose);
 }
 

@@ -58,6 +58,11 @@ TEST_F(RealStreams, EveryKernelMovesWhatItCounts) {
             s.region = path == Path::shared ? Region::block : Region::all;
             s = program::fitted(s, 16384);
             if (!program::validate(s)) continue;
+            if (path == Path::global_l2_only && operation == Operation::read && arrangement == Arrangement::striped) {
+              s.region = Region::grid;
+              s.in_turn = true;
+              s = program::fitted(s, 16384);
+            }
             const auto t = gpu_->run_stream(s);
             if (!t && t.error().kind == Error::Kind::unavailable) continue;
             ASSERT_TRUE(t) << t.error().message;
@@ -71,6 +76,22 @@ TEST_F(RealStreams, EveryKernelMovesWhatItCounts) {
             ++ran;
           }
   EXPECT_GT(ran, 100);
+}
+
+// Whoever takes them: as many laps as if each made its own, and none slower than so.
+TEST_F(RealStreams, LapsInTurnAreAsManyAndNotSlower) {
+  Stream s;
+  s.path = Path::global_l2_only;
+  s.region = Region::block;
+  s.access_bytes = 16;
+  s.items = s.unroll = 2;
+  s.threads = 1024;
+  s.blocks = gpu_->info().gpu.sm_count;
+  s.laps = 2000;
+  s = program::fitted(s, gpu_->info().l2_bytes / 16 / s.blocks);
+  const double each = gbps(s);
+  s.in_turn = true;
+  EXPECT_GT(gbps(s), 0.99 * each);
 }
 
 // As many loads are under way as the unrolling says: with one warp an SM the rate grows with it.

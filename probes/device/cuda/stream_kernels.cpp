@@ -14,6 +14,10 @@ using program::Path;
 using program::Region;
 using program::Stream;
 
+// Of a warp: some 7 us of an H200's L2, so that half of that is all that one warp ends before another, and yet the word
+// that counts turns is asked for less often than half of what it can answer.
+constexpr std::uint64_t turn_bytes = 16384;
+
 tl::unexpected<Error> lacking(const Stream& s, std::string_view what) {
   return fail(Error::Kind::unavailable, fmt::format("stream '{}': {}", s.label, what));
 }
@@ -97,6 +101,15 @@ kernels::StreamArguments stream_arguments(const Stream& s) {
   if (s.path == Path::shared) a.shared_words = static_cast<std::uint32_t>(s.footprint_bytes / 4);
   a.stages = s.unroll;
   return a;
+}
+
+kernels::StreamCommon stream_common(const Stream& s) {
+  kernels::StreamCommon common{};
+  if (!s.in_turn) return common;
+  const std::uint64_t lap_of_warp = program::trips(s) * s.items * program::warp_bytes(s);
+  common.laps_in_turn = s.laps / program::turns_of_laps;
+  common.laps_of_turn = static_cast<std::uint32_t>((turn_bytes + lap_of_warp - 1) / lap_of_warp);
+  return common;
 }
 
 std::uint64_t dynamic_shared_bytes(const Stream& s) {

@@ -18,6 +18,9 @@ Expected<std::string> stream_kernel(const program::Stream& stream);
 /// Everything but addresses.
 kernels::StreamArguments stream_arguments(const program::Stream& stream);
 
+/// What its blocks have in common at the start.
+kernels::StreamCommon stream_common(const program::Stream& stream);
+
 /// Shared memory that a block asks for at its launch, bytes.
 std::uint64_t dynamic_shared_bytes(const program::Stream& stream);
 

@@ -11,9 +11,10 @@ namespace {
 
 using kernels::StreamArguments;
 using kernels::StreamBlock;
+using kernels::StreamCommon;
 using program::Stream;
 
-constexpr std::size_t head_bytes = 256;  // the sink at 0, stamps from 64 on
+constexpr std::size_t head_bytes = 256;  // what blocks have in common at 0, stamps from 64 on
 constexpr std::uint64_t first_stamp = 64;
 constexpr std::uint64_t last_stamp = 72;
 constexpr std::uint64_t allocation_granule = std::uint64_t{2} << 20;
@@ -89,7 +90,7 @@ Expected<StreamArguments> StreamLauncher::prepare(const Stream& s) {
   a.texture = texture_;
   // Device addresses are numbers to the driver and pointers to the kernel.
   // NOLINTBEGIN(performance-no-int-to-ptr)
-  a.sink = reinterpret_cast<std::uint32_t*>(times_.address());
+  a.common = reinterpret_cast<StreamCommon*>(times_.address());
   if (!s.one_shot) a.blocks = reinterpret_cast<StreamBlock*>(times_.address() + head_bytes);
   // NOLINTEND(performance-no-int-to-ptr)
   return a;
@@ -112,6 +113,13 @@ Expected<void> StreamLauncher::launch(CUfunction kernel, const Stream& s, Stream
   for (const auto& [attribute, value] : asked)
     if (auto ok = check(driver_.cuFuncSetAttribute(kernel, attribute, value), "asking for shared memory failed"); !ok)
       return ok;
+  if (s.path == program::Path::global_l2_only) {
+    const StreamCommon common = stream_common(s);
+    if (auto ok = check(driver_.cuMemcpyHtoDAsync(times_.address(), &common, sizeof common, stream_),
+                        "writing what blocks have in common failed");
+        !ok)
+      return ok;
+  }
   std::array<void*, 1> parameters{&arguments};
   const auto once = [&] {
     return driver_.cuLaunchKernel(kernel, s.blocks, 1, 1, s.threads, 1, 1, dynamic, stream_, parameters.data(),

@@ -24,7 +24,7 @@ std::uint64_t blocks_on_sm(const Model& m, const Stream& s) {
 std::uint64_t bytes_seen(const Model& m, const Stream& s, std::uint64_t sms) {
   const std::uint64_t buffers = s.operation == program::Operation::copy ? 2 : 1;
   const std::uint64_t blocks = std::min<std::uint64_t>(s.blocks, sms * blocks_on_sm(m, s));
-  if (s.region == Region::all) return buffers * s.footprint_bytes;
+  if (program::is_of_all(s.region)) return buffers * s.footprint_bytes;
   if (s.region == Region::block) return buffers * blocks * s.footprint_bytes;
   return buffers * s.footprint_bytes / s.blocks * blocks;
 }

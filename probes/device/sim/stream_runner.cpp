@@ -27,7 +27,7 @@ tl::unexpected<Error> lacks_throughput(const Stream& s, std::string_view what) {
 double rate_of(const LevelThroughput& t, const Stream& s) {
   if (s.operation == Operation::write) return t.write;
   if (s.operation == Operation::copy) return t.copy;
-  return s.region == Region::all && t.read_same > 0 ? t.read_same : t.read;
+  return program::is_of_all(s.region) && t.read_same > 0 ? t.read_same : t.read;
 }
 
 // How the work lies on the GPU.

@@ -103,6 +103,26 @@ TEST(StreamArguments, BlocksOfOneRegionStartApartAndInside) {
   const auto a = stream_arguments(s);
   EXPECT_EQ(a.block_start, 3U * 256);
   EXPECT_LT((s.blocks - 1) * a.block_start + a.warp_stride, a.region);
+  s.region = Region::together;
+  EXPECT_EQ(stream_arguments(s).block_start, 0U);
+  EXPECT_EQ(stream_arguments(s).trips, 10U);
+}
+
+TEST(StreamArguments, ATurnIsAsManyLapsAsTakeAWarpAWhile) {
+  Stream s;
+  s.path = Path::global_l2_only;
+  s.region = Region::block;
+  s.access_bytes = 16;
+  s.threads = 64;
+  s.blocks = 3;
+  s.laps = 1000;
+  s = program::fitted(s, 10 * 1024);  // a warp's half: 5 KiB a lap
+  EXPECT_EQ(stream_common(s).laps_of_turn, 0U);
+  s.in_turn = true;
+  EXPECT_EQ(stream_common(s).laps_in_turn, 125U);
+  EXPECT_EQ(stream_common(s).laps_of_turn, 4U);
+  s = program::fitted(s, 1 << 20);
+  EXPECT_EQ(stream_common(s).laps_of_turn, 1U);
 }
 
 TEST(StreamTraces, TakeEachSmsSpanAndTheWholeGridsTime) {

@@ -130,6 +130,24 @@ TEST(Stream, CopiesInBulkAreOfOneWarpAndPastTheL1) {
   }
 }
 
+TEST(Stream, LapsAreTakenInTurnOfWhatIsReadPastTheL1) {
+  Stream s = striped();
+  s.path = Path::global_l2_only;
+  s.in_turn = true;
+  EXPECT_EQ(refusal_of(s), "accepted");
+  Stream each = s;
+  each.in_turn = false;
+  EXPECT_EQ(counted_bytes(s), counted_bytes(each));
+  for (const auto& spoil :
+       {+[](Stream& c) { c.path = Path::global_cached; }, +[](Stream& c) { c.operation = Operation::copy; },
+        +[](Stream& c) { c.region = Region::all; }, +[](Stream& c) { c.region = Region::together; },
+        +[](Stream& c) { c.arrangement = Arrangement::direct; }}) {
+    Stream c = s;
+    spoil(c);
+    EXPECT_THAT(refusal_of(c), HasSubstr("in turn"));
+  }
+}
+
 TEST(Stream, HashesDifferInEveryField) {
   const Stream s = striped();
   Stream t = s;
@@ -158,6 +176,7 @@ TEST(Stream, HashesDifferInEveryField) {
   EXPECT_TRUE(changed([](Stream& c) { c.carve_out_percent = 1; }));
   EXPECT_TRUE(changed([](Stream& c) { c.one_shot = true; }));
   EXPECT_TRUE(changed([](Stream& c) { c.bulk_bytes = 16; }));
+  EXPECT_TRUE(changed([](Stream& c) { c.in_turn = true; }));
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ TEST_F(SimStream, BytesOverRate) {
   EXPECT_NEAR(bytes_per_cycle(run(reading(1, Region::block))), 100, 0.01) << "64 KiB an SM: more than its L1";
   EXPECT_NEAR(bytes_per_cycle(run(reading(512 << 10, Region::grid))), 100, 0.01);
   EXPECT_NEAR(bytes_per_cycle(run(reading(512 << 10, Region::all))), 160, 0.01);
+  EXPECT_NEAR(bytes_per_cycle(run(reading(512 << 10, Region::together))), 160, 0.01);
   EXPECT_NEAR(bytes_per_cycle(run(reading(64 << 20, Region::grid))), 40, 0.01);
   Stream write = reading(512 << 10, Region::grid);
   write.operation = Operation::write;
