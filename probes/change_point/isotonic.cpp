@@ -70,4 +70,10 @@ double dispersion(std::span<const Observation> rows, std::span<const double> lev
   return std::max(1.0, chi_squared / static_cast<double>(rows.size() - parameters));
 }
 
+double gain_of_rising(std::span<const Observation> rows, const RisingLevels& rising, const LevelModel& model) {
+  double weight = 0, sum = 0;
+  for (const Observation& row : rows) weight += row.weight, sum += row.sum;
+  return std::max(0.0, rising.log_likelihood(0) - block_log_likelihood(model, weight, sum));
+}
+
 }  // namespace gputopo::change_point

@@ -67,4 +67,7 @@ class RisingLevels {
 double dispersion(std::span<const Observation> rows, std::span<const double> levels, const LevelModel& model,
                   std::size_t parameters);
 
+/// What levels that only rise gain over one level for all rows, log-likelihood.
+double gain_of_rising(std::span<const Observation> rows, const RisingLevels& rising, const LevelModel& model);
+
 }  // namespace gputopo::change_point

@@ -31,11 +31,12 @@ Estimate not_supported(std::string_view unit, std::string_view note) {
   return e;
 }
 
-Estimate inconclusive(std::string_view unit, std::string_view method, std::string_view note) {
+Estimate inconclusive(std::string_view unit, std::string_view method, std::string_view note, std::uint64_t samples) {
   Estimate e;
   e.unit = unit;
   e.status = Status::inconclusive;
   e.method = method;
+  e.samples = samples;
   e.note = note;
   return e;
 }

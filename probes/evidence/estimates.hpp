@@ -11,7 +11,7 @@ namespace gputopo::evidence {
 Estimate measured(double value, std::string_view unit, std::string_view method, std::uint64_t samples);
 Estimate from_api(double value, std::string_view unit);
 Estimate not_supported(std::string_view unit, std::string_view note);
-Estimate inconclusive(std::string_view unit, std::string_view method, std::string_view note);
+Estimate inconclusive(std::string_view unit, std::string_view method, std::string_view note, std::uint64_t samples = 0);
 
 /// Of a measured value that may hold more than what is asked for: an upper bound, as far off as nothing passes: twice
 /// as far as the end of its interval of 95 %.

@@ -60,8 +60,23 @@ std::vector<Observation> pooled(const std::vector<Observation>& rows) {
   return groups;
 }
 
+// The same for one share at all strides, which has nothing to do with what a miss brings in. Nothing of it where all
+// miss, as they do from one stride on.
+double deviance_of_one_share(const std::vector<Observation>& rows) {
+  double weight = 0, sum = 0;
+  for (const Observation& row : rows) weight += row.weight, sum += row.sum;
+  if (sum >= (1 - 2 * stray_share) * weight) return HUGE_VAL;
+  double total = 0;
+  for (const Observation& row : rows) {
+    const double best = block_log_likelihood({}, row.weight, row.sum);
+    total += std::min(largest_deviance, 2 * (best - log_likelihood(row, sum / weight)));
+  }
+  return total;
+}
+
 struct Fit {
   std::vector<double> deviances;  // by stride, then one for 'longer than the longest'
+  double one_share = 0;           // deviance
   std::size_t best = 0;
   std::size_t groups = 0;  // what the deviances are sums over
 };
@@ -70,6 +85,7 @@ Fit fit(const std::vector<Observation>& rows) {
   Fit result;
   const std::vector<Observation> groups = pooled(rows);
   result.groups = groups.size();
+  result.one_share = deviance_of_one_share(groups);
   for (const Observation& row : rows) {
     stop::look();
     result.deviances.push_back(deviance(groups, row.control));
@@ -97,7 +113,7 @@ Estimate estimate_of(const Fit& fit, const std::vector<Row>& strides, std::uint6
   p.probability.pop_back();
   if (p.at_least <= better_part && p.at_least > most_outside)
     return inconclusive("B", trace_granularity_method,
-                        "too few loads to tell whether the granularity is larger than the strides");
+                        "too few loads to tell whether the granularity is larger than the strides", samples);
   p.best = std::min(fit.best, p.values.size() - 1);
   return evidence::estimate_of(p, trace_granularity_method, samples,
                                {"all loads miss at the shortest stride already: the granularity is at most that",
@@ -110,7 +126,7 @@ Estimate estimate_of(const Fit& fit, const std::vector<Row>& strides, std::uint6
 Estimate find_fetch_granularity(const Trace& trace) {
   const Trace rows = tidied(trace);
   if (const std::string reason = why_unusable(rows, 2); !reason.empty())
-    return inconclusive("B", trace_granularity_method, reason);
+    return inconclusive("B", trace_granularity_method, reason, rows.loads());
   const std::size_t strides = rows.rows.size();
   std::vector<Fit> fits;
   double least_of_all = HUGE_VAL;
@@ -123,11 +139,12 @@ Estimate find_fetch_granularity(const Trace& trace) {
     const double least = result.deviances[result.best];
     const double acceptable = acceptable_deviance * static_cast<double>(result.groups);
     const bool saturates_elsewhere = least_of_all <= acceptable;
-    if (least <= acceptable && least <= least_of_all + comparable_deviance &&
+    if (least <= acceptable && least <= least_of_all + comparable_deviance && least < result.one_share &&
         (result.best < strides || !saturates_elsewhere))
       return estimate_of(result, rows.rows, rows.loads());
   }
-  return inconclusive("B", trace_granularity_method, "no level of latency is missed in proportion to the stride");
+  return inconclusive("B", trace_granularity_method, "no level of latency is missed in proportion to the stride",
+                      rows.loads());
 }
 
 }  // namespace gputopo::evidence

@@ -33,7 +33,7 @@ Estimate find_latency(const Trace& trace) {
     return inconclusive("cycles", method, "there are no latencies");
   }
   if (values.size() < fewest_for_95_percent) {
-    return inconclusive("cycles", method, "fewer than 6 loads don't tell where the median lies");
+    return inconclusive("cycles", method, "fewer than 6 loads don't tell where the median lies", values.size());
   }
   std::sort(values.begin(), values.end());
   Estimate e = measured(change_point::median(values), "cycles", method, values.size());
@@ -61,7 +61,7 @@ Estimate find_latency(const Trace& trace) {
   e.confidence = static_cast<double>(within) / n;
   if (*e.confidence >= 0.5) return e;
   return inconclusive("cycles", method,
-                      "no level of latency holds half of the loads; the median lies in one of several");
+                      "no level of latency holds half of the loads; the median lies in one of several", values.size());
 }
 
 }  // namespace gputopo::evidence

@@ -19,7 +19,12 @@ using namespace change_point;
 constexpr std::size_t max_components = 6;
 constexpr std::size_t max_bins = 400;
 constexpr double trace_beyond_doubt = 1e-4;
-constexpr double significant = 0.05;
+constexpr double significant_rise = 0.05;
+
+// Misses that a fitting footprint may show: isolated slow loads, and the line or two that something else takes.
+constexpr double tolerated_share = 0.02;
+constexpr double tolerated_misses = 2.5;   // a row
+constexpr double tolerated_of_few = 0.25;  // of a row's loads: of more, those that fit and those that don't are alike
 
 // What the clock counts in: 1 cycle, 4 on some GPUs; 0 where latencies aren't whole numbers (averages).
 double clock_quantum(std::span<const Bin> bins) {
@@ -84,15 +89,13 @@ struct Rise {
 Rise rise_of(std::span<const Observation> rows) {
   const RisingLevels rising(rows, {});
   const std::vector<double> fitted = rising.fitted();
-  double weight = 0, sum = 0, squares = 0, misses = 0;
+  double weight = 0, sum = 0, squares = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     weight += rows[i].weight;
-    misses += rows[i].sum;
     sum += rows[i].weight * fitted[i];
     squares += rows[i].weight * fitted[i] * fitted[i];
   }
-  return {std::max(0.0, rising.log_likelihood(0) - block_log_likelihood({}, weight, misses)),
-          std::sqrt(std::max(0.0, squares / weight - sum / weight * (sum / weight)))};
+  return {gain_of_rising(rows, rising, {}), std::sqrt(std::max(0.0, squares / weight - sum / weight * (sum / weight)))};
 }
 
 // The probability that a likelihood ratio of one parameter gains that much, with Bonferroni's correction for the rows
@@ -131,6 +134,19 @@ void infer(Separation& separation) {
 
 }  // namespace
 
+double level_of(std::span<const Observation> rows) {
+  double weight = 0;
+  double sum = 0;
+  for (const Observation& row : rows) weight += row.weight, sum += row.sum;
+  return sum / weight;
+}
+
+bool is_clean(std::span<const Observation> rows) {
+  const double base = level_of(rows);
+  const double loads = rows.front().weight;
+  return base <= tolerated_share || base * loads <= std::min(tolerated_misses, tolerated_of_few * loads);
+}
+
 std::vector<Separation> separations(const Trace& trace) {
   LatencyCounts counted;
   for (const auto& row : trace.rows) {
@@ -166,12 +182,13 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
   return result;
 }
 
-std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates) {
+std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, std::size_t sweeps) {
   const bool any_beyond_doubt = std::any_of(candidates.begin(), candidates.end(), [&](const Separation& candidate) {
-    return changes_with_size(candidate, candidates.size(), trace_beyond_doubt);
+    return changes_with_size(candidate, sweeps * candidates.size(), trace_beyond_doubt);
   });
   const auto is_significant = [&](const Separation& candidate) {
-    return changes_with_size(candidate, candidates.size(), any_beyond_doubt ? trace_beyond_doubt : significant);
+    return changes_with_size(candidate, sweeps * candidates.size(),
+                             any_beyond_doubt ? trace_beyond_doubt : significant_rise);
   };
   std::optional<std::size_t> main;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -213,7 +230,7 @@ Separation without_outliers(const Trace& trace, const std::vector<Separation>& c
   Separation result = candidates[chosen];
   for (std::size_t i = chosen + 1; i < candidates.size(); ++i) {
     const Separation& above = candidates[i];
-    if (above.boundary.upper_share > most_outliers || changes_with_size(above, candidates.size(), significant))
+    if (above.boundary.upper_share > most_outliers || changes_with_size(above, candidates.size(), significant_rise))
       continue;
     for (std::size_t r = 0; r < result.rows.size(); ++r) {
       const auto misses = slower_than(trace.rows[r], result.boundary.threshold_cycles);

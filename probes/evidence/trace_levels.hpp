@@ -23,6 +23,12 @@ struct Separation {
   double effect_of_size = 0;
 };
 
+/// Misses among all loads of the rows.
+double level_of(std::span<const change_point::Observation> rows);
+
+/// Whether rows miss as seldom as those that fit: isolated slow loads, and the line or two that something else takes.
+bool is_clean(std::span<const change_point::Observation> rows);
+
 /// The boundaries of a mixture over all latencies, each with its counts and profile, in ascending order of latency.
 /// Only boundaries that a memory level could make: the levels on both sides at least 4 %, 2 cycles and more than one
 /// quantum of the clock apart (the banks of one cache and a clock that counts in fours make less), with at least two
@@ -37,8 +43,9 @@ std::vector<Separation> separations(const change_point::Trace& trace, const chan
 /// The separation that capacity misses show in: among those that the sweep changes significantly (by the likelihood
 /// ratio, with Bonferroni's correction for rows and boundaries), the one that explains most variance of the latencies
 /// (of those within 10 % of that, the one with the sharpest change); or a lower one with an earlier onset that explains
-/// at least a tenth as much and whose own loads change with size. Nothing where no boundary is crossed significantly.
-std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates);
+/// at least a tenth as much and whose own loads change with size. Nothing where no boundary is crossed significantly,
+/// if this is one of so many `sweeps` that are looked at for one that is.
+std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, std::size_t sweeps = 1);
 
 /// The chosen separation without isolated slow loads: those above a higher boundary that few loads cross (at most one
 /// in 200) and that no size changes. They stay loads, but aren't taken for misses.

@@ -55,6 +55,11 @@ bool is_power_of_two_multiple(double stride, double line) {
   return ratio >= 2 && std::frexp(ratio, &exponent) == 0.5;
 }
 
+std::string overflows_early(double stride_bytes) {
+  return "footprints that ought to fit miss already at a stride of " + std::to_string(std::llround(stride_bytes)) +
+         " bytes; sweep smaller footprints, with more loads";
+}
+
 // The separation of all loads of all strides into hits and misses, by the strides' own onsets.
 std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, std::string& reason) {
   // The shortest strides touch every line; the first whose sweep shows capacity misses sets the scale.
@@ -64,16 +69,15 @@ std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, std::st
       continue;
     }
     const auto candidates = separations(reference.trace);
-    if (!capacity_separation(candidates)) {
+    if (!capacity_separation(candidates, sweeps.size())) {
       continue;
     }
     // Shares are compared far into the rise, so the sharpest change serves best, wherever its onset.
     const Separation& separation = *std::max_element(
         candidates.begin(), candidates.end(), [](const Separation& a, const Separation& b) { return a.gain < b.gain; });
-    const Observation& first = separation.rows.front();
-    if (first.sum > 0.02 * first.weight + 2.5) {
-      reason = "the smallest footprint already overflows at a stride of " +
-               std::to_string(std::llround(reference.stride_bytes)) + " bytes; sweep smaller footprints";
+    const auto fitting = std::span(separation.rows).first(separation.posterior.best() + 1);
+    if (!is_clean(fitting)) {
+      reason = overflows_early(reference.stride_bytes);
       return std::nullopt;
     }
     Overflow result;
@@ -88,11 +92,12 @@ std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, std::st
         }
         curve.rows.push_back(observation);
       }
-      // A walk that touches every line and misses from its first footprint on: the sweep begins too late for it.
-      if (sweep.stride_bytes < reference.stride_bytes &&
-          curve.rows.front().sum > 0.02 * curve.rows.front().weight + 2.5) {
-        reason = "the smallest footprint already overflows at a stride of " +
-                 std::to_string(std::llround(sweep.stride_bytes)) + " bytes; sweep smaller footprints";
+      // A walk that touches every line and misses where the reference fits: the sweep begins too late for it.
+      const auto beyond = std::find_if(curve.rows.begin(), curve.rows.end(),
+                                       [&](const Observation& row) { return row.control > result.capacity; });
+      if (sweep.stride_bytes < reference.stride_bytes && beyond != curve.rows.begin() &&
+          !is_clean(std::span(curve.rows.begin(), beyond))) {
+        reason = overflows_early(sweep.stride_bytes);
         return std::nullopt;
       }
       result.curves.push_back(std::move(curve));
@@ -159,10 +164,10 @@ Estimate find_line_size(std::span<const StrideSweep> sweeps) {
   std::sort(sorted.begin(), sorted.end(),
             [](const StrideSweep& a, const StrideSweep& b) { return a.stride_bytes < b.stride_bytes; });
   if (sorted.size() < 2)
-    return inconclusive("B", trace_line_method, "at least two strides with usable rows are needed");
+    return inconclusive("B", trace_line_method, "at least two strides with usable rows are needed", samples);
   std::string reason;
   const auto data = overflow(sorted, reason);
-  if (!data) return inconclusive("B", trace_line_method, reason);
+  if (!data) return inconclusive("B", trace_line_method, reason, samples);
   Posterior p;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     p.values.push_back(sorted[i].stride_bytes);

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include <boost/math/distributions/chi_squared.hpp>
 
 #include "change_point/latency_histogram.hpp"
 #include "change_point/reduction.hpp"
 #include "change_point/robust.hpp"
+#include "change_point/significance.hpp"
 #include "change_point/split_test.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/trace_laps.hpp"
@@ -23,25 +27,39 @@ constexpr std::string_view by_means = "mean_isotonic";
 constexpr double least_rise_cycles = 2;
 constexpr double least_rise_share = 0.03;
 
-// The variance of one value: within rows where they have several values, and at least what neighbouring rows differ by
-// (median of squared differences over chi-squared's median), which a few steps can't move. A steady rise inflates first
-// differences, a step in a short sweep second ones: the smaller of the two counts.
+constexpr double significant = 0.05;
+
+// The mean of values that are chi-squared of one degree but for a tenth of them, which are larger: without the largest
+// tenth, over what that leaves of such values. A median would be 0 where most are, as between rows of two states.
+double mean_of_most(std::vector<double> values) {
+  constexpr double left_out = 0.1;
+  const auto n = static_cast<double>(values.size());
+  const double kept = n - std::ceil(left_out * n);
+  if (kept < 1) return values.empty() ? 0 : *std::min_element(values.begin(), values.end());
+  std::sort(values.begin(), values.end());
+  const double sum = std::accumulate(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(kept), 0.0);
+  const double largest = boost::math::quantile(boost::math::chi_squared(1), kept / n);
+  return sum / n / boost::math::cdf(boost::math::chi_squared(3), largest);
+}
+
+// The variance of one value: within rows where they have several values, and at least what neighbouring rows differ by,
+// but for a few steps. A steady rise inflates first differences, a step in a short sweep second ones: the smaller of
+// the two counts.
 double variance_of(const std::vector<Observation>& rows, double squares_within, double loads) {
-  constexpr double median_of_chi_squared = 0.4549;
   constexpr double clock_quantum = 0.25;  // of an average between two counts of the clock
   std::vector<double> first;
   std::vector<double> second;
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const double scale = 1 / rows[i - 1].weight + 1 / rows[i].weight;
     const double difference = rows[i].level() - rows[i - 1].level();
-    first.push_back(difference * difference / scale / median_of_chi_squared);
+    first.push_back(difference * difference / scale);
     if (i < 2) continue;
     const double bend = rows[i].level() - 2 * rows[i - 1].level() + rows[i - 2].level();
     const double bend_scale = scale + 3 / rows[i - 1].weight + 1 / rows[i - 2].weight;
-    second.push_back(bend * bend / bend_scale / median_of_chi_squared);
+    second.push_back(bend * bend / bend_scale);
   }
-  const double of_first = change_point::median(first);
-  const double between = second.empty() ? of_first : std::min(of_first, change_point::median(second));
+  const double of_first = mean_of_most(first);
+  const double between = second.empty() ? of_first : std::min(of_first, mean_of_most(second));
   const double count = static_cast<double>(rows.size());
   const double within = loads > count ? std::max(0.0, squares_within) / (loads - count) : 0;
   return std::max({within, between, clock_quantum});
@@ -58,6 +76,35 @@ bool rises_from_the_start(const std::vector<Observation>& rows, std::size_t fit,
       std::minmax_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(fit),
                           [](const Observation& a, const Observation& b) { return a.level() < b.level(); });
   return fit == 1 || most->level() - least->level() > 0.25 * onset;
+}
+
+// Whether a straight line through all rows, as of a clock or a temperature that drifts, explains them as well as levels
+// that rise from somewhere on, by Akaike's criterion: each level is a parameter.
+bool is_drift(const std::vector<Observation>& rows, const RisingLevels& rising, double variance) {
+  double weight = 0, sum = 0, along = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    weight += rows[i].weight;
+    sum += rows[i].sum;
+    along += rows[i].weight * static_cast<double>(i);
+  }
+  const double middle = along / weight, level = sum / weight;
+  double rise = 0, spread = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double at = static_cast<double>(i) - middle;
+    rise += at * (rows[i].sum - level * rows[i].weight);
+    spread += at * at * rows[i].weight;
+  }
+  const std::vector<double> levels = rising.fitted();
+  double by_line = 0, by_levels = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double line = level + rise / spread * (static_cast<double>(i) - middle);
+    by_line += rows[i].weight * std::pow(rows[i].level() - line, 2);
+    by_levels += rows[i].weight * std::pow(rows[i].level() - levels[i], 2);
+  }
+  std::size_t blocks = 0;
+  for (std::size_t i = 0; i < rows.size(); i = rising.block(i).end) ++blocks;
+  constexpr double of_line = 2;
+  return (by_line - by_levels) / (2 * variance) <= static_cast<double>(blocks) - of_line;
 }
 
 // Nothing changes: what a smaller cache would have missed is the evidence for a bound.
@@ -113,11 +160,17 @@ Estimate size_by_means(const Trace& trace) {
   if (rising.top() - base < std::max(least_rise_cycles, least_rise_share * base)) return without_misses(trace);
   if (trace.loads() == trace.rows.size() && trace.rows.size() < fewest_rows)
     return inconclusive("B", by_means, "too few rows of one load each to tell a change from noise");
+  // By chance the best of so many rows gains that much.
+  const double gain = gain_of_rising(curve.rows, rising, curve.sweep.levels);
+  if (chi_squared_tail(2 * gain) * static_cast<double>(curve.rows.size()) > significant)
+    return inconclusive("B", by_means, "rows differ by chance as much as they rise");
   if (posterior.probability.back() > 0.5) return without_misses(trace);
   if (rises_from_the_start(curve.rows, fit, base, rising)) {
     if (fit > 1) return inconclusive("B", by_means, "too few rows lie before the rise to tell whether they fit");
     posterior.probability.assign(posterior.probability.size(), 0);
     posterior.none_fits = 1;
+  } else if (is_drift(curve.rows, rising, curve.sweep.levels.variance)) {
+    return inconclusive("B", by_means, "latencies drift from row to row: no row is where they begin to rise");
   } else if (loads < 2) {
     return inconclusive("B", by_means, "before the change lies one load, whose noise nothing tells");
   }

@@ -16,11 +16,10 @@ namespace {
 
 constexpr std::string_view trace_size_method = "binomial_isotonic";
 
-// Misses that a fitting footprint may show: isolated slow loads, and the line or two that something else takes.
-constexpr double tolerated_share = 0.02;
-constexpr double tolerated_misses = 2.5;  // a row
-
 constexpr double doubtful = 0.05;
+
+// Loads that something else makes slow, whatever the footprint (docs/domain.md).
+constexpr double most_strangers = 0.05;
 
 // Misses that differ from row to row by more than this times what their number explains are no level.
 constexpr double most_scatter = 3;
@@ -35,13 +34,6 @@ std::span<const Observation> fitting_rows(const Separation& s) {
   return std::span(s.rows).first(s.posterior.best() + 1);
 }
 
-double level_of(std::span<const Observation> rows) {
-  double weight = 0;
-  double sum = 0;
-  for (const Observation& row : rows) weight += row.weight, sum += row.sum;
-  return sum / weight;
-}
-
 // How much more rows differ among themselves than their loads explain, about one level or about levels that only rise
 // (fixed misses that begin at some size).
 double scatter_about_one_level(std::span<const Observation> rows) {
@@ -49,11 +41,6 @@ double scatter_about_one_level(std::span<const Observation> rows) {
 }
 double scatter_about_rising_levels(std::span<const Observation> rows) {
   return rows.size() < 2 ? 1 : dispersion(rows, RisingLevels(rows, {}).fitted(), {}, 1);
-}
-
-bool is_clean(const Separation& s) {
-  const double base = level_of(fitting_rows(s));
-  return base <= tolerated_share || base * s.rows.front().weight <= tolerated_misses;
 }
 
 // Rows past the first that miss far less than it: no cache that the first row overflows could do that.
@@ -96,14 +83,17 @@ Estimate without_change(const Separation& strongest) {
   any_level.contamination.loads = 0;
   const CapacityPosterior posterior = capacity_posterior(strongest.rows, any_level);
   Estimate e = capacity_estimate(posterior, trace_size_method);
-  if (e.status == Status::measured || e.status == Status::upper_bound)
+  if (e.status == Status::measured || e.status == Status::upper_bound) {
+    if (!is_clean(std::span(strongest.rows).first(posterior.best() + 1)))
+      return inconclusive("B", trace_size_method, "slow loads are many at every size, and rise by no more than chance");
     return posterior.none_fits > doubtful
                ? inconclusive("B", trace_size_method, "too few loads are slow to tell a size")
                : at_least(posterior);
-  if (e.status == Status::lower_bound)
-    e.note = level_of(strongest.rows) > 0.05
-                 ? "a constant share of loads is slow at every size: no change within the sweep"
-                 : "nothing changes within the sweep: the capacity lies at or above its end";
+  }
+  if (e.status != Status::lower_bound) return e;
+  if (level_of(strongest.rows) > most_strangers)
+    return inconclusive("B", trace_size_method, "a constant share of loads is slow at every size, too many for chance");
+  e.note = "nothing changes within the sweep: the capacity lies at or above its end";
   return e;
 }
 
@@ -117,7 +107,8 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
                                             [](const auto& a, const auto& b) { return a.gain < b.gain; }));
   Separation s = without_outliers(trace, candidates, *chosen);
   if (s.posterior.none_fits > 0.5 && is_contradicted_later(s.rows)) return first_large_rise(trace, options);
-  if (s.posterior.none_fits <= 0.5 && !is_clean(s) && scatter_about_rising_levels(fitting_rows(s)) > most_scatter)
+  if (s.posterior.none_fits <= 0.5 && !is_clean(fitting_rows(s)) &&
+      scatter_about_rising_levels(fitting_rows(s)) > most_scatter)
     return first_large_rise(trace, options);
   s.sweep.scatter = std::min(10.0, scatter_about_one_level(fitting_rows(s)));
   const double misses_a_row = level_of(fitting_rows(s)) * s.rows.front().weight;

@@ -1,0 +1,86 @@
+// Traces in which no size, stride or granularity has a part: nothing may be told of them but by the chance that a test
+// allows itself.
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "change_point/random.hpp"
+#include "evidence/traces.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using namespace change_point;
+
+constexpr int traces_of_noise = 60;
+constexpr int most_by_chance = 7;  // of 60 at 5 % each: more in one of 200 such sets
+
+using LoadNoise = std::function<double(Random&, int row)>;
+
+double either_level(Random& random, int) {
+  return random.uniform() < 0.5 ? 30 : 300;
+}
+
+Trace trace_of_noise(Random& random, int rows, int loads, double unit, const LoadNoise& noise) {
+  Trace trace;
+  for (int i = 1; i <= rows; ++i) {
+    Row& row = trace.rows.emplace_back();
+    row.control = unit * i;
+    for (int k = 0; k < loads; ++k) row.values.push_back(noise(random, i));
+  }
+  return trace;
+}
+
+/// How many of the traces lead to a status that tells something.
+int traces_told(const std::function<Estimate(Random&)>& find, bool bounds_too) {
+  int told = 0;
+  for (int seed = 1; seed <= traces_of_noise; ++seed) {
+    Random random(static_cast<std::uint64_t>(seed));
+    const Status status = find(random).status;
+    told += static_cast<int>(bounds_too ? status != Status::inconclusive : status == Status::measured);
+  }
+  return told;
+}
+
+TEST(NoiseTells, NoSize) {
+  const auto size_of = [](int rows, int loads, const LoadNoise& noise) {
+    return [=](Random& random) { return find_size(trace_of_noise(random, rows, loads, 64, noise)); };
+  };
+  EXPECT_LE(traces_told(size_of(20, 4, either_level), false), most_by_chance);
+  EXPECT_LE(traces_told(size_of(100, 1, either_level), false), most_by_chance);
+  EXPECT_LE(traces_told(size_of(40, 8, either_level), true), most_by_chance)
+      << "half of all loads are slow: no bound either";
+  const LoadNoise gaussian = [](Random& random, int) {
+    double sum = 0;
+    for (int i = 0; i < 12; ++i) sum += random.uniform();
+    return 100 + 20 * (sum - 6);
+  };
+  EXPECT_LE(traces_told(size_of(100, 8, gaussian), false), most_by_chance);
+  const LoadNoise drift = [&](Random& random, int row) { return 180 + 0.2 * row + 0.1 * gaussian(random, row); };
+  EXPECT_LE(traces_told(size_of(50, 8, drift), false), most_by_chance);
+}
+
+TEST(NoiseTells, NoLine) {
+  const auto line_of = [](int strides, double unit, int rows, int loads) {
+    return [=](Random& random) {
+      std::vector<StrideSweep> sweeps;
+      for (int i = 1; i <= strides; ++i)
+        sweeps.push_back({unit * i, trace_of_noise(random, rows, loads, 1024, either_level)});
+      return find_line_size(sweeps);
+    };
+  };
+  EXPECT_LE(traces_told(line_of(6, 16, 10, 4), true), most_by_chance);
+  EXPECT_LE(traces_told(line_of(16, 16, 32, 1), true), most_by_chance);
+  EXPECT_LE(traces_told(line_of(16, 16, 32, 16), true), most_by_chance);
+}
+
+TEST(NoiseTells, NoGranularity) {
+  const auto granularity_of = [](int rows, int loads) {
+    return [=](Random& random) { return find_fetch_granularity(trace_of_noise(random, rows, loads, 4, either_level)); };
+  };
+  EXPECT_LE(traces_told(granularity_of(64, 8), true), most_by_chance);
+  EXPECT_LE(traces_told(granularity_of(12, 40), true), most_by_chance);
+}
+
+}  // namespace
+}  // namespace gputopo::evidence
