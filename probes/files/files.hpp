@@ -39,7 +39,7 @@ bool lead_to_one_file(const std::string& first, const std::string& second);
 
 /// Replaces `path` by `text`, as replace_in does. The mode of an existing file of the caller's is kept and symbolic
 /// links are followed, also to what isn't there yet. A device, pipe or other special file can't be replaced and is
-/// written to directly. Links, pipes and devices that a stranger put into a shared folder are refused. Error: `io`.
+/// written to directly. A stranger's link is refused, and in a shared folder his pipes and devices. Error: `io`.
 Expected<void> write_atomically(const std::string& path, std::string_view text);
 
 /// Replaces the file `name` of an opened folder by `text`: written to a new file there whose name nobody can guess,

@@ -24,25 +24,29 @@ bool is_one(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// Whether somebody whom the caller needn't trust can have put this into the folder.
-bool is_a_strangers(const struct stat& thing, const struct stat& folder) {
+// Whether this is somebody's whom the caller needn't trust.
+bool is_a_strangers(const struct stat& thing) {
+  return thing.st_uid != ::geteuid() && thing.st_uid != 0;
+}
+
+// Whether one who doesn't own the folder can have put it there. Who owns it may have a pipe in it that others write to.
+bool is_a_guests(const struct stat& thing, const struct stat& folder) {
   const bool shared = (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-  return shared && thing.st_uid != ::geteuid() && thing.st_uid != 0 && thing.st_uid != folder.st_uid;
+  return shared && is_a_strangers(thing) && thing.st_uid != folder.st_uid;
 }
 
 tl::unexpected<Error> a_strangers(const std::string& path, std::string_view what, const struct stat& thing) {
-  return fail(Error::Kind::io, fmt::format("can't write '{}': it is a {} that user {} put into a shared folder; "
-                                           "choose another file",
-                                           path, what, thing.st_uid));
+  return fail(Error::Kind::io,
+              fmt::format("can't write '{}': it is a {} of user {}'s; choose another file", path, what, thing.st_uid));
 }
 
 // What a symbolic link leads to. Empty for the links of open descriptors in /proc, which are no paths.
-Expected<std::string> follow(const std::string& link, const struct stat& folder, const std::string& path) {
+Expected<std::string> follow(const std::string& link, const std::string& path) {
   const Descriptor opened(::open(link.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!opened.is_open() || ::fstat(opened.get(), &status) != 0) return cannot_write(path, errno);
   if (!S_ISLNK(status.st_mode)) return cannot_write(path, EAGAIN);
-  if (is_a_strangers(status, folder)) return a_strangers(path, "symbolic link", status);
+  if (is_a_strangers(status)) return a_strangers(path, "symbolic link", status);
   std::string text(PATH_MAX, '\0');
   const ssize_t length = ::readlinkat(opened.get(), "", text.data(), text.size());
   if (length < 0) return cannot_write(path, errno);
@@ -74,7 +78,7 @@ Expected<Target> find_target(const std::string& path) {
       return target;
     }
     if (S_ISLNK(status.st_mode)) {
-      auto next = follow(at, folder, path);
+      auto next = follow(at, path);
       if (!next) return tl::unexpected<Error>(next.error());
       if (!next->empty()) {
         at = std::move(*next);
@@ -86,7 +90,7 @@ Expected<Target> find_target(const std::string& path) {
     if (S_ISDIR(status.st_mode)) return cannot_write(path, EISDIR);
     target.status = status;
     target.is_special = target.is_special || !S_ISREG(status.st_mode);
-    if (target.is_special && is_a_strangers(status, folder)) return a_strangers(path, "pipe or device", status);
+    if (target.is_special && is_a_guests(status, folder)) return a_strangers(path, "pipe or device", status);
     return target;
   }
   return cannot_write(path, ELOOP);

@@ -10,25 +10,27 @@ namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{192} << 20;  // of 256 MiB that no file may ask for
 
-// Of one instance: others are made when a program runs on an SM that has them, which is few of thousands of SMs at
-// once.
-std::uint64_t bytes_of(const CacheModel& c) {
+// Of all instances: each is made when a program first runs on an SM that has it, and kept.
+std::uint64_t bytes_of(const Model& m, const CacheModel& c) {
+  const std::uint64_t instances = sharing_sets(m, c).size() * std::uint64_t{c.instances};
   const bool copies = c.partitions.count > 1 && c.partitions.mode == PartitionMode::near_copy;
   const std::uint64_t lines = c.size_bytes / c.line_bytes / c.partitions.count;
-  return std::uint64_t{c.partitions.count} * (copies ? 2 : 1) * CacheArray::most_bytes(c.organisation, lines);
+  return instances * std::uint64_t{c.partitions.count} * (copies ? 2 : 1) *
+         CacheArray::most_bytes(c.organisation, lines);
 }
 
 }  // namespace
 
 void check_room(const Model& m) {
   std::uint64_t bytes = 0;
-  for (const CacheModel& c : m.caches) bytes += bytes_of(c);
-  for (const TlbModel& t : m.tlbs) bytes += CacheArray::most_bytes(t.organisation, t.entries);
+  for (const CacheModel& c : m.caches) bytes += bytes_of(m, c);
+  for (const TlbModel& t : m.tlbs)
+    bytes += sharing_sets(m, t).size() * CacheArray::most_bytes(t.organisation, t.entries);
   if (const auto l2 = m.path(program::Path::global_l2_only)->front().cache)
     bytes += TrafficCache::bytes(m.caches[*l2].size_bytes, m.caches[*l2].line_bytes);
   if (bytes > most_bytes)
     refuse("/caches",
-           fmt::format("take {} MiB to simulate, one of each together with the TLBs, and {} MiB are the most",
+           fmt::format("take {} MiB to simulate, all of them together with the TLBs, and {} MiB are the most",
                        bytes >> 20U, most_bytes >> 20U),
            "make them smaller or fewer, or their lines longer");
 }

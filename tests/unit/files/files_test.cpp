@@ -114,15 +114,19 @@ TEST_F(SharedFolder, AStrangersLinkIsNotFollowed) {
   give_away(path("link"));
   for (const auto& result : {write_atomically(path("link"), "x"), check_writable(path("link"))}) {
     ASSERT_FALSE(result);
-    EXPECT_THAT(result.error().message, HasSubstr("it is a symbolic link that user 12345 put into a shared folder"));
+    EXPECT_THAT(result.error().message, HasSubstr("it is a symbolic link of user 12345's; choose another file"));
   }
+  // Nor in a folder that is the stranger's own.
+  give_away(folder_);
+  ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
+  EXPECT_FALSE(write_atomically(path("link"), "x"));
   EXPECT_EQ(contents(path("mine")), "old");
 }
 
 TEST_F(SharedFolder, AStrangersPipeIsNotWaitedFor) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0666), 0);
   give_away(path("pipe"));
-  EXPECT_THAT(write_atomically(path("pipe"), "x").error().message, HasSubstr("pipe or device that user 12345 put"));
+  EXPECT_THAT(write_atomically(path("pipe"), "x").error().message, HasSubstr("pipe or device of user 12345's"));
 }
 
 TEST_F(SharedFolder, AStrangersFileIsReplacedAndItsModeForgotten) {
