@@ -25,8 +25,10 @@ std::string first_line(const fs::path& path) {
 }
 
 bool is_nvidia_gpu(const fs::path& device) {
-  // Display controllers: VGA (0x0300) and 3D (0x0302). NVIDIA makes bridges, sound and network devices, too.
-  return first_line(device / "vendor") == "0x10de" && first_line(device / "class").starts_with("0x03");
+  // Display controllers, VGA (0x0300) and 3D (0x0302), and processing accelerators (0x1200). NVIDIA makes bridges, sound
+  // and network devices, too.
+  const std::string kind = first_line(device / "class");
+  return first_line(device / "vendor") == "0x10de" && (kind.starts_with("0x03") || kind.starts_with("0x12"));
 }
 
 }  // namespace

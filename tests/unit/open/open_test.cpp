@@ -57,8 +57,10 @@ TEST(Open, AutomaticNeverShowsAModelInPlaceOfAGpu) {
   write(pci / "vendor", "0x10de");
   write(pci / "class", "0x068000");
   EXPECT_TRUE(open(Spec{}, options)) << "a bridge of NVIDIA's";
-  write(pci / "class", "0x030200");
-  expect_refusal();
+  for (const char* gpu : {"0x030000", "0x030200", "0x120000"}) {
+    write(pci / "class", gpu);
+    expect_refusal();
+  }
   write(pci / "vendor", "0x8086");
   EXPECT_TRUE(open(Spec{}, options)) << "somebody else's GPU";
   write(root / "proc/driver/nvidia/gpus/0000:3b:00.0/information", "Model: NVIDIA H200");
