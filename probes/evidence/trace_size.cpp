@@ -18,9 +18,6 @@ constexpr std::string_view trace_size_method = "binomial_isotonic";
 
 constexpr double doubtful = 0.05;
 
-// Loads that something else makes slow, whatever the footprint (docs/domain.md).
-constexpr double most_strangers = 0.05;
-
 // Misses that differ from row to row by more than this times what their number explains are no level.
 constexpr double most_scatter = 3;
 
@@ -90,10 +87,10 @@ Estimate without_change(const Separation& strongest) {
                ? inconclusive("B", trace_size_method, "too few loads are slow to tell a size")
                : at_least(posterior);
   }
-  if (e.status != Status::lower_bound) return e;
-  if (level_of(strongest.rows) > most_strangers)
-    return inconclusive("B", trace_size_method, "a constant share of loads is slow at every size, too many for chance");
-  e.note = "nothing changes within the sweep: the capacity lies at or above its end";
+  if (e.status == Status::lower_bound)
+    e.note = level_of(strongest.rows) > 0.05
+                 ? "a constant share of loads is slow at every size: no change within the sweep"
+                 : "nothing changes within the sweep: the capacity lies at or above its end";
   return e;
 }
 

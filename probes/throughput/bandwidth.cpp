@@ -21,6 +21,7 @@ using program::Stream;
 // A run is long enough for clocks, and short beside a slice of 2 ms: 50 to 100 us on an H200.
 constexpr double bytes_of_an_sm = 10e6;
 constexpr double bytes_of_l2 = 500e6;
+constexpr std::uint32_t l2_width = 8;  // narrower reads fill no L2's ports
 constexpr double bytes_in_turn = 2e9;  // a warp's turn is a twentieth of it or less
 constexpr std::uint64_t least_memory_bytes = std::uint64_t{512} << 20;
 constexpr std::uint64_t constant_bank_bytes = 65536;
@@ -91,7 +92,7 @@ void add_shared(const Setting& setting, std::vector<Target>& targets) {
 
 // Each byte by one SM: neighbouring warps on neighbouring bytes, or each block its own, of `footprints` in all. SMs
 // aren't equally fast, by where they lie, so they take laps in turn: else the slowest one's time is measured.
-std::vector<Stream> reads_once(std::uint32_t sms, const std::vector<std::uint64_t>& footprints, std::uint32_t width) {
+std::vector<Stream> reads_once(std::uint32_t sms, const std::vector<std::uint64_t>& footprints) {
   std::vector<Stream> reads;
   for (const Region region : {Region::grid, Region::block}) {
     Stream base = bandwidth_base(Path::global_l2_only, Operation::read, region);
@@ -99,18 +100,20 @@ std::vector<Stream> reads_once(std::uint32_t sms, const std::vector<std::uint64_
     std::vector<std::uint64_t> own = footprints;
     if (region == Region::block)
       for (std::uint64_t& bytes : own) bytes /= sms;
-    for (Stream& s : candidates_of({base, std::move(own), width, bytes_in_turn}, sms)) reads.push_back(std::move(s));
+    for (Stream& s : candidates_of({base, std::move(own), l2_width, bytes_in_turn}, sms)) reads.push_back(std::move(s));
   }
   return reads;
 }
 
-// All SMs the same bytes, where each pleases or all at about the same ones, whose requests are one by then.
-std::vector<Stream> reads_of_all(std::uint32_t sms, const std::vector<std::uint64_t>& footprints, std::uint32_t width) {
+// All SMs the same bytes, where each pleases or all at about the same ones, whose requests are one by then. So many
+// bytes for each take few threads long.
+std::vector<Stream> reads_of_all(std::uint32_t sms, const std::vector<std::uint64_t>& footprints) {
+  constexpr std::uint32_t many_threads = 512;  // of an SM
   std::vector<Stream> reads;
   for (const Region region : {Region::all, Region::together})
     for (Stream& s : candidates_of(
-             {bandwidth_base(Path::global_l2_only, Operation::read, region), footprints, width, bytes_of_l2}, sms))
-      reads.push_back(std::move(s));
+             {bandwidth_base(Path::global_l2_only, Operation::read, region), footprints, l2_width, bytes_of_l2}, sms))
+      if (s.threads * s.blocks >= many_threads * sms) reads.push_back(std::move(s));
   return reads;
 }
 
@@ -121,12 +124,12 @@ void add_l2(const Setting& setting, std::vector<Target>& targets) {
   const auto of = [&](Path path, Operation operation, std::vector<std::uint64_t> footprints) {
     return candidates_of({bandwidth_base(path, operation, Region::grid), std::move(footprints), 4, bytes_of_l2}, sms);
   };
-  auto reads = reads_once(sms, {size / 4, size / 2, size * 3 / 4}, 4);
+  auto reads = reads_once(sms, {size / 4, size / 2, size * 3 / 4});
   std::erase_if(reads,
                 [&](const Stream& s) { return s.region == Region::block && program::buffer_bytes(s) > size / 2; });
   add(targets, "l2", "read_bandwidth", Rate::bytes_per_second, std::move(reads));
   add(targets, "l2", "shared_read_bandwidth", Rate::bytes_per_second,
-      reads_of_all(sms, {size / 16, size / 4, size / 2, size * 3 / 4}, 4));
+      reads_of_all(sms, {size / 16, size / 4, size / 2}));
   targets.back().finalists = finalists_of_all;
   add(targets, "l2", "write_bandwidth", Rate::bytes_per_second,
       of(Path::global_cached, Operation::write, {size / 4, size / 2}));
@@ -199,7 +202,7 @@ Expected<void> measure(const Setting& setting, const Target& target, const std::
 
 // Those of the configurations that reach the most somewhere: which one it is changes with the footprint.
 std::vector<Stream> l2_readers(bool same, std::uint64_t footprint, std::uint32_t sms) {
-  auto readers = same ? reads_of_all(sms, {footprint}, 8) : reads_once(sms, {footprint}, 8);
+  auto readers = same ? reads_of_all(sms, {footprint}) : reads_once(sms, {footprint});
   std::erase_if(readers, [&](const Stream& s) {
     const std::uint64_t on_sm = std::uint64_t{s.threads} * s.blocks / sms;
     return on_sm < 1024 || s.unroll == 1 || s.unroll > 8 || program::buffer_bytes(s) < footprint / 8 * 7;
