@@ -7,6 +7,7 @@
 #include "cli/analysis.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/seed_option.hpp"
 #include "topology/json.hpp"
 
@@ -31,7 +32,8 @@ const std::map<std::string, Attribute>& attributes() {
 }
 
 Expected<Exit> analyze(const AnalyzeFlags& flags) {
-  if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
+  if (auto ok = check_places({result_output(flags.output)}, {flags.trace}); !ok)
+    return tl::unexpected<Error>(ok.error());
   evidence::TraceOptions options;
   options.seed = flags.seed;
   if (flags.method == "thesis") options.method = evidence::TraceOptions::Method::thesis;

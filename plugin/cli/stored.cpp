@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/simulated.hpp"
+#include "device/open/spec.hpp"
 #include "store/environment.hpp"
 #include "store/machine.hpp"
 #include "store/store.hpp"
@@ -26,6 +27,7 @@ Expected<StoredGpus> simulated_gpus(const std::vector<std::string>& names) {
     if (!topology) return tl::unexpected<Error>(topology.error());
     gpus.numbers.push_back(static_cast<unsigned>(gpus.numbers.size()));
     gpus.topologies.push_back(std::move(*topology));
+    if (device::names_file(name)) gpus.files.push_back(name);
   }
   // Without a PCI address, one simulated GPU needs no number.
   if (names.size() == 1) gpus.numbers.clear();
@@ -56,6 +58,7 @@ Expected<StoredGpus> stored_topologies(Remarks& remarks) {
     if (found.topology) {
       gpus.topologies.push_back(std::move(*found.topology));
       gpus.numbers.push_back(number);
+      gpus.files.push_back(std::move(found.path));
     } else {
       missing.push_back(fmt::format("gputopo: GPU {} at {} ({}) is left out: {}", number, gpu.pci_bus_id, gpu.name,
                                     why_missing(gpu, found)));

@@ -11,7 +11,8 @@ namespace gputopo::cli {
 
 struct StoredGpus {
   std::vector<Topology> topologies;
-  std::vector<unsigned> numbers;  ///< of each, in PCI order; empty where headings need none
+  std::vector<unsigned> numbers;   ///< of each, in PCI order; empty where headings need none
+  std::vector<std::string> files;  ///< that they were read from
 };
 
 /// The simulated GPUs of $GPUTOPO_SIMULATE where that is set, else what the store has for this machine's GPUs, in PCI
