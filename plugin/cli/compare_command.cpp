@@ -11,6 +11,7 @@
 #include "cli/places.hpp"
 #include "cli/stored.hpp"
 #include "cli/topology_files.hpp"
+#include "cli/usage.hpp"
 #include "compare/render.hpp"
 #include "report/legible.hpp"
 
@@ -87,7 +88,7 @@ void add_compare_command(CLI::App& app, Context& context) {
       ->allow_extra_args(false)
       ->type_name("KEY,...");
   command->add_option("--format", flags->format, "How to print: table, json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(one_of({"table", "json"}))
       ->type_name("NAME")
       ->capture_default_str();
   add_output_option(*command, flags->output);

@@ -17,6 +17,7 @@
 #include "cli/places.hpp"
 #include "cli/progress.hpp"
 #include "cli/seed_option.hpp"
+#include "cli/usage.hpp"
 #include "cli/verdict.hpp"
 #include "device/open/open.hpp"
 #include "device/replay/recording_device.hpp"
@@ -286,7 +287,7 @@ void add_discover_command(CLI::App& app, Context& context) {
                    "Keep the curves that decided the values in FILE, for show --evidence")
       ->type_name("FILE");
   command->add_option("--method", flags->method, "Statistics: default, or thesis (geometric mapping and KS test)")
-      ->check(CLI::IsMember({"default", "thesis"}))
+      ->check(one_of({"default", "thesis"}))
       ->type_name("NAME")
       ->capture_default_str();
   add_seed_option(*command, flags->seed, "Of walk orders and permutations");
