@@ -26,7 +26,7 @@ struct CompareFlags {
 };
 
 Expected<FromFiles> stored_ones(const CompareFlags& flags, Remarks& remarks) {
-  auto stored = stored_topologies(remarks);
+  auto stored = stored_topologies("compare", remarks);
   if (!stored) return tl::unexpected<Error>(stored.error());
   if (auto ok = check_places({result_output(flags.output)}, stored->files); !ok)
     return tl::unexpected<Error>(ok.error());

@@ -108,7 +108,7 @@ Expected<Exit> write_each(const std::string& folder, Convert convert, const Expo
 
 Expected<Exported> exported_topologies(const std::vector<std::string>& files, Remarks& remarks) {
   if (files.empty())
-    return stored_topologies(remarks).map([](StoredGpus stored) {
+    return stored_topologies("export", remarks).map([](StoredGpus stored) {
       return Exported{std::move(stored.topologies), std::move(stored.files)};
     });
   return read_topology_files(files, "export", remarks).map([&files](FromFiles read) {

@@ -34,7 +34,7 @@ Expected<Exit> show(const ShowFlags& flags, const Context& context) {
     if (!file.empty()) inputs.push_back(file);
   const std::vector<Output> outputs{result_output(flags.output)};
   if (auto ok = check_places(outputs, inputs); !ok) return tl::unexpected<Error>(ok.error());
-  const auto gpus = flags.file.empty() ? stored_topologies(context.remarks) : load(flags.file, context.remarks);
+  const auto gpus = flags.file.empty() ? stored_topologies("show", context.remarks) : load(flags.file, context.remarks);
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   if (auto ok = check_places(outputs, gpus->files); !ok) return tl::unexpected<Error>(ok.error());
   report::Options options = report_options(context, flags.output, flags.all);

@@ -16,7 +16,8 @@ struct StoredGpus {
 };
 
 /// The simulated GPUs of $GPUTOPO_SIMULATE where that is set, else what the store has for this machine's GPUs, in PCI
-/// order; a remark for each that it has nothing for, and why. `unavailable` where that is all of them.
-Expected<StoredGpus> stored_topologies(Remarks& remarks);
+/// order; a remark for each that it has nothing for, and why. `verb` says in an error what couldn't be
+/// done ("show"). `unavailable` where that is all of them.
+Expected<StoredGpus> stored_topologies(const std::string& verb, Remarks& remarks);
 
 }  // namespace gputopo::cli
