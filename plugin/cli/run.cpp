@@ -87,7 +87,7 @@ int run(int argc, const char* const* argv) {
   } catch (const stop::Interrupted& e) {
     return report({Error::Kind::interrupted, e.what()});
   } catch (const std::bad_alloc&) {
-    print_error("out of memory; ask for less");
+    print_error("out of memory; free some of this machine's");
   } catch (const std::exception& e) {
     print_error(std::string("internal error: ") + e.what() + "; please report it with the command line");
   }
