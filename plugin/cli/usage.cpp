@@ -83,7 +83,7 @@ std::string unknown_option(const CLI::App& command, std::string_view word) {
   std::vector<std::string> names;
   for (const CLI::Option* option : options_of(command))
     for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
-  const std::string problem = fmt::format("there is no option {}", shown(name));
+  std::string problem = fmt::format("there is no option {}", shown(name));
   if (names.empty() || name.size() > longest_word) return problem;
   const std::string candidate = nearest(name, names);
   const bool is_near = 2 * distance(name, candidate) < name.size();
