@@ -40,8 +40,8 @@ tl::unexpected<Error> malformed(const std::string& path, const change_point::Par
   if (attribute == Attribute::fetch_granularity) wanted = "write rows of 'stride,latency,latency,...'";
   if (attribute == Attribute::line_size) wanted = "write rows of 'stride,size,latency,latency,...'";
   if (attribute == Attribute::latency) wanted = "write rows of latencies in cycles";
-  return fail(Error::Kind::bad_input,
-              fmt::format("can't analyze '{}': line {}: {}; {}", path, error.line, error.reason, wanted));
+  const std::string where = error.line == 0 ? "" : fmt::format("line {}: ", error.line);
+  return fail(Error::Kind::bad_input, fmt::format("can't analyze '{}': {}{}; {}", path, where, error.reason, wanted));
 }
 
 Expected<change_point::TraceParser> parse(const std::string& path, Attribute attribute) {
@@ -106,7 +106,7 @@ std::string estimate_as_text(const Estimate& estimate, const std::string& attrib
   }
   if (estimate.confidence) line("confidence", fmt::format("{:.3f}", *estimate.confidence));
   line("method", estimate.method);
-  line("samples", fmt::format("{} loads", estimate.samples));
+  line("samples", fmt::format("{} load{}", estimate.samples, estimate.samples == 1 ? "" : "s"));
   if (!estimate.note.empty()) line("note", estimate.note);
   return text;
 }

@@ -7,7 +7,9 @@
 #include "cli/analysis.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/seed_option.hpp"
+#include "cli/usage.hpp"
 #include "topology/json.hpp"
 
 namespace gputopo::cli {
@@ -31,7 +33,8 @@ const std::map<std::string, Attribute>& attributes() {
 }
 
 Expected<Exit> analyze(const AnalyzeFlags& flags) {
-  if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
+  if (auto ok = check_places({result_output(flags.output)}, {flags.trace}); !ok)
+    return tl::unexpected<Error>(ok.error());
   evidence::TraceOptions options;
   options.seed = flags.seed;
   if (flags.method == "thesis") options.method = evidence::TraceOptions::Method::thesis;
@@ -54,13 +57,13 @@ void add_analyze_command(CLI::App& app, Context& context) {
                    "stride,size,latencies (line_size) or latencies alone (latency); - is standard input")
       ->required();
   command->add_option("--attribute", flags->attribute, "What to estimate")
-      ->check(CLI::IsMember({"size", "line_size", "fetch_granularity", "latency"}))
+      ->check(one_of({"size", "line_size", "fetch_granularity", "latency"}))
       ->capture_default_str();
   command->add_option("--method", flags->method, "For sizes: default, or the geometric mapping with one split (thesis)")
-      ->check(CLI::IsMember({"default", "thesis"}))
+      ->check(one_of({"default", "thesis"}))
       ->capture_default_str();
   command->add_option("--format", flags->format, "How to print it")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(one_of({"table", "json"}))
       ->capture_default_str();
   add_seed_option(*command, flags->seed, "Of permutations");
   add_output_option(*command, flags->output);

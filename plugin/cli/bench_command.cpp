@@ -12,6 +12,7 @@
 #include "cli/counters.hpp"
 #include "cli/device_option.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/progress.hpp"
 #include "cli/seed_option.hpp"
 #include "device/open/open.hpp"
@@ -167,7 +168,9 @@ Expected<Exit> write(const throughput::Report& report, const BenchFlags& flags, 
 
 Expected<Exit> run_bench(const BenchFlags& flags, const device::Spec& spec, const Context& context) {
   if (flags.list) return list(flags, context);
-  if (auto ok = check_outputs(flags.output, flags.record); !ok) return tl::unexpected<Error>(ok.error());
+  std::vector<Output> outputs{result_output(flags.output)};
+  if (!flags.record.empty()) outputs.push_back({"the recording", "--record", flags.record});
+  if (auto ok = check_places(outputs, files_of({spec})); !ok) return tl::unexpected<Error>(ok.error());
   ProgressBar bar(context.stderr_is_terminal && !flags.quiet);
   auto opened =
       device::open(spec, open_options(context, flags.quiet, [&bar](std::string_view what) { bar.show(0, what); }));

@@ -7,6 +7,7 @@
 
 #include "cli/device_option.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/progress.hpp"
 #include "cli/simulated.hpp"
 #include "cli/topology_files.hpp"
@@ -123,7 +124,8 @@ std::vector<std::uint64_t> parse_counts(const std::vector<std::string>& texts) {
 }
 
 Expected<Exit> answer_traffic(const TrafficQuestion& q, const Context& context) {
-  if (auto ok = check_output(q.output); !ok) return tl::unexpected<Error>(ok.error());
+  const std::vector<std::string> inputs = q.file.empty() ? files_of({q.device}) : std::vector<std::string>{q.file};
+  if (auto ok = check_places({result_output(q.output)}, inputs); !ok) return tl::unexpected<Error>(ok.error());
   const auto topology = topology_of(q, context);
   if (!topology) return tl::unexpected<Error>(topology.error());
   const auto properties = throughput::traffic_properties(*topology);

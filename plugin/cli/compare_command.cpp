@@ -8,8 +8,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/stored.hpp"
 #include "cli/topology_files.hpp"
+#include "cli/usage.hpp"
 #include "compare/render.hpp"
 #include "report/legible.hpp"
 
@@ -23,12 +25,17 @@ struct CompareFlags {
   compare::Options options;
 };
 
+Expected<FromFiles> stored_ones(const CompareFlags& flags, Remarks& remarks) {
+  auto stored = stored_topologies("compare", remarks);
+  if (!stored) return tl::unexpected<Error>(stored.error());
+  if (auto ok = check_places({result_output(flags.output)}, stored->files); !ok)
+    return tl::unexpected<Error>(ok.error());
+  const std::size_t count = stored->topologies.size();
+  return FromFiles{std::move(stored->topologies), std::vector<std::string>(count, "stored")};
+}
+
 Expected<FromFiles> compared_topologies(const CompareFlags& flags, Remarks& remarks) {
-  auto found = flags.files.empty() ? stored_topologies(remarks).map([](StoredGpus stored) {
-    const std::size_t count = stored.topologies.size();
-    return FromFiles{std::move(stored.topologies), std::vector<std::string>(count, "stored")};
-  })
-                                   : read_topology_files(flags.files, "compare", remarks);
+  auto found = flags.files.empty() ? stored_ones(flags, remarks) : read_topology_files(flags.files, "compare", remarks);
   if (found && found->topologies.size() < 2)
     return fail(Error::Kind::bad_input,
                 "nothing to compare: there is only one GPU; name two files or more, written by 'gputopo discover "
@@ -37,7 +44,7 @@ Expected<FromFiles> compared_topologies(const CompareFlags& flags, Remarks& rema
 }
 
 Expected<Exit> run_compare(const CompareFlags& flags, const Context& context) {
-  if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
+  if (auto ok = check_places({result_output(flags.output)}, flags.files); !ok) return tl::unexpected<Error>(ok.error());
   auto found = compared_topologies(flags, context.remarks);
   if (!found) return tl::unexpected<Error>(found.error());
   if (flags.format != "json")
@@ -81,7 +88,7 @@ void add_compare_command(CLI::App& app, Context& context) {
       ->allow_extra_args(false)
       ->type_name("KEY,...");
   command->add_option("--format", flags->format, "How to print: table, json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(one_of({"table", "json"}))
       ->type_name("NAME")
       ->capture_default_str();
   add_output_option(*command, flags->output);

@@ -32,6 +32,15 @@ void add_devices_option(CLI::App& command, std::string& text, const std::shared_
   add_option(command, text, device::parse_specs, specs, what, "DEVICE,...");
 }
 
+std::vector<std::string> files_of(const std::vector<device::Spec>& specs) {
+  using Kind = device::Spec::Kind;
+  std::vector<std::string> files;
+  for (const device::Spec& spec : specs)
+    if (spec.kind == Kind::replay || (spec.kind == Kind::sim && device::names_file(spec.name)))
+      files.push_back(spec.name);
+  return files;
+}
+
 device::OpenOptions open_options(const Context& context, bool quiet, std::function<void(std::string_view)> waiting) {
   device::OpenOptions options;
   options.stop = context.stop;

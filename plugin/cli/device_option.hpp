@@ -23,6 +23,9 @@ void add_device_option(CLI::App& command, std::string& text, const std::shared_p
 void add_devices_option(CLI::App& command, std::string& text, const std::shared_ptr<std::vector<device::Spec>>& specs,
                         const std::string& what);
 
+/// The files that such devices are made of ("-": standard input).
+std::vector<std::string> files_of(const std::vector<device::Spec>& specs);
+
 /// While a device waits for its GPU, which a signal ends, `waiting` is told so, for a progress bar; what came of the
 /// wait is a remark unless `quiet`.
 device::OpenOptions open_options(const Context& context, bool quiet, std::function<void(std::string_view)> waiting);

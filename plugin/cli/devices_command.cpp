@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/usage.hpp"
 #include "device/open/open.hpp"
 #include "report/grid.hpp"
 #include "report/text.hpp"
@@ -61,7 +62,7 @@ void add_devices_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("devices", "List what discover --device can measure");
   auto format = std::make_shared<std::string>("table");
   command->add_option("--format", *format, "How to print: table or json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(one_of({"table", "json"}))
       ->type_name("NAME")
       ->capture_default_str();
   command->callback([format, &context] { context.action = [=, &context] { return devices(*format, context); }; });

@@ -14,8 +14,10 @@
 #include "cli/device_option.hpp"
 #include "cli/format_option.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/progress.hpp"
 #include "cli/seed_option.hpp"
+#include "cli/usage.hpp"
 #include "cli/verdict.hpp"
 #include "device/open/open.hpp"
 #include "device/replay/recording_device.hpp"
@@ -124,7 +126,14 @@ struct Measured {
   std::optional<Error> not_saved;
 };
 
-// What can't be kept is refused before it is measured.
+std::vector<Output> outputs_of(const DiscoverFlags& flags) {
+  std::vector<Output> outputs{result_output(flags.output)};
+  if (!flags.record.empty()) outputs.push_back({"the recording", "--record", flags.record});
+  if (!flags.evidence.empty()) outputs.push_back({"the evidence", "--evidence", flags.evidence});
+  return outputs;
+}
+
+// What can't be kept, or would be overwritten at once, is refused before it is measured.
 Expected<void> may_be_saved(const device::DeviceInfo& info, const DiscoverFlags& flags) {
   if (!flags.save) return {};
   if (info.simulated)
@@ -133,6 +142,11 @@ Expected<void> may_be_saved(const device::DeviceInfo& info, const DiscoverFlags&
   if (info.kind == "replay" && !flags.force)
     return fail(Error::Kind::bad_input,
                 "--save keeps measurements and this is a replay of one; add --force to keep it all the same");
+  for (const std::string& folder : store::folders(store::process_environment()))
+    if (auto ok = check_apart(outputs_of(flags),
+                              {"what is stored", "--save", fmt::format("{}/{}.json", folder, info.gpu.uuid)});
+        !ok)
+      return ok;
   return {};
 }
 
@@ -229,8 +243,8 @@ Expected<std::vector<device::Spec>> every_gpu() {
 }
 
 Expected<Exit> discover(const DiscoverFlags& flags, const std::vector<device::Spec>& named, const Context& context) {
-  if (auto ok = check_outputs(flags.output, flags.record, flags.evidence); !ok)
-    return tl::unexpected<Error>(ok.error());
+  const std::vector<std::string> inputs = flags.all_gpus ? std::vector<std::string>{} : files_of(named);
+  if (auto ok = check_places(outputs_of(flags), inputs); !ok) return tl::unexpected<Error>(ok.error());
   if (flags.save)
     if (auto ok = store::check_writable(store::process_environment()); !ok) return tl::unexpected<Error>(ok.error());
   const auto specs = flags.all_gpus ? every_gpu() : named;
@@ -273,7 +287,7 @@ void add_discover_command(CLI::App& app, Context& context) {
                    "Keep the curves that decided the values in FILE, for show --evidence")
       ->type_name("FILE");
   command->add_option("--method", flags->method, "Statistics: default, or thesis (geometric mapping and KS test)")
-      ->check(CLI::IsMember({"default", "thesis"}))
+      ->check(one_of({"default", "thesis"}))
       ->type_name("NAME")
       ->capture_default_str();
   add_seed_option(*command, flags->seed, "Of walk orders and permutations");

@@ -112,7 +112,7 @@ void stored(const store::Machine& machine, std::vector<Check>& checks) {
   for (const store::InstalledGpu& gpu : machine.gpus) {
     const store::Lookup found = store::load(gpu.uuid, machine.driver_version, store::process_environment());
     for (const std::string& refusal : found.refusals)
-      checks.push_back({Result::limited, "Stored topology", refusal, "run discover --all-gpus --save"});
+      checks.push_back({Result::limited, "Stored topology", refusal, {}});
     if (found.topology)
       checks.push_back({Result::good, "Stored topology", found.path, {}});
     else if (found.refusals.empty())

@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/format_option.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/simulated.hpp"
 #include "device/open/spec.hpp"
 #include "device/sim/model.hpp"
@@ -53,7 +54,9 @@ std::string list_as_table(const Context& context) {
 }
 
 Expected<Exit> models(const ModelsFlags& flags, const Context& context) {
-  if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
+  std::vector<std::string> inputs;
+  if (device::names_file(flags.truth)) inputs.push_back(flags.truth);
+  if (auto ok = check_places({result_output(flags.output)}, inputs); !ok) return tl::unexpected<Error>(ok.error());
   std::string text;
   if (flags.truth.empty()) {
     if (flags.format != "table" && flags.format != "json")

@@ -13,12 +13,6 @@ namespace gputopo::cli {
 /// Adds `-o,--output FILE`.
 void add_output_option(CLI::App& command, std::string& path);
 
-/// Whether emit(path, ...) can work, asked before long work. An empty path is stdout, and so is "-". Error: `io`.
-Expected<void> check_output(const std::string& path);
-
-/// The same for -o, --record and --evidence (empty: none), which may not go to one place. Errors: `io`, `bad_input`.
-Expected<void> check_outputs(const std::string& output, const std::string& record, const std::string& evidence = {});
-
 /// Writes `text` to stdout (empty path or "-") or atomically to a file, with a '?' for what would steer a terminal.
 /// Error: `io`, also where stdout is closed or full. Throws stop::Interrupted where the user asked to stop before.
 Expected<void> emit(const std::string& path, std::string_view text);

@@ -1,13 +1,8 @@
 #include "cli/run.hpp"
 
-#include <algorithm>
 #include <exception>
-#include <numeric>
 #include <sstream>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -15,8 +10,8 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/process.hpp"
+#include "cli/usage.hpp"
 #include "stop/stop.hpp"
-#include "text/printable.hpp"
 
 namespace gputopo::cli {
 namespace {
@@ -32,40 +27,6 @@ void print_error(const std::string& message) {
 int report(const Error& error) {
   print_error(error.message);
   return status(error.kind == Error::Kind::interrupted ? Exit::interrupted : Exit::failed);
-}
-
-// The subcommand that the user was in the middle of, for the hint at its help.
-std::string command_path(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? "gputopo" : "gputopo " + chosen.front()->get_name();
-}
-
-// Letters to add, take away or replace to get from one word to the other (Levenshtein 1966).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
-    }
-  }
-  return row.back();
-}
-
-// A first word that is no subcommand, and the nearest one; empty where the first word is something else.
-std::string mistyped(const CLI::App& app, std::string_view word) {
-  constexpr std::size_t longest = 64;
-  const auto commands = app.get_subcommands({});
-  const bool known =
-      std::any_of(commands.begin(), commands.end(), [&](const auto* c) { return c->get_name() == word; });
-  if (known || word.empty() || word.starts_with('-') || word.size() > longest) return {};
-  const auto nearest = std::min_element(commands.begin(), commands.end(), [&](const CLI::App* a, const CLI::App* b) {
-    return distance(word, a->get_name()) < distance(word, b->get_name());
-  });
-  return "there is no command '" + text::printable(word, longest) + "'; the nearest one is '" + (*nearest)->get_name() +
-         "'";
 }
 
 void add_commands(CLI::App& app, Context& context) {
@@ -98,14 +59,12 @@ int parse_and_run(int argc, const char* const* argv) {
       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but something is inconclusive (compare: differs), 130 "
       "interrupted.");
   add_commands(app, context);
+  refuse_empty_values(app);
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() != 0) {
-      if (const std::string wrong = argc > 1 ? mistyped(app, argv[1]) : ""; !wrong.empty())
-        print_error(wrong);
-      else
-        print_error(std::string(e.what()) + "; see '" + command_path(app) + " --help'");
+      print_error(usage_message(app, e, argc, argv));
       return status(Exit::usage);
     }
     std::ostringstream text;
@@ -128,7 +87,7 @@ int run(int argc, const char* const* argv) {
   } catch (const stop::Interrupted& e) {
     return report({Error::Kind::interrupted, e.what()});
   } catch (const std::bad_alloc&) {
-    print_error("out of memory; ask for less");
+    print_error("out of memory; free some of this machine's");
   } catch (const std::exception& e) {
     print_error(std::string("internal error: ") + e.what() + "; please report it with the command line");
   }

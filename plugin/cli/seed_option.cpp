@@ -22,7 +22,7 @@ std::string decimal(std::string& text) {
 
 void add_seed_option(CLI::App& command, std::uint64_t& seed, const std::string& what) {
   command.add_option("--seed", seed, what)
-      ->transform(CLI::Validator(decimal, "N"))
+      ->transform(CLI::Validator(decimal, ""))
       ->type_name("N")
       ->capture_default_str();
 }

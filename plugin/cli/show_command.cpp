@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/format_option.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/stored.hpp"
 #include "cli/topology_files.hpp"
 #include "report/report.hpp"
@@ -23,14 +24,19 @@ struct ShowFlags {
 
 Expected<StoredGpus> load(const std::string& path, Remarks& remarks) {
   return read_topology_file(path, "show", remarks).map([](std::vector<Topology> list) {
-    return StoredGpus{std::move(list), {}};
+    return StoredGpus{std::move(list), {}, {}};
   });
 }
 
 Expected<Exit> show(const ShowFlags& flags, const Context& context) {
-  if (auto ok = check_output(flags.output); !ok) return tl::unexpected<Error>(ok.error());
-  const auto gpus = flags.file.empty() ? stored_topologies(context.remarks) : load(flags.file, context.remarks);
+  std::vector<std::string> inputs;
+  for (const std::string& file : {flags.file, flags.evidence})
+    if (!file.empty()) inputs.push_back(file);
+  const std::vector<Output> outputs{result_output(flags.output)};
+  if (auto ok = check_places(outputs, inputs); !ok) return tl::unexpected<Error>(ok.error());
+  const auto gpus = flags.file.empty() ? stored_topologies("show", context.remarks) : load(flags.file, context.remarks);
   if (!gpus) return tl::unexpected<Error>(gpus.error());
+  if (auto ok = check_places(outputs, gpus->files); !ok) return tl::unexpected<Error>(ok.error());
   report::Options options = report_options(context, flags.output, flags.all);
   options.numbers = gpus->numbers;
   if (!flags.evidence.empty()) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/simulated.hpp"
+#include "device/open/spec.hpp"
 #include "store/environment.hpp"
 #include "store/machine.hpp"
 #include "store/store.hpp"
@@ -13,10 +14,10 @@
 namespace gputopo::cli {
 namespace {
 
-constexpr const char* remedy = "run 'gputopo discover --all-gpus --save'";
+constexpr const char* store_first = "run 'gputopo discover --all-gpus --save'";
 
-tl::unexpected<Error> nothing(const std::string& why) {
-  return fail(Error::Kind::unavailable, fmt::format("nothing to show: {}; {}", why, remedy));
+tl::unexpected<Error> nothing(const std::string& verb, std::string_view why, std::string_view remedy) {
+  return fail(Error::Kind::unavailable, fmt::format("nothing to {}: {}; {}", verb, why, remedy));
 }
 
 Expected<StoredGpus> simulated_gpus(const std::vector<std::string>& names) {
@@ -26,6 +27,7 @@ Expected<StoredGpus> simulated_gpus(const std::vector<std::string>& names) {
     if (!topology) return tl::unexpected<Error>(topology.error());
     gpus.numbers.push_back(static_cast<unsigned>(gpus.numbers.size()));
     gpus.topologies.push_back(std::move(*topology));
+    if (device::names_file(name)) gpus.files.push_back(name);
   }
   // Without a PCI address, one simulated GPU needs no number.
   if (names.size() == 1) gpus.numbers.clear();
@@ -36,16 +38,18 @@ Expected<StoredGpus> simulated_gpus(const std::vector<std::string>& names) {
 std::string why_missing(const store::InstalledGpu& gpu, const store::Lookup& found) {
   if (!found.refusals.empty()) return "what is stored was refused: " + found.refusals.front();
   if (gpu.uuid.empty()) return "its driver doesn't tell the UUID yet; run nvidia-smi once";
-  return "nothing is stored; run 'gputopo discover --all-gpus --save'";
+  return fmt::format("nothing is stored; {}", store_first);
 }
 
 }  // namespace
 
-Expected<StoredGpus> stored_topologies(Remarks& remarks) {
+Expected<StoredGpus> stored_topologies(const std::string& verb, Remarks& remarks) {
   const store::Environment environment = store::process_environment();
   if (environment.simulate) return simulated_gpus(store::simulated_names(environment));
   const store::Machine machine = store::read_machine();
-  if (machine.gpus.empty()) return nothing("this machine has no NVIDIA GPU with a running driver");
+  if (machine.gpus.empty())
+    return nothing(verb, "this machine has no NVIDIA GPU with a running driver",
+                   "name a file that 'gputopo discover --format json' wrote");
   StoredGpus gpus;
   std::vector<std::string> missing;
   std::string refusal;
@@ -56,13 +60,17 @@ Expected<StoredGpus> stored_topologies(Remarks& remarks) {
     if (found.topology) {
       gpus.topologies.push_back(std::move(*found.topology));
       gpus.numbers.push_back(number);
+      gpus.files.push_back(std::move(found.path));
     } else {
       missing.push_back(fmt::format("gputopo: GPU {} at {} ({}) is left out: {}", number, gpu.pci_bus_id, gpu.name,
                                     why_missing(gpu, found)));
     }
   }
-  if (gpus.topologies.empty() && !refusal.empty()) return nothing("what is stored was refused: " + refusal);
-  if (gpus.topologies.empty()) return nothing("no topology of this machine's GPUs under its driver is stored");
+  // A refusal says itself what to do.
+  if (gpus.topologies.empty() && !refusal.empty())
+    return fail(Error::Kind::unavailable, fmt::format("nothing to {}: what is stored was refused: {}", verb, refusal));
+  if (gpus.topologies.empty())
+    return nothing(verb, "no topology of this machine's GPUs under its driver is stored", store_first);
   for (std::string& line : missing) remarks.add(std::move(line));
   return gpus;
 }

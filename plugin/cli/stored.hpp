@@ -11,11 +11,13 @@ namespace gputopo::cli {
 
 struct StoredGpus {
   std::vector<Topology> topologies;
-  std::vector<unsigned> numbers;  ///< of each, in PCI order; empty where headings need none
+  std::vector<unsigned> numbers;   ///< of each, in PCI order; empty where headings need none
+  std::vector<std::string> files;  ///< that they were read from
 };
 
 /// The simulated GPUs of $GPUTOPO_SIMULATE where that is set, else what the store has for this machine's GPUs, in PCI
-/// order; a remark for each that it has nothing for, and why. `unavailable` where that is all of them.
-Expected<StoredGpus> stored_topologies(Remarks& remarks);
+/// order; a remark for each that it has nothing for, and why. `verb` says in an error what couldn't be
+/// done ("show"). `unavailable` where that is all of them.
+Expected<StoredGpus> stored_topologies(const std::string& verb, Remarks& remarks);
 
 }  // namespace gputopo::cli

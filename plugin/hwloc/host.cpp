@@ -46,13 +46,15 @@ void place_stored(hwloc_topology_t topology, const store::Machine& machine, unsi
                   const store::Environment& environment, const Log& log) {
   const store::InstalledGpu& gpu = machine.gpus[index];
   if (gpu.uuid.empty()) {
-    log(fmt::format("GPU {}: its driver doesn't tell the UUID yet: run nvidia-smi once", gpu.pci_bus_id));
+    log(fmt::format("GPU {}: its driver doesn't tell the UUID yet; run nvidia-smi once", gpu.pci_bus_id));
     return;
   }
   const store::Lookup found = store::load(gpu.uuid, machine.driver_version, environment);
   for (const std::string& refusal : found.refusals) log(refusal);
   if (!found.topology) {
-    log(fmt::format("GPU {}: nothing stored for {}: run gputopo discover --all-gpus --save", gpu.pci_bus_id, gpu.uuid));
+    if (found.refusals.empty())
+      log(fmt::format("GPU {}: nothing stored for {}; run gputopo discover --all-gpus --save", gpu.pci_bus_id,
+                      gpu.uuid));
     return;
   }
   hwloc_export::Target target{gpu.pci_bus_id, index, nullptr};

@@ -24,8 +24,8 @@ Expected<Topology> read_stored(std::string_view text, std::string_view uuid, std
     return fail(Error::Kind::bad_input, fmt::format("it describes GPU {}, not {}", topology->gpu.uuid, uuid));
   if (topology->provenance.simulated) return fail(Error::Kind::bad_input, "it describes a simulated GPU");
   if (topology->provenance.driver_version != driver_version)
-    return fail(Error::Kind::bad_input, fmt::format("it was measured under driver {}, and driver {} is running",
-                                                    topology->provenance.driver_version, driver_version));
+    return fail(Error::Kind::unavailable, fmt::format("it was measured under driver {}, and driver {} is running",
+                                                      topology->provenance.driver_version, driver_version));
   return topology;
 }
 
@@ -36,19 +36,19 @@ Lookup load(std::string_view uuid, std::string_view driver_version, const Enviro
   for (const std::string& path : folders(environment)) {
     const auto folder = open_trusted_folder(path, environment);
     if (!folder) {
-      if (!folder.error().absent) found.refusals.push_back(folder.error().message);
+      if (!folder.error().absent) found.refusals.push_back(folder.error().line());
       continue;
     }
     const std::string shown = fmt::format("{}/{}", path, name);
     const auto text = read_trusted_file(*folder, name, shown, environment);
     if (!text) {
-      if (!text.error().absent) found.refusals.push_back(text.error().message);
+      if (!text.error().absent) found.refusals.push_back(text.error().line());
       continue;
     }
     auto topology = read_stored(*text, uuid, driver_version);
     if (!topology) {
       found.refusals.push_back(
-          fmt::format("{}: {}: run gputopo discover --all-gpus --save again", shown, topology.error().message));
+          fmt::format("{}: {}; run gputopo discover --all-gpus --save again", shown, topology.error().message));
       continue;
     }
     found.topology = std::move(*topology);

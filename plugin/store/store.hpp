@@ -18,11 +18,13 @@ Expected<void> check_writable(const Environment& environment);
 
 struct Saved {
   std::string path;
-  std::vector<std::string> remarks;  ///< one line each: what stays as it was stored, what was replaced, and why
+  std::vector<std::string> remarks;  ///< one line each: what stays as it was stored, what was moved aside, and why
 };
 
 /// Puts a run's memories under its GPU's UUID into the first of the store's folders that can be written, creating the
-/// folder where needed, beside what that file has of the same GPU under the same driver (merge.hpp). Readers see the
+/// folder where needed, beside what that file has of the same GPU under the same driver (merge.hpp). A file
+/// that `load` refuses may be worth mending: it is moved aside, to the same name with ".refused" behind, but for one of
+/// another driver, which is replaced. Readers see the
 /// old file or the new one, never a part; of two that save at once, each finds what the other wrote.
 ///
 /// `force`: keeps also what nobody should take for the GPU's own without being told to, a replay or a run beside
@@ -37,14 +39,15 @@ Expected<Saved> save(const Topology& run, const Environment& environment, bool f
 struct Lookup {
   std::optional<Topology> topology;
   std::string path;                   ///< the file it came from
-  std::vector<std::string> refusals;  ///< why a file or folder that is there wasn't used, one line each
+  std::vector<std::string> refusals;  ///< why a file or folder that is there wasn't used, and what to do: a line each
 };
 
 /// The stored topology of the GPU with this UUID under this driver version, from the first folder that has an
 /// acceptable one. Never fails: whatever is wrong with a file only leaves its line in `refusals`.
 Lookup load(std::string_view uuid, std::string_view driver_version, const Environment& environment);
 
-/// Reads a topology from contents of a store's file: what `load` does after opening it. Errors: `bad_input`.
+/// Reads a topology from contents of a store's file: what `load` does after opening it. Errors: `unavailable`
+/// for one of another driver, `bad_input` for anything else.
 Expected<Topology> read_stored(std::string_view text, std::string_view uuid, std::string_view driver_version);
 
 /// True for "GPU-" and up to 60 more letters, digits and hyphens: what may become a file name.

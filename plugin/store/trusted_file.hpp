@@ -20,7 +20,9 @@ inline constexpr std::size_t size_limit_bytes = std::size_t{1} << 20;
 /// Whether something isn't there at all, or is there and refused.
 struct Refusal {
   bool absent = false;
-  std::string message;  ///< one line
+  std::string why;     ///< on one line
+  std::string remedy;  ///< likewise
+  std::string line() const { return why + "; " + remedy; }
 };
 
 using files::Descriptor;

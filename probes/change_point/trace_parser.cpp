@@ -230,7 +230,7 @@ std::optional<ParseError> TraceParser::finish() {
     end_partial(true);
   }
   if (!error_ && trace_.rows.empty()) {
-    line_ = 1;
+    line_ = 0;
     fail("there are no rows");
   }
   return error_;

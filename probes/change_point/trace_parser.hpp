@@ -24,7 +24,7 @@ enum class Columns {
 
 /// Where parsing stopped and why; `reason` is one sentence without the line number.
 struct ParseError {
-  std::uint64_t line = 0;  ///< from 1
+  std::uint64_t line = 0;  ///< from 1; 0 where it is the whole that is wrong
   std::string reason;
 };
 

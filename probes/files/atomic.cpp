@@ -60,15 +60,6 @@ Expected<void> check_writable(const std::string& path) {
   return {};
 }
 
-bool lead_to_one_file(const std::string& first, const std::string& second) {
-  const auto a = find_target(first);
-  const auto b = find_target(second);
-  struct stat folder_a {
-  }, folder_b{};
-  if (!a || !b || ::fstat(a->folder.get(), &folder_a) != 0 || ::fstat(b->folder.get(), &folder_b) != 0) return false;
-  return folder_a.st_dev == folder_b.st_dev && folder_a.st_ino == folder_b.st_ino && a->name == b->name;
-}
-
 Expected<void> write_atomically(const std::string& path, std::string_view text) {
   const auto target = find_target(path);
   if (!target) return tl::unexpected<Error>(target.error());

@@ -38,19 +38,19 @@ std::string_view remedy(int error_number) {
 }
 
 tl::unexpected<Error> cannot_read(std::string_view path, int error_number) {
-  if (error_number == EINTR) return interrupted();
+  if (error_number == EINTR) return interrupted(fmt::format("reading '{}'", path));
   return fail(Error::Kind::io,
               fmt::format("can't read '{}': {}; check the name and its permissions", path, reason(error_number)));
 }
 
 tl::unexpected<Error> cannot_write(std::string_view path, int error_number) {
-  if (error_number == EINTR) return interrupted();
+  if (error_number == EINTR) return interrupted(fmt::format("writing '{}'", path));
   return fail(Error::Kind::io,
               fmt::format("can't write '{}': {}; {}", path, reason(error_number), remedy(error_number)));
 }
 
-tl::unexpected<Error> interrupted() {
-  return fail(Error::Kind::interrupted, stop::Interrupted::message);
+tl::unexpected<Error> interrupted(std::string_view doing) {
+  return fail(Error::Kind::interrupted, fmt::format("interrupted while {}", doing));
 }
 
 int open_waiting(const std::string& path, int flags) {

@@ -23,7 +23,7 @@ Expected<void> read_pieces(int descriptor, std::string_view name,
                            const std::function<Expected<void>(std::string_view)>& take) {
   std::vector<char> piece(std::size_t{1} << 16);
   while (true) {
-    if (stop::requested) return interrupted();
+    if (stop::requested) return cannot_read(name, EINTR);
     const ssize_t got = ::read(descriptor, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return cannot_read(name, errno);
@@ -39,8 +39,9 @@ Expected<std::string> read_all(int descriptor, std::string_view name, std::size_
   const auto read = read_pieces(descriptor, name, [&](std::string_view piece) -> Expected<void> {
     text.append(piece);
     if (text.size() <= limit_bytes) return {};
-    return fail(Error::Kind::bad_input,
-                fmt::format("'{}' is larger than {} bytes; no file of this kind is that large", name, limit_bytes));
+    return fail(
+        Error::Kind::bad_input,
+        fmt::format("'{}' is over {} bytes, the limit of what is read here; name another file", name, limit_bytes));
   });
   if (!read) return tl::unexpected<Error>(read.error());
   return text;
@@ -61,7 +62,7 @@ Expected<std::string> read_input(const std::string& path, std::size_t limit_byte
 Expected<void> write_all(int descriptor, std::string_view text, std::string_view name) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR && stop::requested) return interrupted();
+    if (written < 0 && errno == EINTR && stop::requested) return interrupted(fmt::format("writing {}", name));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0)
       return fail(Error::Kind::io, fmt::format("can't write {}: {}; {}", name, reason(errno), remedy(errno)));

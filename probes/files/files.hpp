@@ -34,8 +34,18 @@ Expected<std::string> read_input(const std::string& path, std::size_t limit_byte
 /// folder. Asked before long work whose result goes there. Error: `io`.
 Expected<void> check_writable(const std::string& path);
 
-/// Whether what is written to the one would be overwritten by what is written to the other, whatever they are called.
-bool lead_to_one_file(const std::string& first, const std::string& second);
+/// A file that a user named, or one that is open already.
+struct Named {
+  std::string path;
+  int descriptor = -1;  ///< where that isn't negative it counts, and the path doesn't
+};
+
+/// Whether what is written to the one would overwrite, or end up within, what the other holds or is to hold: one file,
+/// pipe or device, or one name that isn't there yet. False for /dev/null, which holds nothing.
+bool lead_to_one_file(const Named& first, const Named& second);
+
+/// Whether there is a file or pipe, whose contents a writer would destroy or feed; a terminal, say, is neither.
+bool holds_data(const Named& named);
 
 /// Replaces `path` by `text`, as replace_in does. The mode of an existing file of the caller's is kept and symbolic
 /// links are followed, also to what isn't there yet. A device, pipe or other special file can't be replaced and is

@@ -29,7 +29,8 @@ Expected<void> validate(const Workload& w) {
   if (w.threads == 0 || w.threads > most_threads_of_block || w.blocks == 0 || w.blocks > INT32_MAX)
     return bad("it has no threads or blocks, or too many");
   if (w.input.size() > most_workload_words || w.output_words > most_workload_words)
-    return bad("it reads or writes more words than a workload may");
+    return bad(fmt::format("it reads {} words and writes {}, and the limit is {}; measure a GPU with fewer SMs",
+                           w.input.size(), w.output_words, most_workload_words));
   for (const std::uint64_t bytes : w.buffer_bytes)
     if (bytes > largest_buffer) return bad("it has a buffer of over 1 TiB");
   if (w.fetch_bytes != 0 && w.fetch_bytes != 32 && w.fetch_bytes != 64 && w.fetch_bytes != 128)

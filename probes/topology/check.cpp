@@ -128,7 +128,8 @@ Expected<void> check(const Topology& t) {
     return not_plain("a text of an earlier run");
   if (t.earlier_runs.size() > memory_limit)
     return wrong(fmt::format("there are {} earlier runs", t.earlier_runs.size()));
-  if (t.gpu.sm_count > count_limit) return wrong(fmt::format("the GPU has {} SMs", t.gpu.sm_count));
+  if (t.gpu.sm_count > count_limit)
+    return wrong(fmt::format("the GPU has {} SMs, over the limit of {}", t.gpu.sm_count, count_limit));
   if (t.memories.size() > memory_limit) return wrong(fmt::format("there are {} memories", t.memories.size()));
   std::unordered_set<std::string_view> ids;
   for (const Memory& m : t.memories) {

@@ -96,8 +96,16 @@ TEST_F(MachineTest, AStoredGpuIsDrawnUnderItsPciDevice) {
 TEST_F(MachineTest, NothingStoredMeansNothingAddedAndAHintWhenVerbose) {
   EXPECT_EQ(lstopo(), stock());
   EXPECT_THAT(lstopo({{"HWLOC_COMPONENTS_VERBOSE", "1"}}),
-              HasSubstr("GPU 0000:3b:00.0: nothing stored for GPU-aaaaaaaa-0000-0000-0000-000000000001: run gputopo "
+              HasSubstr("GPU 0000:3b:00.0: nothing stored for GPU-aaaaaaaa-0000-0000-0000-000000000001; run gputopo "
                         "discover --all-gpus --save"));
+}
+
+TEST_F(MachineTest, WhatIsRefusedIsNotCalledMissing) {
+  write(first_file(), "{");
+  const std::string said = lstopo({{"HWLOC_COMPONENTS_VERBOSE", "1"}});
+  EXPECT_THAT(said, HasSubstr(first_file() + ": "));
+  EXPECT_THAT(said, HasSubstr("; run gputopo discover --all-gpus --save again"));
+  EXPECT_THAT(said, Not(HasSubstr("nothing stored")));
 }
 
 TEST_F(MachineTest, TheSecondGpuKeepsItsNumberWithoutTheFirst) {

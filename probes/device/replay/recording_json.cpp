@@ -93,17 +93,18 @@ template <class T>
 void read_field(const Value& j, const char* key, T& field) {
   const Value* found = j.find(key);
   if (found == nullptr) throw Bad{fmt::format("its device lacks '{}'", key)};
-  const auto need = [&](bool fits) {
-    if (!fits) throw Bad{fmt::format("its device's '{}' has the wrong type or size", key)};
+  const auto need = [&](bool fits, const std::string& what) {
+    if (!fits) throw Bad{fmt::format("its device's '{}' isn't {}", key, what)};
   };
   if constexpr (std::is_same_v<T, std::string>) {
-    need(found->is_string());
+    need(found->is_string(), "a text");
     field = found->string();
   } else if constexpr (std::is_same_v<T, bool>) {
-    need(found->is_boolean());
+    need(found->is_boolean(), "true or false");
     field = found->boolean();
   } else {
-    need(found->is_whole() && found->whole() <= std::numeric_limits<T>::max());
+    need(found->is_whole() && found->whole() <= std::numeric_limits<T>::max(),
+         fmt::format("a whole number from 0 to {}", std::numeric_limits<T>::max()));
     field = static_cast<T>(found->whole());
   }
 }
@@ -146,11 +147,17 @@ void add_texts(const Value& j, std::string_view what, std::size_t index, std::si
   for (const Value& field : j.array()) sum.add(dump(field.string()));
 }
 
+// `most`: of its numbers, together with those of what stands before it.
+Bad undecodable(std::string_view what, std::size_t index, std::size_t most = 0) {
+  return Bad{fmt::format("the {} {} can't be decoded: {}", what, index,
+                         most == 0 ? "it is damaged" : fmt::format("damaged, or more than {} numbers", most))};
+}
+
 // A fourth text says why the device couldn't run it.
 StreamRun read_stream(const Value::Array& fields, std::size_t index) {
   StreamRun run{from_hex(fields[0].string()), fields[1].string(), {}, {}};
   const auto trace = decode_stream(fields[2].string());
-  if (!trace) throw Bad{fmt::format("the trace of stream {} can't be decoded", index)};
+  if (!trace) throw undecodable("trace of stream", index);
   run.trace = *trace;
   if (fields.size() == 4) run.refusal = fields[3].string();
   if (fields.size() == 4 && run.refusal.empty())
@@ -162,10 +169,10 @@ StreamRun read_stream(const Value::Array& fields, std::size_t index) {
 WorkloadRun read_workload(const Value::Array& fields, std::size_t index, std::size_t& budget) {
   WorkloadRun run{from_hex(fields[0].string()), fields[1].string(), {}, {}};
   const auto trace = decode_workload(fields[2].string());
-  if (!trace) throw Bad{fmt::format("the trace of workload {} can't be decoded", index)};
+  if (!trace) throw undecodable("trace of workload", index);
   run.trace = *trace;
   auto words = decode_list<std::uint32_t>(fields[3].string(), std::min(budget, program::most_workload_words));
-  if (!words) throw Bad{fmt::format("the words of workload {} can't be decoded", index)};
+  if (!words) throw undecodable("words of workload", index, program::most_workload_words);
   budget -= words->size();
   run.trace.output = std::move(*words);
   if (fields.size() == 5) run.refusal = fields[4].string();
@@ -187,15 +194,15 @@ Run read_run(const Value::Array& fields, std::size_t index, std::size_t& budget)
   const auto text = [&](std::size_t i) -> const std::string& { return fields[i].string(); };
   Run run{from_hex(text(0)), text(1), {}};
   auto sms = decode_list<std::uint32_t>(text(2), std::min<std::size_t>(budget, most_sms));
-  if (!sms) throw Bad{fmt::format("the SMs of run {} can't be decoded", index)};
+  if (!sms) throw undecodable("SMs of run", index, most_sms);
   budget -= sms->size();
   run.trace.agent_sms = std::move(*sms);
   auto phases = decode_phases(text(3), budget);
-  if (!phases) throw Bad{fmt::format("the phases of run {} can't be decoded", index)};
+  if (!phases) throw undecodable("phases of run", index, number_limit);
   run.trace.phases = std::move(*phases);
   if (fields.size() == 5) {
     const auto seen = decode_interruptions(text(4));
-    if (!seen) throw Bad{fmt::format("the interruptions of run {} can't be decoded", index)};
+    if (!seen) throw undecodable("interruptions of run", index);
     run.trace.interruptions = *seen;
   }
   if (auto ok = check_consistent(run.trace); !ok)

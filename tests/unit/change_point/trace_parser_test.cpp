@@ -107,7 +107,7 @@ TEST(TraceParser, NamesLineAndReason) {
   expect_error("64,1\nsize,latency\n", 2, "'size' is not a number");
   expect_error("-size,latency\n64,1\n", 1, "'-size' is not a number");
   expect_error("nan,latency\n64,1\n", 1, "NaN");
-  expect_error("size,latency\n", 1, "there are no rows");
+  expect_error("size,latency\n", 0, "there are no rows");
   expect_error("64,1\n128,0x1F\n", 2, "is not a number");
   expect_error("64,1\n128,--1\n", 2, "is not a number");
   expect_error("64,1\n128,+-1\n", 2, "is not a number");
@@ -125,8 +125,8 @@ TEST(TraceParser, NamesLineAndReason) {
   expect_error("64,1\n,\n", 2, "empty field");
   expect_error("64,1\n128\n", 2, "no latencies");
   expect_error("64,128\n", 1, "no latencies", Columns::stride_and_size);
-  expect_error("", 1, "no rows");
-  expect_error("\n\n", 1, "no rows");
+  expect_error("", 0, "no rows");
+  expect_error("\n\n", 0, "no rows");
   expect_error(std::string("64,1\n128,\0\n", 11), 2, "is not a number");
   expect_error("64,1\r128,2\n", 1, "is not a number");
 }

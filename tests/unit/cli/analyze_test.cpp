@@ -45,6 +45,13 @@ TEST(Analyze, PrintsOneEstimateAsJson) {
   EXPECT_GT(json.at("samples"), 1000);
 }
 
+TEST(Analyze, CountsOneLoadAsOneAndKnowsNoLineOfAnEmptyFile) {
+  const Folder folder;
+  EXPECT_THAT(run_gputopo({"analyze", file(folder, "1024,30\n")}).out, HasSubstr(" 1 load\n"));
+  EXPECT_THAT(run_gputopo({"analyze", file(folder, "")}).err,
+              HasSubstr("trace.csv': there are no rows; write rows of 'size,latency"));
+}
+
 TEST(Analyze, PrintsATableAndKnowsTheThesis) {
   const Folder folder;
   const std::string path = file(folder, step_trace());

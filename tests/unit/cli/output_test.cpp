@@ -68,6 +68,102 @@ TEST(Output, TwoOutputsTakeTwoFiles) {
   EXPECT_THAT(folder.names(), ElementsAre());
 }
 
+TEST(Output, NoOutputTakesAFileThatIsRead) {
+  const Folder folder;
+  const std::string topology = folder / "t.json", model = folder / "m.json", recording = folder / "r.json",
+                    evidence = folder / "e.json", trace = folder / "t.csv", linked = folder / "linked";
+  std::ofstream(topology) << run_gputopo(truth).out;
+  std::filesystem::copy_file(std::string(GPUTOPO_SOURCE_DIR) + "/probes/models/gt200.json", model);
+  std::ofstream(trace) << "40\n41\n40\n";
+  std::filesystem::create_symlink("t.json", linked);
+  std::vector<std::vector<std::string>> refused{{"show", topology, "-o", topology},
+                                                {"show", topology, "-o", linked},
+                                                {"show", linked, "-o", folder / "./t.json"},
+                                                {"compare", topology, topology, "-o", topology},
+                                                {"export", "--prometheus", topology, topology},
+                                                {"export", "--mt4g", topology, topology},
+                                                {"export", "--hwloc-xml", topology, topology},
+                                                {"models", "--truth", model, "-o", model},
+                                                {"analyze", "--attribute", "latency", trace, "-o", trace}};
+#ifdef GPUTOPO_HAS_DISCOVER
+  run_gputopo({"discover", "--device", "sim:gt200", "--only", "shared", "--quiet", "--record", recording, "--evidence",
+               evidence});
+  const std::string replay = "replay:" + recording, sim = "sim:" + model;
+  for (const char* option : {"-o", "--record", "--evidence"}) {
+    refused.push_back({"discover", "--device", replay, "--only", "shared", option, recording});
+    refused.push_back({"discover", "--device", "sim:gt200," + sim, "--only", "shared", option, model});
+  }
+  refused.push_back({"show", topology, "--evidence", evidence, "-o", evidence});
+  refused.push_back({"bench", "banks", "--device", replay, "--record", recording});
+  refused.push_back({"bench", "banks", "--device", sim, "-o", model});
+  refused.push_back({"bench", "traffic", topology, "--predict", "1", "--size", "1000000", "-o", topology});
+  refused.push_back({"bench", "traffic", "--device", sim, "--predict", "1", "--size", "1000000", "-o", model});
+#endif
+  const auto all = [&] {
+    return contents(topology) + contents(model) + contents(recording) + contents(evidence) + contents(trace);
+  };
+  const std::string before = all();
+  for (const auto& arguments : refused) {
+    const Outcome o = run_gputopo(arguments);
+    EXPECT_EQ(o.exit_code, 1) << ::testing::PrintToString(arguments);
+    EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+    EXPECT_THAT(o.err, HasSubstr("that file is read as well and would be lost; name another one by " +
+                                 (arguments.front() == "export" ? arguments[1] : *(arguments.end() - 2))));
+    EXPECT_EQ(o.out, "");
+  }
+  EXPECT_EQ(all(), before);
+}
+
+TEST(Output, NoOutputTakesTheFileOfAStream) {
+  const Folder folder;
+  const std::string topology = folder / "t.json";
+  std::ofstream(topology) << run_gputopo(truth).out;
+  const std::string before = contents(topology);
+  Launch piped;
+  piped.arguments = {"show", "-", "-o", topology};
+  piped.stdin_path = topology;
+  Launch appending;
+  appending.arguments = {"show", topology};
+  appending.stdout_path = topology;
+  for (const Launch& launch : {piped, appending}) {
+    const Outcome o = run_gputopo(launch);
+    EXPECT_EQ(o.exit_code, 1);
+    EXPECT_THAT(o.err, HasSubstr("that file is read as well and would be lost; name another one by -o"));
+    EXPECT_EQ(contents(topology), before);
+  }
+}
+
+TEST(Output, AGpusFileInAFolderIsNoOneElses) {
+  const Folder folder;
+  auto json = nlohmann::ordered_json::parse(run_gputopo(truth).out);
+  json.erase("checksum");
+  json["gpu"]["uuid"] = "GPU-01234567-89ab-cdef-0123-456789abcdef";
+  const std::string own = folder / "GPU-01234567-89ab-cdef-0123-456789abcdef.json", copy = folder / "copy.json";
+  std::ofstream(own) << json.dump();
+  std::ofstream(copy) << json.dump();
+  EXPECT_THAT(run_gputopo({"export", "--mt4g", folder.path(), own}).err, HasSubstr("that file is read as well"));
+  std::filesystem::remove(own);
+  const Outcome twins = run_gputopo({"export", "--mt4g", folder.path(), copy, copy});
+  EXPECT_EQ(twins.exit_code, 1);
+  EXPECT_THAT(twins.err, HasSubstr("GPUs 0 and 1 have one UUID and would be one file"));
+  EXPECT_THAT(folder.names(), ElementsAre("copy.json"));
+}
+
+TEST(Output, AFileOfASimulationIsNoOutput) {
+  const Folder folder;
+  const std::string model = folder / "m.json";
+  std::filesystem::copy_file(std::string(GPUTOPO_SOURCE_DIR) + "/probes/models/gt200.json", model);
+  const std::string before = contents(model);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"show", "-o", model}, {"export", "--prometheus", model}, {"compare", "-o", model}}) {
+    Launch launch;
+    launch.arguments = arguments;
+    launch.environment = {"GPUTOPO_SIMULATE=" + model + "," + model};
+    EXPECT_THAT(run_gputopo(launch).err, HasSubstr("that file is read as well and would be lost"));
+    EXPECT_EQ(contents(model), before);
+  }
+}
+
 TEST(Output, AFolderIsNoFile) {
   const Folder folder;
   const Outcome o = run_gputopo(truth_into(folder.path()));
@@ -139,6 +235,20 @@ TEST(Output, ARecordingMayGoToStdoutWhereTheResultDoesNot) {
   const Outcome both = run_gputopo(discover);
   EXPECT_EQ(both.exit_code, 1);
   EXPECT_THAT(both.err, HasSubstr("can't both go to stdout"));
+  for (const char* same : {"/dev/stdout", "/proc/self/fd/1", "/dev/fd/1"}) {
+    auto renamed = discover;
+    renamed.back() = same;
+    EXPECT_EQ(run_gputopo(renamed).err, both.err) << same;
+    renamed.insert(renamed.end(), {"-o", "-"});
+    EXPECT_EQ(run_gputopo(renamed).err, both.err) << same;
+  }
+  for (const std::string& file : {folder / "so", std::string("/dev/null")}) {
+    Launch redirected;
+    redirected.arguments = discover;
+    redirected.arguments.back() = file;
+    redirected.stdout_path = file;
+    EXPECT_EQ(run_gputopo(redirected).err, file == "/dev/null" ? "" : both.err);
+  }
   auto apart = discover;
   apart.insert(apart.end(), {"-o", folder / "t.txt"});
   const std::string recording = run_gputopo(apart).out;

@@ -75,6 +75,15 @@ TEST_F(DiscoverSave, PartsAddUpAndShowTellsWhatIsOlder) {
   EXPECT_THAT(shown, HasSubstr("From earlier runs: constant_l1 (2025-12-24T18:00:00Z, replayed from a"));
 }
 
+TEST_F(DiscoverSave, TheStoresFileIsNoOtherOutput) {
+  for (const char* option : {"-o", "--record", "--evidence"}) {
+    const Outcome o = run_gputopo(saving("constant_l1", {"--force", option, file()}));
+    EXPECT_EQ(o.exit_code, 1);
+    EXPECT_EQ(o.err, "gputopo: " + std::string(option) + " and --save name the same file; give each its own\n");
+    EXPECT_THAT(store_.names(), ElementsAre());
+  }
+}
+
 TEST_F(DiscoverSave, AnUnwritableStoreIsNoticedBeforeMeasuring) {
   Launch launch = saving("constant_l1", {"--force"});
   launch.environment = {"GPUTOPO_STORE=/proc/nowhere"};

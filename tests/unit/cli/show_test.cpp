@@ -11,6 +11,7 @@
 namespace gputopo::cli {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -91,7 +92,11 @@ TEST(Show, WithoutAFileAndAGpuItSaysWhatToDo) {
   const Outcome o = run_gputopo({"show"});
   EXPECT_EQ(o.exit_code, 1);
   EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
-  EXPECT_THAT(o.err, HasSubstr("run 'gputopo discover --all-gpus --save'"));
+  EXPECT_THAT(o.err,
+              AnyOf(HasSubstr("no NVIDIA GPU with a running driver; name a file that 'gputopo discover --format json'"),
+                    HasSubstr("run 'gputopo discover --all-gpus --save'")));
+  for (const std::vector<std::string>& other : {std::vector<std::string>{"compare"}, {"export", "--prometheus", "-"}})
+    EXPECT_THAT(run_gputopo(other).err, HasSubstr("nothing to " + other.front() + ": "));
 }
 
 TEST(Show, TheSimulatedGpuOfTheEnvironmentIsLabelled) {

@@ -13,8 +13,10 @@ namespace gputopo::cli {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-void expect_to_end(const std::vector<std::string>& arguments, int after_ms = 200, const std::string& stdin_path = {}) {
+void expect_to_end(const std::vector<std::string>& arguments, int after_ms = 200, const std::string& stdin_path = {},
+                   const std::string& doing = "interrupted") {
   for (const int signal : {SIGINT, SIGTERM}) {
     Launch launch;
     launch.arguments = arguments;
@@ -24,6 +26,7 @@ void expect_to_end(const std::vector<std::string>& arguments, int after_ms = 200
     const Outcome o = run_gputopo(launch);
     EXPECT_EQ(o.exit_code, 130) << arguments.front() << ": " << o.err;
     EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+    EXPECT_THAT(o.err, HasSubstr(doing));
     EXPECT_LT(o.ms_after_signal, 1000) << arguments.front();
   }
 }
@@ -37,7 +40,7 @@ std::string pipe_in(const Folder& folder) {
 TEST(Stop, WhileWaitingForSomebodyToWriteAPipe) {
   const Folder folder;
   const std::string pipe = pipe_in(folder);
-  expect_to_end({"show", pipe});
+  expect_to_end({"show", pipe}, 200, {}, "interrupted while reading '" + pipe + "'\n");
   expect_to_end({"analyze", pipe});
   expect_to_end({"export", "--hwloc-xml", "-", pipe});
   expect_to_end({"discover", "--device", "replay:" + pipe});
@@ -45,12 +48,12 @@ TEST(Stop, WhileWaitingForSomebodyToWriteAPipe) {
 
 TEST(Stop, WhileReadingStandardInput) {
   const Folder folder;
-  expect_to_end({"analyze", "-"}, 200, pipe_in(folder));
+  expect_to_end({"analyze", "-"}, 200, pipe_in(folder), "interrupted while reading 'standard input'\n");
 }
 
 TEST(Stop, WhileWaitingForSomebodyToReadAPipe) {
   const Folder folder;
-  expect_to_end({"models", "-o", pipe_in(folder)});
+  expect_to_end({"models", "-o", pipe_in(folder)}, 200, {}, "interrupted while writing '");
   EXPECT_THAT(folder.names(), ElementsAre("pipe"));
 }
 

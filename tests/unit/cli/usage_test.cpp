@@ -32,6 +32,54 @@ TEST(Usage, AMistakePointsToTheSubcommandsHelp) {
   EXPECT_THAT(run_gputopo({"show", "--nonsense"}).err, HasSubstr("see 'gputopo show --help'"));
 }
 
+TEST(Usage, CommonMistakesAreSaidInThisProgramsWords) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
+      {{}, "there is no command; choose from "},
+      {{"--nonsense"}, "there is no option '--nonsense'; see 'gputopo --help'"},
+      {{"show", "--fromat", "json"}, "there is no option '--fromat'; the nearest one is '--format'; see"},
+      {{"show", "a", "b"}, "'b' is one argument too many; see"},
+      {{"show", "--format"}, "nothing follows --format; write --format NAME; see"},
+      {{"analyze", "--seed"}, "nothing follows --seed; write --seed N; see"},
+      {{"analyze", "--seed", "1", "--seed", "2", "x"}, "--seed is given 2 times; give it once; see"},
+      {{"analyze", "--method", "best", "x"}, "--method: 'best' isn't one of default, thesis; see"},
+      {{"export", "--mt4g"}, "nothing follows --mt4g; write --mt4g OUT.json|FOLDER; see"},
+#ifdef GPUTOPO_HAS_DISCOVER
+      {{"discover", "--sed", "1"}, "there is no option '--sed'; the nearest one is '--seed'; see"},
+      {{"discover", "--only", ","}, "nothing follows --only; write --only ID,...; see"},
+#endif
+  };
+  for (const auto& [arguments, words] : mistakes) {
+    const Outcome o = run_gputopo(arguments);
+    EXPECT_EQ(o.exit_code, 2);
+    EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+    EXPECT_THAT(o.err, HasSubstr(words));
+  }
+}
+
+TEST(Usage, AnEmptyNameIsAMistakeAndNotNone) {
+  const Folder folder;
+  std::vector<std::vector<std::string>> mistakes{
+      {"show", ""},          {"show", "--evidence", ""},         {"show", "-o", ""},
+      {"show", "--output="}, {"models", "--truth", ""},          {"models", "-o", ""},
+      {"analyze", ""},       {"analyze", "-", "-o", ""},         {"compare", "", "x"},
+      {"compare", "-o", ""}, {"export", "--prometheus", ""},     {"export", "--hwloc-xml", ""},
+      {"export", "--mt4g="}, {"export", "--prometheus", "-", ""}};
+#ifdef GPUTOPO_HAS_DISCOVER
+  for (const char* option : {"-o", "--record", "--evidence", "--device"})
+    mistakes.push_back({"discover", "--device", "sim:gt200", "--only", "shared", option, ""});
+  mistakes.push_back({"discover", "--device", "sim:gt200", "--only", "shared", "--record=", "--quiet"});
+  mistakes.push_back({"discover", "--device", "replay:"});
+  mistakes.push_back({"bench", "banks", "--device", "sim:gt200", "--record", ""});
+  mistakes.push_back({"bench", "traffic", "", "--predict", "1", "--size", "4"});
+#endif
+  for (const auto& arguments : mistakes) {
+    const Outcome o = run_gputopo(arguments);
+    EXPECT_EQ(o.exit_code, 2) << ::testing::PrintToString(arguments);
+    EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+    EXPECT_EQ(o.out, "");
+  }
+}
+
 TEST(Usage, ASeedIsADecimalNumber) {
   for (const char* command : {"discover", "verify", "analyze"})
     for (const char* seed : {"-1", "18446744073709551616", "1e3", "0x10", "", " 1", "1\x1b[31m"}) {

@@ -1,5 +1,6 @@
 #include "files/files.hpp"
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -142,9 +143,29 @@ TEST_F(SharedFolder, AStrangersFileIsReplacedAndItsModeForgotten) {
 
 TEST_F(Files, NamesOfOneFileAreRecognised) {
   fs::create_symlink("a", path("link"));
-  EXPECT_TRUE(lead_to_one_file(path("a"), path("./a")));
-  EXPECT_TRUE(lead_to_one_file(path("a"), path("link"))) << "also before there is such a file";
-  EXPECT_FALSE(lead_to_one_file(path("a"), path("b")));
+  EXPECT_TRUE(lead_to_one_file({path("a")}, {path("./a")}));
+  EXPECT_TRUE(lead_to_one_file({path("a")}, {path("link")})) << "also before there is such a file";
+  EXPECT_FALSE(lead_to_one_file({path("a")}, {path("b")}));
+  EXPECT_FALSE(holds_data({path("a")}));
+  std::ofstream(path("a")) << "x";
+  fs::create_hard_link(path("a"), path("b"));
+  EXPECT_TRUE(lead_to_one_file({path("a")}, {path("b")}));
+  EXPECT_TRUE(holds_data({path("b")}));
+}
+
+TEST_F(Files, WhatIsOpenAlreadyIsRecognised) {
+  std::ofstream(path("a")) << "x";
+  const Descriptor file = *open_for_reading(path("a"));
+  EXPECT_TRUE(lead_to_one_file({{}, file.get()}, {path("a")}));
+  EXPECT_TRUE(lead_to_one_file({{}, file.get()}, {"/proc/self/fd/" + std::to_string(file.get())}));
+  EXPECT_FALSE(lead_to_one_file({{}, file.get()}, {path("b")}));
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const Descriptor in(ends[0]), out(ends[1]);
+  EXPECT_TRUE(lead_to_one_file({{}, out.get()}, {"/proc/self/fd/" + std::to_string(out.get())}));
+  EXPECT_FALSE(lead_to_one_file({{}, out.get()}, {path("a")}));
+  EXPECT_FALSE(lead_to_one_file({"/dev/null"}, {"/dev/null"})) << "it holds nothing";
+  EXPECT_FALSE(holds_data({"/dev/zero"}));
 }
 
 TEST_F(Files, AMissingFolderIsNamedAndNothingIsLeft) {

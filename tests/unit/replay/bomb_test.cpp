@@ -20,7 +20,8 @@ TEST(Bomb, SmsAreCountedBeforeTheyAreMade) {
   Recording recording;
   recording.runs.push_back({1, "x", {{}, std::vector<std::uint32_t>(5000, 7), {}}});
   EXPECT_LT(to_text(recording).size(), 2000U);
-  EXPECT_THAT(objection_to_file(recording), HasSubstr("the SMs of run 0 can't be decoded"));
+  EXPECT_THAT(objection_to_file(recording),
+              HasSubstr("the SMs of run 0 can't be decoded: damaged, or more than 4096 numbers"));
 }
 
 TEST(Bomb, AllRunsShareOneBudget) {
@@ -30,7 +31,8 @@ TEST(Bomb, AllRunsShareOneBudget) {
   phase.lap_cycles.assign(1000000, 40);
   for (std::uint64_t run = 0; run < 10; ++run) recording.runs.push_back({run, "x", {{phase}, {1}, {}}});
   EXPECT_LT(to_text(recording).size(), 2000U);
-  EXPECT_THAT(objection_to_file(recording), HasSubstr("the phases of run 8 can't be decoded"));
+  EXPECT_THAT(objection_to_file(recording),
+              HasSubstr("the phases of run 8 can't be decoded: damaged, or more than 8388608 numbers"));
 }
 
 TEST(Bomb, APhaseCostsWhatItTakes) {

@@ -99,9 +99,9 @@ TEST(Recording, RefusalsSayWhy) {
               HasSubstr("schema isn't 'gputopo-recording/1'"));
   EXPECT_THAT(refusal_of_recording(replaced(text, "\"sm_count\":132", "\"sm_count\":133")), HasSubstr("checksum"));
   EXPECT_THAT(refusal_of_recording(replaced(text, "\"sm_count\":132", "\"sm_count\":-1")),
-              HasSubstr("'sm_count' has the wrong type"));
+              HasSubstr("'sm_count' isn't a whole number from 0 to"));
   EXPECT_THAT(refusal_of_recording(replaced(text, "\"sm_count\":132", "\"sm_count\":4294967296")),
-              HasSubstr("'sm_count' has the wrong"));
+              HasSubstr("'sm_count' isn't a whole number from 0 to 4294967295"));
   EXPECT_THAT(refusal_of_recording(replaced(text, "\"sm_count\":132,", "")), HasSubstr("lacks 'sm_count'"));
   EXPECT_THAT(refusal_of_recording(replaced(text, "l1 size, 4096 B", "L1 size, 4096 B")), HasSubstr("checksum"));
   EXPECT_THAT(refusal_of_recording(replaced(text, "0123456789abcdef", "0123456789abcdeg")), HasSubstr("checksum"));

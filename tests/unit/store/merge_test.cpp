@@ -1,11 +1,17 @@
 #include "store/merge.hpp"
 
+#include <csignal>
 #include <fcntl.h>
+#include <fstream>
+#include <functional>
+#include <iterator>
 #include <thread>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "files/descriptor.hpp"
@@ -16,6 +22,7 @@ namespace gputopo::store {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -185,19 +192,91 @@ TEST(Save, ASimulatedGpuIsNeverKept) {
   EXPECT_FALSE(save(t, environment_with(folder.path()), true));
 }
 
-TEST(Save, AFileOfAnotherDriverOrADamagedOneIsReplacedAndThatIsSaid) {
+TEST(Save, AFileOfAnotherDriverIsReplacedAndThatIsSaid) {
   const TemporaryFolder folder;
   const Environment e = environment_with(folder.path());
   Topology old = small_topology();
   old.provenance.driver_version = "470.1";
   ASSERT_TRUE(save(old, e));
-  auto done = save(run_of(second_day, {memory_with("l1", {"size"})}), e);
+  const auto done = save(run_of(second_day, {memory_with("l1", {"size"})}), e);
   ASSERT_TRUE(done);
   EXPECT_THAT(done->remarks, ElementsAre(HasSubstr("what was stored is replaced: it was measured under driver 470.1")));
-  write_file(done->path, "{");
-  done = save(small_topology(), e);
-  ASSERT_TRUE(done);
-  EXPECT_THAT(done->remarks, ElementsAre(HasSubstr("what was stored is replaced: not a gputopo topology")));
+}
+
+// What is refused can be worth mending: a whole discovery that others may write, say.
+TEST(Save, AFileThatIsRefusedIsKeptAsideAndThatIsSaid) {
+  namespace fs = std::filesystem;
+  const std::string name = std::string(test_uuid) + ".json", whole = to_json_text(small_topology());
+  const std::vector<std::tuple<std::function<void(const fs::path&)>, std::string>> cases{
+      {[&](const fs::path& path) {
+         write_file(path, whole);
+         fs::permissions(path, fs::perms{0666});
+       },
+       "is writable by others (mode 0666)"},
+      {[&](const fs::path& path) { write_file(path, whole.substr(0, whole.size() / 2)); }, "not a gputopo topology"},
+      {[&](const fs::path& path) { write_file(path, std::string((1 << 20) + 1, ' ')); }, "is over 1048576 bytes"},
+      {[&](const fs::path& path) { fs::create_symlink("elsewhere", path); }, "is not a regular file"},
+      {[&](const fs::path& path) { ASSERT_EQ(mkfifo(path.c_str(), 0644), 0); }, "is not a regular file"},
+      {[&](const fs::path& path) { fs::create_directory(path); }, "is not a regular file"}};
+  for (const auto& [make, why] : cases) {
+    const TemporaryFolder folder;
+    const Environment e = environment_with(folder.path());
+    const fs::path file = fs::path(folder.path()) / name, aside = file.string() + ".refused";
+    write_file(folder.path() + "/elsewhere", "not to be touched");
+    make(file);
+    const auto type = fs::symlink_status(file);
+    const auto size = type.type() == fs::file_type::regular ? fs::file_size(file) : 0;
+    const auto done = save(small_topology(), e);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_THAT(done->remarks,
+                ElementsAre(HasSubstr("what was stored is now " + aside.string() + ", since it was refused: ")));
+    EXPECT_THAT(done->remarks.front(), HasSubstr(why));
+    EXPECT_TRUE(load(test_uuid, test_driver, e).topology);
+    EXPECT_EQ(fs::symlink_status(aside), type) << why;
+    if (type.type() == fs::file_type::regular) {
+      EXPECT_EQ(fs::file_size(aside), size);
+    }
+    std::ifstream elsewhere(folder.path() + "/elsewhere");
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(elsewhere), {}), "not to be touched");
+  }
+}
+
+TEST(Save, WhatIsKeptAsideStaysBesideWhatFollows) {
+  const TemporaryFolder folder;
+  const Environment e = environment_with(folder.path());
+  const std::string file = folder.path() + "/" + test_uuid + ".json";
+  for (const char* end : {".refused", ".refused.2", ".refused.3"}) {
+    write_file(file, end);
+    ASSERT_TRUE(save(small_topology(), e));
+    std::ifstream aside(file + end);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(aside), {}), end);
+  }
+  for (int n = 4; n < 100; ++n) write_file(file + ".refused." + std::to_string(n), "");
+  write_file(file, "the last");
+  const auto full = save(small_topology(), e);
+  ASSERT_FALSE(full);
+  EXPECT_THAT(full.error().message, HasSubstr("there are 99 refused files beside " + file + " already; remove"));
+  std::ifstream last(file);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(last), {}), "the last");
+}
+
+TEST(Save, WhereNothingCanBeWrittenWhatIsRefusedStaysWhereItIs) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/" + test_uuid + ".json";
+  write_file(file, "{");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{100, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto saved = save(small_topology(), environment_with(folder.path()));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(saved);
+  EXPECT_THAT(saved.error().message, EndsWith("File too large; raise the limit on the size of files (ulimit -f)"));
+  std::ifstream kept(file);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), "{");
+  EXPECT_FALSE(std::filesystem::exists(file + ".refused"));
 }
 
 TEST(Save, OfPartsThatAreSavedAtOnceNoneIsLost) {

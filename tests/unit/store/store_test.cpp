@@ -122,7 +122,8 @@ TEST(Store, WontSaveIntoAFolderThatOthersCanWrite) {
   ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);
   const auto saved = save(small_topology(), environment_with(folder.path()));
   ASSERT_FALSE(saved);
-  EXPECT_THAT(saved.error().message, HasSubstr("writable by others"));
+  EXPECT_EQ(saved.error().message,
+            "can't save: " + folder.path() + " is writable by others (mode 0777); run chmod go-w on it");
 }
 
 }  // namespace

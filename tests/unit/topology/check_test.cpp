@@ -81,7 +81,8 @@ TEST(Check, RefusesNumbersThatCannotBe) {
   EXPECT_NE(objection_to([](Topology& t) { t.memories[1].attributes["size"].interval = Interval{0, 1e30}; }), "");
   EXPECT_NE(objection_to([](Topology& t) { t.memories[1].instances_per_scope = 0; }), "");
   EXPECT_NE(objection_to([](Topology& t) { t.memories[1].instances_per_scope = 0xffffffff; }), "");
-  EXPECT_NE(objection_to([](Topology& t) { t.gpu.sm_count = 0xffffffff; }), "");
+  EXPECT_THAT(objection_to([](Topology& t) { t.gpu.sm_count = 0xffffffff; }),
+              HasSubstr("4294967295 SMs, over the limit of 1048576"));
 }
 
 TEST(Check, RefusesAnIntervalThatDoesNotContainItsValue) {
