@@ -70,6 +70,14 @@ void Hierarchy::set_carve_out(std::uint32_t sm, std::uint64_t bytes) {
   if (model_->shared && model_->shared->carved_from) units_[*model_->shared->carved_from][sm].reset();
 }
 
+void Hierarchy::launch(const std::vector<std::uint32_t>& sms) {
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    if (!model_->caches[i].cleared_at_launch || units_[i].size() <= most_kept_units) continue;
+    for (auto& unit : units_[i]) unit.reset();
+  }
+  for (const std::uint32_t sm : sms) launch(sm);
+}
+
 void Hierarchy::launch(std::uint32_t sm) {
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const CacheModel& c = model_->caches[i];

@@ -14,6 +14,9 @@ namespace gputopo::sim {
 
 class Hierarchy {
  public:
+  /// Of a cache that launches clear: more than a GPU of today has, and few beside memory.
+  static constexpr std::size_t most_kept_units = 256;
+
   /// `model` must outlive the Hierarchy.
   explicit Hierarchy(const Model& model);
 
@@ -36,8 +39,9 @@ class Hierarchy {
   /// Shares the array of the cache that shared memory lies in anew; a change empties the cache. Routes made before for
   /// this SM must not be used any more.
   void set_carve_out(std::uint32_t sm, std::uint64_t bytes);
-  /// Empties the caches of an SM that the launch of a program clears.
-  void launch(std::uint32_t sm);
+  /// Empties the caches of these SMs that the launch of a program clears. Where a GPU has more of such a cache than
+  /// `most_kept_units`, those of other SMs are given up, which their own next launch would empty.
+  void launch(const std::vector<std::uint32_t>& sms);
 
   /// What a neighbour leaves behind: nothing in the SMs' caches and TLBs, and its own lines in `memory_share` of each
   /// cache beyond them.
@@ -48,6 +52,8 @@ class Hierarchy {
   void set_clock_ratio(double ratio) { clock_ratio_ = ratio; }
 
  private:
+  void launch(std::uint32_t sm);
+
   static double ask_tlbs(Route& route, Route::Station& s, std::uint64_t address, Random& random) {
     double extra_cycles = 0;
     for (Route::Tlb& t : s.tlbs) {

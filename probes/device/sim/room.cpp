@@ -1,7 +1,10 @@
 // How much memory a model's caches take when it is run, known before any of them is made.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "device/sim/cache_array.hpp"
+#include "device/sim/hierarchy.hpp"
 #include "device/sim/reader.hpp"
 #include "device/sim/traffic_cache.hpp"
 
@@ -10,9 +13,10 @@ namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{192} << 20;  // of 256 MiB that no file may ask for
 
-// Of all instances: each is made when a program first runs on an SM that has it, and kept.
+// Of all that are kept: each is made when a program first runs on an SM that has it.
 std::uint64_t bytes_of(const Model& m, const CacheModel& c) {
-  const std::uint64_t instances = sharing_sets(m, c).size() * std::uint64_t{c.instances};
+  std::uint64_t instances = sharing_sets(m, c).size() * std::uint64_t{c.instances};
+  if (c.cleared_at_launch) instances = std::min<std::uint64_t>(instances, Hierarchy::most_kept_units);
   const bool copies = c.partitions.count > 1 && c.partitions.mode == PartitionMode::near_copy;
   const std::uint64_t lines = c.size_bytes / c.line_bytes / c.partitions.count;
   return instances * std::uint64_t{c.partitions.count} * (copies ? 2 : 1) *
@@ -30,7 +34,7 @@ void check_room(const Model& m) {
     bytes += TrafficCache::bytes(m.caches[*l2].size_bytes, m.caches[*l2].line_bytes);
   if (bytes > most_bytes)
     refuse("/caches",
-           fmt::format("take {} MiB to simulate, all of them together with the TLBs, and {} MiB are the most",
+           fmt::format("take {} MiB to simulate, all that are kept at once and the TLBs, and {} MiB are the most",
                        bytes >> 20U, most_bytes >> 20U),
            "make them smaller or fewer, or their lines longer");
 }

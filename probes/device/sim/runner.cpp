@@ -116,7 +116,7 @@ class Runner {
     program::ProgramTrace trace;
     for (const program::Agent& a : program_.agents) trace.agent_sms.push_back(a.sm.value_or(default_sm_));
     carve(trace.agent_sms);
-    for (const std::uint32_t sm : trace.agent_sms) hierarchy_.launch(sm);
+    hierarchy_.launch(trace.agent_sms);
     timeline_.begin_program(trace.agent_sms, program_.isolation == Scope::gpu);
     for (const program::Phase& phase : program_.phases) {
       const std::uint32_t agent = program::agent_of(phase);

@@ -72,8 +72,8 @@ TEST_P(Sweep, RoundsLeaveWhatSingleLoadsLeave) {
   std::array<std::uint64_t, 2> hits{};
   for (int program = 0; program < 400; ++program) {
     const std::uint32_t sm = draw.below(2) * 2;
-    at_once.launch(sm);
-    one_by_one.launch(sm);
+    at_once.launch({sm});
+    one_by_one.launch({sm});
     Route a = at_once.route(path, sm, 0, false);
     Route b = one_by_one.route(path, sm, 0, false);
     // Twelve programs of one kind follow each other; kinds overlap, and some overflow the L2.
