@@ -75,10 +75,10 @@ void Hierarchy::launch(const std::vector<std::uint32_t>& sms) {
     if (!model_->caches[i].cleared_at_launch || units_[i].size() <= most_kept_units) continue;
     for (auto& unit : units_[i]) unit.reset();
   }
-  for (const std::uint32_t sm : sms) launch(sm);
+  for (const std::uint32_t sm : sms) clear_for_launch(sm);
 }
 
-void Hierarchy::launch(std::uint32_t sm) {
+void Hierarchy::clear_for_launch(std::uint32_t sm) {
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const CacheModel& c = model_->caches[i];
     if (!c.cleared_at_launch) continue;

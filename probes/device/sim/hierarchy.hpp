@@ -52,7 +52,7 @@ class Hierarchy {
   void set_clock_ratio(double ratio) { clock_ratio_ = ratio; }
 
  private:
-  void launch(std::uint32_t sm);
+  void clear_for_launch(std::uint32_t sm);
 
   static double ask_tlbs(Route& route, Route::Station& s, std::uint64_t address, Random& random) {
     double extra_cycles = 0;
