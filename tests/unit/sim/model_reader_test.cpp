@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"/caches/l1/size", nullptr, "/caches/l1", "size"},
         Refusal{"/caches/l1/size", "8 TiB", "/caches/l1/size", "range"},
         Refusal{"/caches/l2/size", "1 GiB", "/caches", "MiB to simulate"},
-        Refusal{"/tlbs/tlb_l1/entries", 65536, "/caches", "MiB to simulate"},
+        Refusal{"/tlbs/tlb/entries", 4000000, "/caches", "MiB to simulate"},  // one of each SM
         Refusal{"/caches/l2", {{"size", "64 MiB"}, {"line", 16}, {"scope", "gpu"}}, "/caches", "MiB to simulate"},
         Refusal{"/caches/l1/size", 16400, "/caches/l1/size", "multiple"},
         Refusal{"/caches/l1/line", 96, "/caches/l1/line", "power of two"},
