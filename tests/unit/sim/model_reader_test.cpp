@@ -130,6 +130,13 @@ TEST_P(ModelRefusals, NameTheFieldAndTheReasonInOneLine) {
                            Not(HasSubstr("\n"))));
 }
 
+Json large_tlbs(int count) {
+  Json tlbs;
+  for (int i = 0; i < count; ++i)
+    tlbs[i == 0 ? "tlb" : "tlb" + std::to_string(i)] = {{"page", "2 MiB"}, {"entries", 262144}, {"miss_penalty", 50}};
+  return tlbs;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Fields, ModelRefusals,
     testing::Values(
@@ -145,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"/caches/l1/size", nullptr, "/caches/l1", "size"},
         Refusal{"/caches/l1/size", "8 TiB", "/caches/l1/size", "range"},
         Refusal{"/caches/l2/size", "1 GiB", "/caches", "MiB to simulate"},
-        Refusal{"/tlbs/tlb/entries", 4000000, "/caches", "MiB to simulate"},  // one of each SM
+        Refusal{"/tlbs", large_tlbs(8), "/caches", "MiB to simulate"},  // each of which every SM has
         Refusal{"/caches/l2", {{"size", "64 MiB"}, {"line", 16}, {"scope", "gpu"}}, "/caches", "MiB to simulate"},
         Refusal{"/caches/l1/size", 16400, "/caches/l1/size", "multiple"},
         Refusal{"/caches/l1/line", 96, "/caches/l1/line", "power of two"},
