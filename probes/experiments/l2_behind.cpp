@@ -106,6 +106,17 @@ LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& 
   return nearest > half_a_level * others.interval->high ? LinesFrom::a_cache_behind_sides : LinesFrom::unknown;
 }
 
+// Where sides keep copies of what lives on others, how much fits of what memory needn't bring again depends on who asked
+// for what: a bound differs from run to run. What one side holds is counted.
+Estimate at_least_a_side(Estimate whole, const Estimate& side) {
+  if (whole.status != Status::lower_bound || side.status != Status::measured) return whole;
+  whole.value = side.value;
+  whole.method = side.method;
+  whole.confidence = side.confidence;
+  whole.note = "one side of it holds so much; how much is held of more can't be counted";
+  return whole;
+}
+
 // What an SM finds near is the whole L2, with a cache behind it, or one of its sides.
 Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const Mode& lost_mode) {
   Memory& memory = findings.memory("l2");
@@ -123,8 +134,9 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
   const bool is_next_a_hit = l2.next_level && l2.next_level->centre < l2.levels.threshold_cycles;
   if (lost == LinesFrom::memory && !is_next_a_hit) {
     if (findings.beyond_own_l2) findings.state_sides_by_sets();
-    if (part && findings.beyond_own_l2) memory.attributes["partition_size"] = part->near;
-    return findings.l2_before_memory;
+    if (!part || !findings.beyond_own_l2) return findings.l2_before_memory;
+    memory.attributes["partition_size"] = part->near;
+    return at_least_a_side(findings.l2_before_memory, part->near);
   }
   if (lost == LinesFrom::unknown || lost == LinesFrom::a_cache_in_part)
     return inconclusive("B", "slower_hits", side_or_cache);
