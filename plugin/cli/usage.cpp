@@ -29,7 +29,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
 }
 
 // The subcommand that the user was in the middle of.
-const CLI::App& chosen_of(const CLI::App& app) {
+const CLI::App& choices_of(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : *chosen.front();
 }
@@ -111,7 +111,7 @@ std::optional<std::string> wrong_number_of_values(const CLI::App& command, const
 }
 
 std::string problem_of(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv) {
-  const CLI::App& command = chosen_of(app);
+  const CLI::App& command = choices_of(app);
   std::optional<std::string> own;
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) own = left_over(command);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
@@ -158,7 +158,7 @@ CLI::Validator one_of(const std::vector<std::string>& choices) {
 
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv) {
   if (const auto wrong = argc > 1 ? mistyped_command(app, argv[1]) : std::nullopt) return *wrong;
-  const CLI::App& command = chosen_of(app);
+  const CLI::App& command = choices_of(app);
   return fmt::format("{}; see 'gputopo {}--help'", problem_of(app, error, argc, argv),
                      &command == &app ? "" : command.get_name() + " ");
 }
