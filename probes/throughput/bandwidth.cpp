@@ -22,7 +22,7 @@ using program::Stream;
 constexpr double bytes_of_an_sm = 10e6;
 constexpr double bytes_of_l2 = 500e6;
 constexpr std::uint32_t l2_width = 8;  // narrower reads fill no L2's ports
-constexpr double bytes_in_turn = 2e9;  // a warp's turn is a twentieth of it or less
+constexpr double bytes_in_turn = 2e9;  // 220 us: a warp's turn is a twentieth of its part or less
 constexpr std::uint64_t least_memory_bytes = std::uint64_t{512} << 20;
 constexpr std::uint64_t constant_bank_bytes = 65536;
 

@@ -120,6 +120,7 @@ called 'ctest --preset asan --no-tests=error'
 not_called 'cmake --preset .*clang'
 CLANG=works run "clang compiles for the sanitizers where it can" 0 test
 called 'cmake --preset asan .*-DCMAKE_CXX_COMPILER=clang++'
+called 'cmake --preset asan .*--fresh'  # else a folder that g++ has built in loses its sanitizers
 not_called 'cmake --preset default .*clang'
 missing='clang' unknown='clang' run "where it isn't packaged g++ does" 0 test
 not_called 'cmake --preset .*clang'
