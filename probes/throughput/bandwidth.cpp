@@ -154,11 +154,12 @@ void add_memory(const Setting& setting, std::vector<Target>& targets) {
   }
 }
 
-// By the copy engine, as programs do it: a few sizes, since small copies wait for their start.
+// By the copy engine, as programs do it: a few sizes and several in a row, since what lies before the first and after the
+// last one costs as much as 600 KB.
 void add_host_link(const Setting& setting, std::vector<Target>& targets) {
-  constexpr std::array<std::uint64_t, 3> sizes{std::uint64_t{16} << 20, std::uint64_t{64} << 20,
-                                               std::uint64_t{256} << 20};
-  constexpr std::uint32_t in_a_row = 2;
+  constexpr std::array<std::uint64_t, 3> sizes{std::uint64_t{32} << 20, std::uint64_t{128} << 20,
+                                               std::uint64_t{512} << 20};
+  constexpr std::uint32_t in_a_row = 6;
   for (const auto& [operation, quantity] :
        {std::pair{Operation::upload, "to_device_bandwidth"}, std::pair{Operation::download, "to_host_bandwidth"}}) {
     std::vector<Stream> candidates;
