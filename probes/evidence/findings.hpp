@@ -32,6 +32,7 @@ struct CacheFacts {
   std::uint64_t front_line_bytes = 0;  ///< line of a cache in front of it; 0: none
   std::uint64_t front_capacity_bytes = 0;
   double front_threshold_cycles = 0;      ///< what is faster was served by that one
+  std::uint64_t bank_bytes = 0;           ///< it is larger than a module's bank, of so much, and walked over several
   std::uint64_t room_lines = 0;           ///< of its buffer that may be walked; 0: all
   LineTimes* line_times = nullptr;        ///< what each line's hits take, taken off before thresholds; null: all alike
   std::uint64_t pushed_out_by_bytes = 0;  ///< lines of it were seen to be lost to so much, themselves included; 0: none

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "evidence/banks.hpp"
+
 namespace gputopo::evidence {
 namespace {
 
@@ -12,37 +14,6 @@ using program::Walk;
 
 constexpr std::uint64_t loads_wanted = 1024;  // a row, so that small caches give as much evidence as large ones
 constexpr std::uint32_t most_laps = 16;
-
-struct Part {
-  std::uint32_t buffer;
-  std::uint64_t bytes;
-};
-
-std::vector<Part> parts_of(const FootprintSpec& spec, std::uint64_t bytes) {
-  std::vector<Part> parts;
-  const std::uint64_t room = spec.bank_bytes == 0 ? bytes : spec.bank_bytes;
-  for (auto buffer = static_cast<std::uint32_t>(spec.path.slot); bytes != 0; ++buffer) {
-    parts.push_back({buffer, std::min(room, bytes)});
-    bytes -= parts.back().bytes;
-  }
-  return parts;
-}
-
-// One lap over one bank, its loads shifted by `first_byte` within their lines.
-void add_lap(program::Program& p, const FootprintSpec& spec, const Part& part, std::uint64_t first_byte, bool timed) {
-  Walk walk = make_walk(spec.path, part.bytes, spec.stride_bytes, 1);
-  walk.buffer = part.buffer;
-  walk.first_byte = first_byte;
-  const auto add = [&] { p.phases.emplace_back(timed ? recorded(walk, Record::histogram, 1) : walk); };
-  // A shifted lap would end behind the bank: its last load goes by itself.
-  const bool last_apart = first_byte + part.bytes > p.buffers[part.buffer].size_bytes && part.bytes > spec.stride_bytes;
-  if (last_apart) walk.footprint_bytes = part.bytes - spec.stride_bytes;
-  add();
-  if (!last_apart) return;
-  walk.first_byte += walk.footprint_bytes;
-  walk.footprint_bytes = spec.front_line_bytes;
-  add();
-}
 
 std::uint64_t turns_of(const FootprintSpec& spec) {
   return spec.front_line_bytes == 0 ? 1 : std::max<std::uint64_t>(1, spec.stride_bytes / spec.front_line_bytes);
@@ -68,17 +39,20 @@ Walk rounds_of(const FootprintSpec& spec, std::uint64_t bytes, std::uint32_t tim
 program::Program footprint_program(const device::DeviceInfo& info, const FootprintSpec& spec, std::uint64_t bytes) {
   program::Program p = make_program(fmt::format("{} {} B", spec.path.id, bytes), info, spec.path.slot);
   p.isolation = spec.isolation;
-  const std::vector<Part> parts = parts_of(spec, bytes);
-  for (std::uint32_t module = 1; module < parts.size(); ++module)
-    p.buffers.push_back({program::Space::constant, spec.bank_bytes, module});
+  const bool has_banks = spec.bank_bytes != 0 && bytes > spec.bank_bytes;
+  if (has_banks) add_banks(p, spec.bank_bytes, bytes);
   const Walk warm = make_walk(spec.path, bytes, spec.stride_bytes, spec.warm_laps);
   const auto laps = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(loads_wanted / program::lap_loads(warm), spec.timed_laps, most_laps));
   const std::uint64_t turns = turns_of(spec);
-  if (parts.size() > 1) {
-    for (std::uint32_t lap = 0; lap < spec.warm_laps + laps; ++lap)
-      for (const Part& part : parts)
-        add_lap(p, spec, part, lap % turns * (turns > 1 ? spec.front_line_bytes : 0), lap >= spec.warm_laps);
+  if (has_banks) {
+    for (std::uint32_t lap = 0; lap < spec.warm_laps + laps; ++lap) {
+      Walk walk = warm;
+      walk.laps = 1;
+      if (turns > 1) walk.first_byte = lap % turns * spec.front_line_bytes;
+      if (lap >= spec.warm_laps) walk = recorded(walk, Record::histogram, 1);
+      for (const Walk& part : over_banks(walk, spec.bank_bytes, spec.front_line_bytes)) p.phases.emplace_back(part);
+    }
   } else if (kernels_read(spec.path.slot)) {
     p.phases = {rounds_of(spec, bytes, laps)};
   } else {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/banks.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
@@ -50,31 +51,37 @@ class Pattern {
     const std::uint64_t needed = second.first_byte + region + cache_.sector_bytes;
     std::uint64_t& buffer = p.buffers[cache_.path.slot].size_bytes;
     if (cache_.path.slot == slot_flush) buffer = std::max(buffer, needed);
-    const bool fits_buffer = needed <= buffer;
+    const std::uint64_t banks = cache_.bank_bytes == 0 ? 1 : session_.info().constant_modules;
+    const bool fits_buffer = needed <= banks * buffer;
     batch_.push_back({});
     if (!fits_buffer) return;
+    if (cache_.bank_bytes != 0) add_banks(p, cache_.bank_bytes, needed);
     if (!kernels_read(cache_.path.slot)) {
       first = by_all_lanes(first, session_.info());
       second = by_all_lanes(second, session_.info());
     }
     // Every lap loads each line by another line of the cache in front, as long as one miss brings in several of those.
-    const auto shift = [&](Walk walk, std::uint32_t lap) {
+    const auto add_shifted = [&](Walk walk, std::uint32_t lap) {
       const std::uint64_t turns =
           cache_.front_line_bytes == 0 ? 1 : std::max<std::uint64_t>(1, cache_.sector_bytes / cache_.front_line_bytes);
       walk.first_byte += lap % turns * cache_.front_line_bytes;
-      return walk;
+      if (cache_.bank_bytes == 0)
+        p.phases.emplace_back(walk);
+      else
+        for (const Walk& part : over_banks(walk, cache_.bank_bytes, cache_.front_line_bytes))
+          p.phases.emplace_back(part);
     };
     std::uint32_t lap = 0;
     for (; lap < cache_.warm_laps + 1; ++lap) {
-      p.phases.emplace_back(shift(first, lap));
-      p.phases.emplace_back(shift(second, lap));
+      add_shifted(first, lap);
+      add_shifted(second, lap);
     }
     // Both regions are looked at: a cache that goes by age may hold all of one for a while, never all of both.
     const std::vector<Walk> look_at_first = timed(first), look_at_second = timed(second);
     const std::uint64_t a_look = 2 * program::lap_loads(look_at_first.front()) * look_at_first.size();
     for (std::uint32_t look = 0; look == 0 || (look < line_most_looks && look * a_look < enough_loads); ++look, ++lap) {
-      for (const Walk& walk : look_at_first) p.phases.emplace_back(shift(walk, lap));
-      for (const Walk& walk : look_at_second) p.phases.emplace_back(shift(walk, lap));
+      for (const Walk& walk : look_at_first) add_shifted(walk, lap);
+      for (const Walk& walk : look_at_second) add_shifted(walk, lap);
     }
     batch_.back() = std::move(p);
   }

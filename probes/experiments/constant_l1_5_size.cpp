@@ -137,7 +137,10 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
       size.note += "; the banks of several modules can't be walked here: " + beyond.error().message;
     } else {
       const Estimate larger = within_own_bytes(*beyond, *cache, bank * info.constant_modules);
-      if (larger.has_value() && *larger.value >= *size.value) size = larger;
+      if (larger.has_value() && *larger.value >= *size.value) {
+        size = larger;
+        cache->bank_bytes = bank;
+      }
     }
   }
   if (size.has_value() && *size.value >= static_cast<double>(cache->pushed_out_by_bytes)) {

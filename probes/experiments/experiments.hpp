@@ -43,6 +43,7 @@ Expected<void> measure_l2_sets(Session& session, Findings& findings);
 Expected<void> measure_l2_sides(Session& session, Findings& findings);
 Expected<void> measure_l2_geometry(Session& session, Findings& findings);
 Expected<void> measure_l2_behind(Session& session, Findings& findings);
+Expected<void> measure_constant_l1_5_organisation(Session& session, Findings& findings);
 Expected<void> measure_l2_organisation(Session& session, Findings& findings);
 Expected<void> measure_l2_penalty(Session& session, Findings& findings);
 Expected<void> measure_l2_scope(Session& session, Findings& findings);

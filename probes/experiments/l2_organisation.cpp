@@ -9,12 +9,11 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/eviction_sets.hpp"
-#include "evidence/set_policies.hpp"
+#include "evidence/policy_sequences.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 
@@ -153,103 +152,26 @@ Index linear_or_hash(const std::vector<EvictionSet>& sets, const Interval& sets_
   return index;
 }
 
-// Places among a set's lines: round and round; the first one in between all others; forth and back.
-std::vector<std::vector<std::uint32_t>> telling_sequences(std::uint32_t lines) {
-  constexpr std::uint32_t rounds = 8;
-  std::vector<std::vector<std::uint32_t>> all(3);
-  for (std::uint32_t round = 0; round < rounds; ++round)
-    for (std::uint32_t i = 0; i < lines; ++i) {
-      all[0].push_back(i);
-      if (i != 0) all[1].insert(all[1].end(), {0, i});
-      all[2].push_back(round % 2 == 0 ? i : lines - 1 - i);
-    }
-  return all;
-}
-
-std::uint64_t misses_in_second_half(Policy policy, std::uint32_t ways, const std::vector<std::uint32_t>& order) {
-  PolicySet set(policy, ways);
-  std::uint64_t misses = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const bool missed = set.load(order[i]);
-    misses += missed && 2 * i >= order.size() ? 1 : 0;
-  }
-  return misses;
-}
-
-constexpr std::array<std::pair<Policy, std::string_view>, 3> known_policies{
-    {{Policy::lru, "lru"}, {Policy::fifo, "fifo"}, {Policy::tree, "tree"}}};
-
-// What a set loses in each sequence, beside what policies would.
-struct PolicyCounts {
-  std::vector<std::uint64_t> found;
-  std::array<std::vector<std::uint64_t>, known_policies.size()> predicted;
-
-  DecidingCurve curve() const {
-    DecidingCurve curve =
-        make_curve("l2", "replacement", {"sequence of a set's lines", "", false}, {"loads that miss", "", false});
-    const auto add = [&](std::string label, const std::vector<std::uint64_t>& counts) {
-      Series series{std::move(label), {}};
-      for (std::size_t i = 0; i < counts.size(); ++i)
-        series.points.emplace_back(static_cast<double>(i + 1), static_cast<double>(counts[i]));
-      curve.series.push_back(std::move(series));
-    };
-    add("found", found);
-    for (std::size_t k = 0; k < known_policies.size(); ++k)
-      add(fmt::format("{} would lose", known_policies[k].second), predicted[k]);
-    return curve;
-  }
-  std::string text(std::size_t lines) const {
-    return fmt::format(
-        "in turn, with one in between all others, forth and back a set's {} lines lose {} (LRU {}, first in first out "
-        "{}, a tree of bits {})",
-        lines, fmt::join(found, ", "), fmt::join(predicted[0], ", "), fmt::join(predicted[1], ", "),
-        fmt::join(predicted[2], ", "));
-  }
-  // Strangers among the loads add one in twenty at most.
-  bool fits(std::size_t policy, const std::vector<std::vector<std::uint32_t>>& sequences) const {
-    for (std::size_t s = 0; s < found.size(); ++s) {
-      const double most_apart = 0.05 * static_cast<double>(sequences[s].size() / 2) + 1;
-      if (std::fabs(static_cast<double>(found[s]) - static_cast<double>(predicted[policy][s])) > most_apart)
-        return false;
-    }
-    return true;
-  }
-};
-
-// The one policy that loses as many in each sequence, in every set.
 Expected<Statement> replacement_of(Session& session, const EvictedCache& cache, const std::vector<EvictionSet>& sets) {
   constexpr std::size_t looks = 5;
   const std::size_t lines = sets.front().lines.size();
   if (lines == 2) return decided("none", evictions, sets.size());
   const auto sequences = telling_sequences(static_cast<std::uint32_t>(lines));
-  PolicyCounts counts;
-  for (const auto& order : sequences)
-    for (std::size_t k = 0; k < known_policies.size(); ++k)
-      counts.predicted[k].push_back(
-          misses_in_second_half(known_policies[k].first, static_cast<std::uint32_t>(lines - 1), order));
-  std::array<bool, known_policies.size()> fits{true, true, true};
-  std::string how;
+  PolicyVote vote(lines);
   for (const EvictionSet& set : sets) {
     auto misses = misses_of_sequences(session, cache, set.lines, sequences, looks);
     if (!misses) return tl::unexpected<Error>(misses.error());
-    counts.found.clear();
-    for (auto& seen : *misses) {
+    std::vector<SequenceMisses> lost;
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      auto& seen = (*misses)[i];
       std::sort(seen.begin(), seen.end());
-      counts.found.push_back(seen[1]);  // strangers only add
+      lost.push_back(misses_by_count(static_cast<std::uint32_t>(lines - 1), sequences[i], (sequences[i].size() + 1) / 2,
+                                     seen[1]));  // strangers only add
     }
-    for (std::size_t k = 0; k < fits.size(); ++k) fits[k] = fits[k] && counts.fits(k, sequences);
-    if (how.empty()) {
-      how = counts.text(lines);
-      session.keep(counts.curve());
-    }
+    vote.add(std::move(lost));
   }
-  fits[2] = fits[2] && counts.predicted[2] != counts.predicted[0];  // of two ways a tree is LRU
-  if (std::count(fits.begin(), fits.end(), true) != 1)
-    return undecided(evictions, "not one of LRU, first in first out and a tree of bits alone: " + how);
-  const std::size_t which = fits[0] ? 0 : fits[1] ? 1 : 2;
-  Statement s = decided(std::string(known_policies[which].second), evictions, sets.size() * sequences.size() * looks);
-  s.note = how;
-  return s;
+  session.keep(vote.curve("l2"));
+  return vote.statement(evictions, sets.size() * sequences.size() * looks);
 }
 
 // Each line found, by how many had been before, and how long a stretch it took with these.

@@ -24,7 +24,6 @@ constexpr std::string_view l2_id = "l2";
 constexpr std::string_view shared_id = "shared";
 constexpr std::string_view device_memory_id = "device_memory";
 
-using evidence::constant_l1_5_path;
 using evidence::constant_path;
 using evidence::l1_path;
 using evidence::read_only_path;
@@ -119,7 +118,7 @@ const std::vector<Experiment>& table() {
        {"constant_l1_5"},
        {"constant_l1_5.size"},
        deep,
-       of<measure_organisation, constant_l1_5_path>},
+       measure_constant_l1_5_organisation},
       {"instructions",
        {"instruction_l0", "instruction_l1", "instruction_l1_5", "instruction_l2"},
        {"constant_l1_5.size"},
