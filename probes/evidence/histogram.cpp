@@ -6,6 +6,16 @@
 
 namespace gputopo::evidence {
 
+Histogram counted(std::vector<std::uint32_t> latencies_cycles) {
+  std::sort(latencies_cycles.begin(), latencies_cycles.end());
+  Histogram all;
+  for (const std::uint32_t cycles : latencies_cycles) {
+    if (all.empty() || all.back().latency_cycles != cycles) all.push_back({cycles, 0});
+    ++all.back().count;
+  }
+  return all;
+}
+
 std::uint64_t total(std::span<const program::LatencyCount> histogram) {
   return count_from(histogram, 0);
 }

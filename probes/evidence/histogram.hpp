@@ -13,6 +13,8 @@ namespace gputopo::evidence {
 
 using Histogram = std::vector<program::LatencyCount>;
 
+/// Latencies of single loads as a histogram.
+Histogram counted(std::vector<std::uint32_t> latencies_cycles);
 /// Loads in a histogram.
 std::uint64_t total(std::span<const program::LatencyCount> histogram);
 /// Loads that took `threshold_cycles` or longer.

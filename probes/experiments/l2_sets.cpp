@@ -94,9 +94,9 @@ struct Look {
   void add(std::span<const program::PhaseTrace> phases, double memory_from_cycles) {
     if (quantile(phases[1].histogram, 0.1).value_or(0) < memory_from_cycles) return;
     of_memory = merged(of_memory, phases[1].histogram);
+    seen = merged(seen, counted(phases[3].latencies));
     for (std::size_t i = 0; i < phases[3].latencies.size(); ++i) {
       const std::uint32_t first = phases[3].latencies[i], next = phases[4].latencies.at(i);
-      seen = merged(seen, Histogram{{first, 1}});
       if (first > half_a_level * next) far.push_back(first);
       faster += next > half_a_level * first ? 1 : 0;
     }

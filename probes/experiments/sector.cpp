@@ -28,10 +28,8 @@ Expected<void> measure_sector(Session& session, Findings& findings, const CacheP
   const auto& latencies = traces->front().phases.back().latencies;
   // Some of these may come from a nearer level than what was seen before, where others push lines out of the L2; of
   // constants, footprints have shown every level.
-  Histogram words;
-  for (const std::uint32_t cycles : latencies) words = merged(words, Histogram{{cycles, 1}});
   if (path.slot != slot_constant)
-    cache->levels = graded_levels(cache->levels.hit, {std::move(words), cache->levels.next}, cache->overhead_cycles);
+    cache->levels = graded_levels(cache->levels.hit, {counted(latencies), cache->levels.next}, cache->overhead_cycles);
   const auto missed = std::make_unique<bool[]>(latencies.size());
   for (std::size_t i = 0; i < latencies.size(); ++i) missed[i] = latencies[i] >= cache->levels.threshold_cycles;
   const Estimate sector =
