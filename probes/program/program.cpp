@@ -1,7 +1,9 @@
 #include "program/program.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -150,38 +152,57 @@ std::uint64_t laid_loads(const Walk& walk) {
   return std::min(lap_loads(walk), positions(walk));
 }
 
+namespace {
+
+bool stores(const Walk& walk) {
+  return walk.path == Path::global_store;
+}
+
+bool are_same_words(const Walk& a, const Walk& b) {
+  return stores(a) == stores(b) && a.first_byte == b.first_byte && a.footprint_bytes == b.footprint_bytes &&
+         a.stride_bytes == b.stride_bytes && a.order == b.order && a.order_seed == b.order_seed &&
+         laid_loads(a) == laid_loads(b) && (a.path == Path::texture) == (b.path == Path::texture);
+}
+
 bool lie_together(const Walk& a, const Walk& b) {
-  const bool one_stores = a.path == Path::global_store, other_stores = b.path == Path::global_store;
-  if (one_stores && other_stores) return true;
   const bool apart =
       a.first_byte + a.footprint_bytes <= b.first_byte || b.first_byte + b.footprint_bytes <= a.first_byte;
-  const bool same = one_stores == other_stores && a.first_byte == b.first_byte &&
-                    a.footprint_bytes == b.footprint_bytes && a.stride_bytes == b.stride_bytes && a.order == b.order &&
-                    a.order_seed == b.order_seed && laid_loads(a) == laid_loads(b) &&
-                    (a.path == Path::texture) == (b.path == Path::texture);
-  return apart || same;
+  return apart || (stores(a) && stores(b)) || are_same_words(a, b);
+}
+
+}  // namespace
+
+bool ChangedWords::may_be_joined_by(const Walk& walk) const {
+  const std::uint64_t end = walk.first_byte + walk.footprint_bytes;
+  const auto last = by_first_byte_.lower_bound(end);
+  for (auto it = by_first_byte_.lower_bound(walk.first_byte - std::min(walk.first_byte, longest_bytes_)); it != last;
+       ++it)
+    if (!lie_together(walk, *it->second)) return false;
+  return true;
+}
+
+void ChangedWords::add(const Walk& walk) {
+  const auto [begin, end] = by_first_byte_.equal_range(walk.first_byte);
+  if (std::any_of(begin, end, [&](const auto& other) { return are_same_words(walk, *other.second); })) return;
+  by_first_byte_.emplace(walk.first_byte, &walk);
+  longest_bytes_ = std::max(longest_bytes_, walk.footprint_bytes);
 }
 
 namespace {
 
-// In constant memory a module has one bank, whichever buffers lie in it.
-bool share_memory(const Program& p, const Walk& a, const Walk& b) {
-  const Buffer &one = p.buffers[a.buffer], &other = p.buffers[b.buffer];
-  return a.buffer == b.buffer ||
-         (one.space == Space::constant && other.space == Space::constant && one.module == other.module);
-}
-
 Expected<void> check_chases(const Program& program) {
-  std::vector<const Walk*> chases;
+  std::map<std::pair<bool, std::uint32_t>, ChangedWords> changed;
   for (std::size_t i = 0; i < program.phases.size(); ++i) {
     const Walk* walk = changed_words(program.phases[i]);
     if (walk == nullptr) continue;
-    for (const Walk* other : chases)
-      if (share_memory(program, *walk, *other) && !lie_together(*walk, *other))
-        return bad(
-            program, i,
-            "times laps of a walk over bytes that another one lays or stores to; give each walk bytes of its own");
-    chases.push_back(walk);
+    // In constant memory a module has one bank, whichever buffers lie in it.
+    const Buffer& buffer = program.buffers[walk->buffer];
+    const bool is_bank = buffer.space == Space::constant;
+    ChangedWords& words = changed[{is_bank, is_bank ? buffer.module : walk->buffer}];
+    if (!words.may_be_joined_by(*walk))
+      return bad(program, i,
+                 "times laps of a walk over bytes that another one lays or stores to; give each walk bytes of its own");
+    words.add(*walk);
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -187,9 +188,18 @@ const Walk* changed_words(const Phase& phase);
 /// Pointers that a laid chase takes: one that goes round and round lies there once.
 std::uint64_t laid_loads(const Walk& walk);
 
-/// Whether two walks that change words of one buffer can do so together: pointers that are the same, stores, which
-/// leave the same zeros everywhere, or no byte in common.
-bool lie_together(const Walk& a, const Walk& b);
+/// What walks that run together change of one memory. Two can do so of pointers that are the same, of stores, which
+/// leave the same zeros everywhere, and of no byte in common. The walks have to outlive it.
+class ChangedWords {
+ public:
+  /// Whether a walk can do so beside all that were added.
+  bool may_be_joined_by(const Walk& walk) const;
+  void add(const Walk& walk);
+
+ private:
+  std::multimap<std::uint64_t, const Walk*> by_first_byte_;
+  std::uint64_t longest_bytes_ = 0;
+};
 
 /// A hash of everything in a program but its label: the key of a recording. Stable across builds and machines.
 std::uint64_t hash(const Program& program);

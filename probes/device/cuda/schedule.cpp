@@ -1,7 +1,8 @@
 #include "device/cuda/schedule.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,21 +19,13 @@ using program::Walk;
 // More than this and a launch's results no longer fit the staging buffer comfortably.
 constexpr std::size_t phases_per_launch = 2048;
 
-// Where the words of a chase lie, and what they hold: a texture's are elements, all others addresses.
-struct Words {
-  program::Space space;
-  std::uint32_t place;  ///< the buffer's slot or the constant bank's module
-  const Walk* walk;
-};
+// Where the words of a chase lie, and what they hold: a texture's are elements, all others addresses. The place is the
+// buffer's slot or the constant bank's module.
+using Memory = std::pair<program::Space, std::uint32_t>;
 
-Words words_of(const Program& p, const Walk& walk) {
+Memory memory_of(const Program& p, const Walk& walk) {
   const program::Buffer& buffer = p.buffers[walk.buffer];
-  const bool is_bank = buffer.space == program::Space::constant;
-  return {buffer.space, is_bank ? buffer.module : walk.buffer, &walk};
-}
-
-bool clash(const Words& one, const Words& other) {
-  return one.space == other.space && one.place == other.place && !program::lie_together(*one.walk, *other.walk);
+  return {buffer.space, buffer.space == program::Space::constant ? buffer.module : walk.buffer};
 }
 
 std::uint32_t module_of(const Program& p, const Phase& phase) {
@@ -82,7 +75,7 @@ bool is_private(const Program& p) {
 struct Draft {
   PlannedLaunch launch;
   bool is_private = true;
-  std::vector<Words> chases;
+  std::map<Memory, program::ChangedWords> changed;
   std::uint32_t turn = 0;
 };
 
@@ -93,11 +86,11 @@ bool fits(const Draft& draft, const Program& p, bool isolated) {
     return false;
   const auto slot = texture_slot(p);
   if (slot && draft.launch.texture_slot && slot != draft.launch.texture_slot) return false;
-  for (const Phase& phase : p.phases)
-    if (const Walk* walk = program::changed_words(phase))
-      for (const Words& other : draft.chases)
-        if (clash(words_of(p, *walk), other)) return false;
-  return true;
+  return std::all_of(p.phases.begin(), p.phases.end(), [&](const Phase& phase) {
+    const Walk* walk = program::changed_words(phase);
+    const auto words = walk == nullptr ? draft.changed.end() : draft.changed.find(memory_of(p, *walk));
+    return words == draft.changed.end() || words->second.may_be_joined_by(*walk);
+  });
 }
 
 void append(Draft& draft, std::size_t index, const Program& p, std::uint32_t home_sm) {
@@ -115,7 +108,7 @@ void append(Draft& draft, std::size_t index, const Program& p, std::uint32_t hom
       launch.crosses_sms = true;
     }
     launch.phases.push_back(planned);
-    if (const Walk* walk = program::changed_words(p.phases[i])) draft.chases.push_back(words_of(p, *walk));
+    if (const Walk* walk = program::changed_words(p.phases[i])) draft.changed[memory_of(p, *walk)].add(*walk);
   }
 }
 
