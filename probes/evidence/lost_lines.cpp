@@ -55,12 +55,22 @@ std::vector<double> without_outliers(std::vector<double> numbers) {
   return numbers;
 }
 
-// A mean of them would be no level's.
-bool are_of_two_levels(const std::vector<double>& penalties, double hit_cycles) {
+// By how much a level's own lines differ as two kinds: slices lie at different distances.
+double lines_apart(std::vector<double> hits, bool near_alone) {
+  if (near_alone && hits.size() >= 2)
+    std::erase_if(hits, [threshold = two_kinds(hits).threshold](double cycles) { return cycles >= threshold; });
+  if (hits.size() < 2) return 0;
+  const TwoKinds kinds = two_kinds(std::move(hits));
+  return kinds.far - kinds.near;
+}
+
+// A mean of them would be no level's. What lines of one level lie apart says nothing.
+bool are_of_two_levels(const std::vector<double>& penalties, double hit_cycles, double apart_cycles) {
   constexpr double clear_cut = 0.1;  // share of lines that strangers and distance may leave between the kinds
   if (penalties.size() < 2) return false;
   const TwoKinds kinds = two_kinds(penalties);
-  return kinds.share_between <= clear_cut && hit_cycles + kinds.far > least_ratio * (hit_cycles + kinds.near);
+  return kinds.share_between <= clear_cut &&
+         hit_cycles + kinds.far - apart_cycles > least_ratio * (hit_cycles + kinds.near);
 }
 
 }  // namespace
@@ -70,7 +80,8 @@ DecidingCurve LostLines::curve(std::string_view memory) const {
                        penalty);
 }
 
-LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optional<double> far_less_near_cycles) {
+LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optional<double> far_less_near_cycles,
+                          std::vector<double> next_hits) {
   const double from = halfway(looks, levels);
   std::vector<std::vector<double>> by_sm;
   std::vector<double> all;
@@ -108,7 +119,8 @@ LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::opti
     means.push_back(*mean_estimate(usual, "cycles", lost_lines_method).value);
     lines.insert(lines.end(), usual.begin(), usual.end());
   }
-  if (are_of_two_levels(lines, quantile(levels.hit, 0.5).value_or(0)))
+  const double apart = lines_apart(std::move(next_hits), far_less_near_cycles.has_value());
+  if (are_of_two_levels(lines, quantile(levels.hit, 0.5).value_or(0), apart))
     return {
         inconclusive("cycles", lost_lines_method, "some of the lost lines were served by another level than the rest"),
         all};

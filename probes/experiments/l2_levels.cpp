@@ -182,6 +182,7 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   session.keep(numbers_curve("l2", "latency", {"latency without the clock", "cycles", false}, "lines",
                              std::move(by_line), latency));
   l2.latency_cycles = *latency.value;
+  l2.line_hits = hits->by_line;
   memory.attributes["latency"] = latency;
   auto sector = measure_l2_sector(session, l2, hits->by_line, behind->capacity_bytes);
   if (!sector) return tl::unexpected<Error>(sector.error());

@@ -69,6 +69,35 @@ TEST(PenaltyOfLost, LinesOfTwoLevelsHaveNoMean) {
   EXPECT_NE(e.note.find("another level"), std::string::npos);
 }
 
+// Slices at two distances: what the next level's own lines differ by says nothing of a level between.
+TEST(PenaltyOfLost, LinesOfOneLevelMayBeOfTwoKinds) {
+  const auto of_two = [](std::uint32_t near, std::uint32_t far) {
+    LooksByLine lines(30, looks_from(near));
+    lines.insert(lines.end(), 30, looks_from(far));
+    return LostBySm{lines};
+  };
+  std::vector<double> slices(100, 270);
+  slices.insert(slices.end(), 90, 301);
+  const Estimate e = penalty_of_lost(of_two(240, 271), l1, std::nullopt, slices).penalty;
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_NEAR(*e.value, 217.5, 1);
+  EXPECT_EQ(penalty_of_lost(of_two(240, 271), l1, std::nullopt).penalty.status, Status::inconclusive);
+  EXPECT_EQ(penalty_of_lost(of_two(240, 271), l1, std::nullopt, {270, 271, 272}).penalty.status, Status::inconclusive);
+  EXPECT_EQ(penalty_of_lost(of_two(240, 300), l1, std::nullopt, slices).penalty.status, Status::inconclusive);
+}
+
+// Of near lines alone near slices tell how far apart these are.
+TEST(PenaltyOfLost, OfNearLinesNearSlicesSayHowFarApartTheyAre) {
+  LooksByLine lines(20, looks_from(240));
+  lines.insert(lines.end(), 20, looks_from(256));
+  lines.insert(lines.end(), 40, looks_from(440));
+  std::vector<double> slices(100, 280);
+  slices.insert(slices.end(), 100, 480);
+  EXPECT_EQ(penalty_of_lost({lines}, l1, 190.0, slices).penalty.status, Status::inconclusive);
+  slices.insert(slices.end(), 100, 296);
+  EXPECT_EQ(penalty_of_lost({lines}, l1, 190.0, slices).penalty.status, Status::measured);
+}
+
 TEST(PenaltyOfLost, LinesThatAreAlwaysDelayedHaveNoPartInIt) {
   LooksByLine lines(40, looks_from(240));
   lines.insert(lines.end(), 3, looks_from(900));
