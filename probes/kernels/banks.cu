@@ -9,7 +9,7 @@
 namespace gputopo::kernels {
 namespace {
 
-// Timed throughout, recorded or not: one loop is less code than two.
+// Timed throughout, counted or not: one loop is less code than two.
 __device__ __forceinline__ void walk_bank(const Task& task, std::uint32_t zero, std::uint32_t* bins, Seen& seen) {
   auto* const result = reinterpret_cast<Result*>(task.result);
   std::uint32_t overflow_count = 0;
@@ -22,9 +22,10 @@ __device__ __forceinline__ void walk_bank(const Task& task, std::uint32_t zero, 
     const std::uint32_t begin = read_clock();
     consume(load<path_constant>({word + opaque_zero(begin, zero), 0}));
     const std::uint32_t cycles = read_clock() - begin;
-    if (cycles < histogram_bins) {
+    if (result == nullptr) {
+    } else if (cycles < histogram_bins) {
       ++bins[cycles];
-    } else if (result != nullptr) {
+    } else {
       if (overflow_count < overflow_entries) __stcg(&result->overflow[overflow_count], cycles);
       ++overflow_count;
     }
@@ -39,8 +40,9 @@ __device__ __forceinline__ void walk_bank(const Task& task, std::uint32_t zero, 
   __stcg(&result->sm, read_sm());
   __stcg(&result->overflow_count, overflow_count);
   __stcg(&result->done, 1U);
+  auto* const to = reinterpret_cast<uint4*>(result->data);
 #pragma unroll 1
-  for (std::uint32_t k = 0; k < histogram_bins; ++k) __stcg(&result->data[k], bins[k]);
+  for (std::uint32_t k = 0; k < histogram_bins / 4; ++k) __stcg(to + k, reinterpret_cast<const uint4*>(bins)[k]);
 }
 
 // The kernel's parameters by way of memory, so that the compiler forgets where they came from. It would read them again
@@ -95,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(warp_threads, 1) chase_banks(const 
     }
     if (task.result != 0)
 #pragma unroll 1
-      for (std::uint32_t k = 0; k < histogram_bins; ++k) bins[k] = 0;
+      for (std::uint32_t k = 0; k < histogram_bins / 4; ++k) reinterpret_cast<uint4*>(bins)[k] = uint4{0, 0, 0, 0};
     walk_bank(task, zero, bins, seen);
     if (task.post_value == 0) continue;
     atomicExch(reinterpret_cast<unsigned int*>(task.counter), task.post_value);

@@ -97,6 +97,16 @@ struct Crew {
   std::uint32_t size;
 };
 
+// Of a task all loads before the first store: one after another each would take as long as the L2 does.
+__device__ __forceinline__ void copy_task(const Task* from, std::uint32_t* to) {
+  constexpr std::uint32_t quads = sizeof(Task) / 16;
+  uint4 task[quads];
+#pragma unroll
+  for (std::uint32_t k = 0; k < quads; ++k) task[k] = control_quad(reinterpret_cast<const uint4*>(from) + k);
+#pragma unroll
+  for (std::uint32_t k = 0; k < quads; ++k) reinterpret_cast<uint4*>(to)[k] = task[k];
+}
+
 __device__ void write_result(const Task& task, const Recorder& recorder, const Seen& seen, std::uint32_t sm,
                              Crew crew) {
   auto* result = reinterpret_cast<Result*>(task.result);
@@ -163,16 +173,19 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
     if (i == loaded) {
       const std::uint32_t group = min(max(control_word(&tasks[i].group), 1U), task_slots);
       __syncthreads();
-      const auto* words = reinterpret_cast<const std::uint32_t*>(tasks + i);
-      for (std::uint32_t k = crew.index; k < group * task_words; k += crew.size)
-        task_memory[k] = control_word(words + k);
+#pragma unroll 1
+      for (std::uint32_t k = crew.index; k < group; k += crew.size)
+        copy_task(tasks + i + k, task_memory + k * task_words);
       loaded += group;
       slot = 0;
+      __syncthreads();
     }
-    auto* bins = reinterpret_cast<uint4*>(shared_memory);
-    for (std::uint32_t k = crew.index; k < histogram_bins / 4; k += crew.size) bins[k] = uint4{0, 0, 0, 0};
-    __syncthreads();
     const auto* const here = reinterpret_cast<const Task*>(task_memory + slot * task_words);
+    if (here->result != 0) {
+      auto* bins = reinterpret_cast<uint4*>(shared_memory);
+      for (std::uint32_t k = crew.index; k < histogram_bins / 4; k += crew.size) bins[k] = uint4{0, 0, 0, 0};
+    }
+    __syncthreads();
     const Task task = *here;
     // The wait for a turn is watched like the walks, and so is what was done since the last look.
     if (threadIdx.x == 0) {

@@ -93,7 +93,7 @@ struct Task {
 /// Tasks are copied into shared memory a program at a time, since reading them between phases would disturb L1.
 inline constexpr std::uint32_t task_slots = 8;
 inline constexpr std::uint32_t task_words = sizeof(Task) / 4;
-static_assert(sizeof(Task) % 8 == 0, "tasks are copied in words");
+static_assert(sizeof(Task) % 16 == 0, "tasks are copied 16 bytes at a time");
 inline constexpr std::uint32_t recorder_words = histogram_bins + overflow_entries;
 inline constexpr std::uint32_t reserved_shared_bytes = 4 * (recorder_words + task_slots * task_words);
 /// The kernels' static shared memory, rounded up to the granule in which it is given.

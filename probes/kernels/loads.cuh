@@ -163,4 +163,14 @@ __device__ __forceinline__ std::uint32_t control_word(const void* address) {
   return value;
 }
 
+// Sixteen bytes of it, aligned to as much.
+__device__ __forceinline__ uint4 control_quad(const void* address) {
+  uint4 quad;
+  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(quad.x), "=r"(quad.y), "=r"(quad.z), "=r"(quad.w)
+               : "l"(address)
+               : "memory");
+  return quad;
+}
+
 }  // namespace gputopo::kernels
