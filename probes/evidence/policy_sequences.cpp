@@ -19,7 +19,7 @@ bool is_as_predicted(const SequenceMisses& s, std::size_t policy) {
   return static_cast<double>(s.wrong[policy]) <= 0.05 * static_cast<double>(s.loads) + 1;
 }
 
-std::vector<bool> predicted(Policy policy, std::uint32_t ways, std::span<const std::uint32_t> sequence) {
+std::vector<bool> misses_of(Policy policy, std::uint32_t ways, std::span<const std::uint32_t> sequence) {
   PolicySet set(policy, ways);
   // Which way a set without lines fills first isn't known; which one a full set gives up is what the policy says.
   constexpr std::uint64_t strangers = std::uint64_t{1} << 32U;
@@ -79,7 +79,7 @@ SequenceMisses misses_by_load(std::uint32_t ways, std::span<const std::uint32_t>
                               const std::vector<bool>& missed) {
   SequenceMisses s = misses_by_count(ways, sequence, from, misses_from(missed, from));
   for (std::size_t k = 0; k < known_policies.size(); ++k) {
-    const std::vector<bool> would = predicted(known_policies[k].first, ways, sequence);
+    const std::vector<bool> would = misses_of(known_policies[k].first, ways, sequence);
     s.wrong[k] = 0;
     for (std::size_t i = from; i < sequence.size(); ++i) s.wrong[k] += would[i] != missed[i] ? 1 : 0;
   }
@@ -92,7 +92,7 @@ SequenceMisses misses_by_count(std::uint32_t ways, std::span<const std::uint32_t
   s.loads = sequence.size() - from;
   s.found = found;
   for (std::size_t k = 0; k < known_policies.size(); ++k) {
-    s.predicted[k] = misses_from(predicted(known_policies[k].first, ways, sequence), from);
+    s.predicted[k] = misses_from(misses_of(known_policies[k].first, ways, sequence), from);
     s.wrong[k] = std::max(found, s.predicted[k]) - std::min(found, s.predicted[k]);
   }
   return s;

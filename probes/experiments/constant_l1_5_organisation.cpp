@@ -136,7 +136,8 @@ class Banks {
   // The first line behind a row of one more than its ways.
   static std::uint64_t behind(const Row& row, std::uint64_t ways) { return row.first + (ways + 1) * row.distance; }
 
-  // All caches full of what lies behind the row; then its lines in a sequence, each a phase.
+  // All caches full of what lies behind the row; then its lines in a sequence, each a phase. One load's histogram is
+  // its latency, and kernels that keep no list of them are short: they bring fewer lines of their own.
   program::Program one_by_one(const Row& row, std::uint32_t ways, const std::vector<std::uint32_t>& sequence) const {
     program::Program p = make(row, room_lines() / row.distance);
     const std::uint64_t from = behind(row, ways) * cache_.line_bytes;
@@ -144,13 +145,14 @@ class Banks {
     others.first_byte = from;
     for (const Walk& part : over_banks(others, cache_.bank_bytes, cache_.front_line_bytes)) p.phases.emplace_back(part);
     std::vector<std::uint64_t> turns(ways + 1, 0);
-    for (const std::uint32_t line : sequence) add(p, row, line, 1, turns[line]++, Record::latencies);
+    for (const std::uint32_t line : sequence) add(p, row, line, 1, turns[line]++, Record::histogram);
     return p;
   }
 
   static std::vector<std::uint32_t> recorded_latencies(const program::ProgramTrace& trace) {
     std::vector<std::uint32_t> all;
-    for (const auto& phase : trace.phases) all.insert(all.end(), phase.latencies.begin(), phase.latencies.end());
+    for (const auto& phase : trace.phases)
+      for (const auto& bin : phase.histogram) all.push_back(bin.latency_cycles);
     return all;
   }
 
@@ -195,7 +197,8 @@ std::vector<Distance> distances_of(std::uint64_t capacity_lines, std::uint64_t r
   return all;
 }
 
-DecidingCurve sets_curve(std::string_view memory, const std::vector<Distance>& distances, std::uint64_t line_bytes) {
+DecidingCurve distances_curve(std::string_view memory, const std::vector<Distance>& distances,
+                              std::uint64_t line_bytes) {
   DecidingCurve curve = make_curve(memory, "sets", {"distance of lines", "B", true},
                                    {"share of places where as many fit as ways would be, and no more", "", false});
   Series series{"as many and no more", {}};
@@ -218,7 +221,7 @@ const Distance* sets_apart(const std::vector<Distance>& distances) {
   return found;
 }
 
-void state_sets(Memory& memory, const Distance& sets, std::uint64_t line_bytes) {
+void state_sets_by_stride(Memory& memory, const Distance& sets, std::uint64_t line_bytes) {
   const auto counted = [&](std::uint64_t value) {
     return measured(static_cast<double>(value), "", by_stride, sets.rows.size());
   };
@@ -285,14 +288,14 @@ Expected<void> measure_constant_l1_5_organisation(Session& session, Findings& fi
   Banks banks(session, *cache);
   std::vector<Distance> distances = distances_of(cache->capacity_bytes / cache->line_bytes, banks.room_lines());
   if (auto ok = banks.look(distances); !ok) return ok;
-  session.keep(sets_curve(memory.id, distances, cache->line_bytes));
+  session.keep(distances_curve(memory.id, distances, cache->line_bytes));
   const Distance* sets = sets_apart(distances);
   if (sets == nullptr) {
     leave_organisation_open(memory, by_stride,
                             "at no distance of a power of two do lines fall into one set, in most places");
     return {};
   }
-  state_sets(memory, *sets, cache->line_bytes);
+  state_sets_by_stride(memory, *sets, cache->line_bytes);
   return measure_replacement(session, banks, *sets, memory);
 }
 

@@ -17,7 +17,7 @@ program::Walk over_stretch(std::uint64_t first, std::uint64_t footprint, std::ui
 }
 
 // Where a walk's loads lie in the stretch, in turn.
-std::vector<std::uint64_t> places(const program::Walk& walk) {
+std::vector<std::uint64_t> visited(const program::Walk& walk) {
   std::vector<std::uint64_t> all;
   for (std::uint64_t i = 0; i < program::positions(walk); ++i)
     all.push_back(walk.buffer * bank + walk.first_byte + i * walk.stride_bytes);
@@ -32,9 +32,9 @@ TEST(Banks, KeepEveryLoadWhereItIs) {
         std::vector<std::uint64_t> found;
         for (const program::Walk& part : over_banks(walk, bank, load_bytes)) {
           EXPECT_LE(part.first_byte + part.footprint_bytes, bank) << first << " " << stride << " " << loads;
-          for (const std::uint64_t place : places(part)) found.push_back(place);
+          for (const std::uint64_t place : visited(part)) found.push_back(place);
         }
-        EXPECT_EQ(found, places(walk)) << first << " " << stride << " " << loads;
+        EXPECT_EQ(found, visited(walk)) << first << " " << stride << " " << loads;
       }
 }
 
