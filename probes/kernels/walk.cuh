@@ -58,36 +58,31 @@ __device__ __forceinline__ void walk_untimed(const Task& task, std::uint64_t tex
 }
 
 template <std::uint32_t path>
+__device__ __forceinline__ std::uint32_t load_nth(const Task& task, std::uint64_t texture, std::uint32_t n) {
+  const std::uint64_t at = (task.first_position + std::uint64_t{n} * task.step) % task.positions;
+  return load<path>(place_at<path>(task, texture, static_cast<std::uint32_t>(at)));
+}
+
+template <std::uint32_t path>
 __device__ __forceinline__ void walk_side_by_side(const Task& task, std::uint64_t texture, std::uint32_t lane,
                                                   Seen& seen) {
   if (lane >= task.loads) return;
   constexpr std::uint32_t further = stretch_rows - 1;
   const std::uint32_t whole_rows = task.loads > further * task.lanes ? task.loads - further * task.lanes : 0;
-  // A lane's loads are as many apart as there are lanes. Divided once: dividing for each takes longer than the load.
-  const auto after = [&task](std::uint32_t position, std::uint64_t loads) {
-    return static_cast<std::uint32_t>((position + loads * task.step) % task.positions);
-  };
-  const std::uint32_t first = after(task.first_position, lane), step = after(0, task.lanes);
   for (std::uint32_t lap = 0; lap < task.laps; ++lap) {
     // All ones only if every load gave all ones: unknown to the compiler, and never true.
     std::uint32_t value = 0xffffffffU;
-    std::uint32_t position = first;
     std::uint32_t k = lane;
     for (; k < whole_rows; k += stretch_rows * task.lanes) {
       std::uint32_t values[stretch_rows];
 #pragma unroll
-      for (std::uint32_t row = 0; row < stretch_rows; ++row) {
-        values[row] = load<path>(place_at<path>(task, texture, position));
-        position = next_position(position, step, task.positions);
-      }
+      for (std::uint32_t row = 0; row < stretch_rows; ++row)
+        values[row] = load_nth<path>(task, texture, k + row * task.lanes);
 #pragma unroll
       for (std::uint32_t row = 0; row < stretch_rows; ++row) value &= values[row];
       if (lane == 0) glance(seen);
     }
-    for (; k < task.loads; k += task.lanes) {
-      value &= load<path>(place_at<path>(task, texture, position));
-      position = next_position(position, step, task.positions);
-    }
+    for (; k < task.loads; k += task.lanes) value &= load_nth<path>(task, texture, k);
     if (lane == 0) glance(seen);
     consume(value);
   }
