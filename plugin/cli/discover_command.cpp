@@ -264,7 +264,8 @@ void add_discover_command(CLI::App& app, Context& context) {
   add_devices_option(*command, flags->device, specs,
                      "auto, or one or more of cuda:N, sim:NAME, sim:FILE.json and replay:FILE");
   command->add_flag("--all-gpus", flags->all_gpus, "Every real GPU of this machine, at once")->excludes("--device");
-  command->add_flag("--all", flags->all, "Print everything: every carve-out, who shares what, the map of the chip");
+  command->add_flag("--all", flags->all,
+                    "Print everything: what lies in what, every carve-out, who shares what, the map of the chip");
   command->add_option("--only", flags->only, "Only these memories, as in l1,l2")
       ->delimiter(',')
       ->check(check_memory_id)

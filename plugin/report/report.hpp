@@ -12,10 +12,10 @@
 namespace gputopo::report {
 
 struct Options {
-  bool all = false;               ///< table: also the carve-outs, who shares what, cross-checks and where the time went
-  bool unicode = false;           ///< table: may use characters beyond ASCII
-  std::string headline;           ///< table, for a single topology: its first line; empty: made from the topology
-  std::vector<unsigned> numbers;  ///< of the GPUs in their machine, for headings; empty: their places among several
+  bool all = false;      ///< table: also boxes, the carve-outs, who shares what, cross-checks and where the time went
+  bool unicode = false;  ///< table: may use characters beyond ASCII
+  std::string headline;  ///< table, for a single topology: its first line; empty: made from the topology
+  std::vector<unsigned> numbers;   ///< of the GPUs in their machine, for headings; empty: their places among several
   std::vector<Evidence> evidence;  ///< html: what decided the values, of any of the topologies
   std::size_t width = 80;  ///< table: columns of the terminal; what finds no room moves to footnotes or is left out
 };

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "catalog/catalog.hpp"
+#include "report/boxes.hpp"
 #include "report/cell.hpp"
 #include "report/chip_map.hpp"
 #include "report/grid.hpp"
@@ -229,7 +230,8 @@ std::string map_lines(const Topology& topology, const Options& options) {
 }  // namespace
 
 std::string table_extras(const Topology& topology, const Options& options) {
-  std::string text = titled("Further attributes", further_attributes(topology, options));
+  std::string text = titled("What lies in what", boxes(topology, options));
+  text += titled("Further attributes", further_attributes(topology, options));
   text += titled("How caches are organised", organisation(topology, options));
   text += titled("What stores do", stores(topology, options));
   text += titled("What is fetched ahead, and how lines differ", patterns(topology, options));

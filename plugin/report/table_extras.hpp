@@ -1,4 +1,5 @@
-// What the table adds under --all: further attributes, carve-outs, who shares what, cross-checks, where the time went.
+// What the table adds under --all: the memories as boxes, further attributes, carve-outs, who shares what,
+// cross-checks, where the time went.
 #pragma once
 
 #include <cstddef>
