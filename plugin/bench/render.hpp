@@ -6,13 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "report/look.hpp"
 #include "throughput/result.hpp"
 
 namespace gputopo::bench {
 
 struct Options {
   bool all = false;        ///< table: also the points of plots
-  bool unicode = false;    ///< table: may use characters beyond ASCII
+  report::Look look;       ///< table
   std::size_t width = 80;  ///< table: columns of the terminal
   std::string headline;
 };

@@ -67,7 +67,7 @@ std::string result_text(const Result& result, const Options& options) {
   }
   std::string text = fmt::format("\n{} ({:.1f} s)\n", result.name, result.duration_s);
   grid.fit(options.width);
-  if (!result.findings.empty()) text += grid.text(options.unicode ? "\u2500" : "-");
+  if (!result.findings.empty()) text += grid.text(options.look);
   for (const std::string& note : result.notes) notes += lines_of(report::printable(note, text_limit), options.width);
   text += notes;
   if (options.all)

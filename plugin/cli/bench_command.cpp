@@ -152,7 +152,7 @@ Expected<Exit> write(const throughput::Report& report, const BenchFlags& flags, 
   bench::Options options;
   options.all = flags.all;
   options.headline = std::move(headline);
-  options.unicode = context.unicode && flags.output.empty();
+  if (flags.output.empty()) options.look = context.look;
   if (flags.output.empty()) options.width = context.columns;
   if (report.interrupted && report.results.empty())
     return fail(Error::Kind::interrupted, "interrupted before the first benchmark was complete; nothing was written");
@@ -161,7 +161,7 @@ Expected<Exit> write(const throughput::Report& report, const BenchFlags& flags, 
   const auto formats = bench::formats();
   const auto format =
       std::find_if(formats.begin(), formats.end(), [&](const bench::Format& f) { return f.name == flags.format; });
-  if (auto written = emit(flags.output, format->render(report, options)); !written)
+  if (auto written = emit(flags.output, format->render(report, options), options.look); !written)
     return tl::unexpected<Error>(written.error());
   return verdict(report);
 }

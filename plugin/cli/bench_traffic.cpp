@@ -82,7 +82,7 @@ std::string table_text(const TrafficQuestion& q, const Topology& topology, const
   return fmt::format(
       "{}\nPredicted traffic between L2 and memory of c[i s] = a[i s] * b[i s], three vectors of {} MB:\n\n{}\n"
       "From a fetch granularity of {} B (the L2's sector) and sectors of {} B (the L1's); MB are 10^6 bytes.\n",
-      report::headline(topology), megabytes(static_cast<double>(q.vector_bytes)), grid.text("-"), p.fetch_bytes,
+      report::headline(topology), megabytes(static_cast<double>(q.vector_bytes)), grid.text({}), p.fetch_bytes,
       p.sector_bytes);
 }
 

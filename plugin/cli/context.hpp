@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "cli/remarks.hpp"
+#include "report/look.hpp"
 #include "topology/error.hpp"
 
 namespace gputopo::cli {
@@ -25,7 +26,7 @@ struct Context {
   /// prints an Error as one line on stderr, and nothing else.
   std::function<Expected<Exit>()> action{};
   const std::atomic<bool>* stop = nullptr;  ///< true after SIGINT or SIGTERM
-  bool unicode = false;                     ///< stdout is a terminal whose locale is UTF-8
+  report::Look look{};                      ///< of what stdout shows: as plain as can be where it is no terminal
   bool stderr_is_terminal = false;          ///< and one that can move its cursor: a bar may be drawn
   std::size_t columns = 80;                 ///< width of stdout's terminal; 80 where stdout is none
 };

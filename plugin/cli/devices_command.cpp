@@ -46,13 +46,13 @@ std::string as_table(const device::DeviceList& list, const Context& context) {
   for (const device::Listed& listed : list.real) add_row(grid, listed);
   for (const device::Listed& listed : list.simulated) add_row(grid, listed);
   std::string text = list.real.empty() ? "No real GPU: " + list.no_real_reason + "\n\n" : std::string();
-  return text + grid.text(context.unicode ? "─" : "-");
+  return text + grid.text(context.look);
 }
 
 Expected<Exit> devices(const std::string& format, const Context& context) {
   const device::DeviceList list = device::list_devices();
   const std::string text = format == "json" ? as_json(list) : as_table(list, context);
-  if (auto written = emit({}, text); !written) return tl::unexpected<Error>(written.error());
+  if (auto written = emit({}, text, context.look); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }
 

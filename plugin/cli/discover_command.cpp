@@ -230,7 +230,7 @@ Expected<Exit> write_all(const std::vector<device::Spec>& specs, std::vector<Exp
   for (const std::string& line : left_out) context.remarks.add("gputopo: " + line);
   if (results.size() > 1) options.headline.clear();
   const std::string text = renderer(flags.format)(topologies, options);
-  if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
+  if (auto written = emit(flags.output, text, context.look); !written) return tl::unexpected<Error>(written.error());
   return any_failed || !left_out.empty() ? Exit::failed : exit;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,7 +26,13 @@ const char* word(Check::Result result) {
   return "";
 }
 
-Expected<Exit> doctor() {
+report::Tone tone_of(Check::Result result) {
+  return result == Check::Result::good      ? report::Tone::good
+         : result == Check::Result::limited ? report::Tone::doubtful
+                                            : report::Tone::bad;
+}
+
+Expected<Exit> doctor(const report::Look& look) {
   const auto checks = run_checks();
   std::string text;
   bool missing = false;
@@ -34,9 +41,11 @@ Expected<Exit> doctor() {
     const std::string line =
         fmt::format("{:<8} {:<20} {}{}", word(check.result), check.subject, report::printable(check.finding, 200),
                     check.remedy.empty() ? "" : "; " + check.remedy);
-    text += fmt::format("{}\n", fmt::join(report::wrap(line, stdout_columns(), 30), "\n"));
+    const std::string lines = fmt::format("{}\n", fmt::join(report::wrap(line, stdout_columns(), 30), "\n"));
+    const std::size_t begin = std::string_view(word(check.result)).size();
+    text += report::painted(lines.substr(0, begin), tone_of(check.result), look) + lines.substr(begin);
   }
-  if (auto written = emit({}, text); !written) return tl::unexpected<Error>(written.error());
+  if (auto written = emit({}, text, look); !written) return tl::unexpected<Error>(written.error());
   return missing ? Exit::failed : Exit::done;
 }
 
@@ -45,7 +54,7 @@ Expected<Exit> doctor() {
 void add_doctor_command(CLI::App& app, Context& context) {
   CLI::App* command =
       app.add_subcommand("doctor", "Check what this machine lets gputopo do; fails where no GPU can be measured");
-  command->callback([&context] { context.action = doctor; });
+  command->callback([&context] { context.action = [&context] { return doctor(context.look); }; });
 }
 
 }  // namespace gputopo::cli

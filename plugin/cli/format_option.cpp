@@ -30,7 +30,7 @@ report::Options report_options(const Context& context, const std::string& output
   report::Options options;
   options.all = all;
   if (!output.empty()) return options;
-  options.unicode = context.unicode;
+  options.look = context.look;
   options.width = context.columns;
   return options;
 }

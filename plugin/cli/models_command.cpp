@@ -50,7 +50,7 @@ std::string list_as_table(const Context& context) {
               {fmt::format("{}", model->gpu.sm_count), {}},
               {report::size_text(static_cast<double>(model->memory_bytes)), {}}});
   }
-  return grid.text(context.unicode ? "─" : "-");
+  return grid.text(context.look);
 }
 
 Expected<Exit> models(const ModelsFlags& flags, const Context& context) {
@@ -67,7 +67,7 @@ Expected<Exit> models(const ModelsFlags& flags, const Context& context) {
     if (!topology) return tl::unexpected<Error>(topology.error());
     text = renderer(flags.format)({&*topology, 1}, report_options(context, flags.output, true));
   }
-  if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
+  if (auto written = emit(flags.output, text, context.look); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }
 

@@ -92,6 +92,12 @@ bool stdout_shows_unicode() {
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8";
 }
 
+bool stdout_shows_color() {
+  const char* refused = std::getenv("NO_COLOR");
+  const bool is_refused = refused != nullptr && *refused != '\0';
+  return ::isatty(STDOUT_FILENO) != 0 && std::getenv("TERM") != nullptr && !is_dumb_terminal() && !is_refused;
+}
+
 bool stderr_is_terminal() {
   return ::isatty(STDERR_FILENO) != 0 && !is_dumb_terminal();
 }

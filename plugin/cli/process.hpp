@@ -17,6 +17,9 @@ void reserve_standard_descriptors();
 /// Whether stdout is a terminal whose locale is UTF-8.
 bool stdout_shows_unicode();
 
+/// Whether stdout is a terminal that shows colours, and nobody said NO_COLOR (no-color.org).
+bool stdout_shows_color();
+
 /// Columns of stdout's terminal, at least 80; 80 where stdout is no terminal.
 std::size_t stdout_columns();
 

@@ -48,7 +48,7 @@ int parse_and_run(int argc, const char* const* argv) {
   Remarks remarks;
   Context context{.remarks = remarks};
   context.stop = &install_signal_handlers();
-  context.unicode = stdout_shows_unicode();
+  context.look = {stdout_shows_unicode(), stdout_shows_color()};
   context.columns = stdout_columns();
   context.stderr_is_terminal = stderr_is_terminal();
 

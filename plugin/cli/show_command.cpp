@@ -45,7 +45,7 @@ Expected<Exit> show(const ShowFlags& flags, const Context& context) {
     options.evidence.push_back(std::move(*evidence));
   }
   const std::string text = renderer(flags.format)(gpus->topologies, options);
-  if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
+  if (auto written = emit(flags.output, text, context.look); !written) return tl::unexpected<Error>(written.error());
   return Exit::done;
 }
 

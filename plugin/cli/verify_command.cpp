@@ -47,9 +47,8 @@ std::string table(const Topology& topology, const experiments::CrossCheckReport&
               {row.by_timing ? fmt::format("{:.0f}", *row.by_timing) : "-", {}},
               {row.by_counter ? fmt::format("{:.0f}", *row.by_counter) : "-", {}},
               {row.verdict, {}}});
-  const char* rule = context.unicode ? "─" : "-";
   grid.fit(context.columns);
-  std::string text = grid.text(rule);
+  std::string text = grid.text(context.look);
   report::Grid sizes({{"Memory"},
                       {"Detected", Align::right},
                       {"Change point", Align::right, "by timing"},
@@ -66,7 +65,7 @@ std::string table(const Topology& topology, const experiments::CrossCheckReport&
                {entry.verdict, {}}});
   }
   sizes.fit(context.columns);
-  text += "\n" + sizes.text(rule) + "\n";
+  text += "\n" + sizes.text(context.look) + "\n";
   for (const std::string& note : report.notes)
     for (const std::string& line : report::wrap(report::printable(note, 200), context.columns, 2)) text += line + "\n";
   return text;
@@ -100,7 +99,7 @@ Expected<Exit> verify(const VerifyFlags& flags, const device::Spec& spec, const 
   bar.clear();
   const std::string text = fmt::format("{}, counters of a {}\n\n{}{}", opened->headline, (*counter)->chip(),
                                        table(*topology, *report, context), summary(*topology, *report));
-  if (auto written = emit({}, text); !written) return tl::unexpected<Error>(written.error());
+  if (auto written = emit({}, text, context.look); !written) return tl::unexpected<Error>(written.error());
   if (const std::string failed = failed_memories(*topology, *report); !failed.empty()) {
     context.remarks.add(contradiction(failed));
     return Exit::inconclusive;

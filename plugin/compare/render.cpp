@@ -89,7 +89,7 @@ std::string render_table(std::span<const Subject> gpus, const Comparison& compar
         grid.add({{&side == &d.sides.front() ? report::printable(d.label, text_limit) : std::string(), {}},
                   {answer_text(side.answer, d.unit), {}},
                   {gpu_list(side.gpus), {}}});
-    text += grid.text("-") + '\n';
+    text += grid.text({}) + '\n';
   }
   const std::size_t count = comparison.differences.size();
   text += fmt::format("{} of {} quantities {}.\n", count == 0 ? "None" : fmt::format("{}", count),

@@ -252,9 +252,9 @@ class Canvas {
 
 std::string boxes(const Topology& topology, const Options& options) {
   constexpr std::size_t narrowest = 24;
-  std::vector<Block> blocks = blocks_of(topology, options.unicode);
+  std::vector<Block> blocks = blocks_of(topology, options.look.unicode);
   return blocks.empty() ? std::string()
-                        : Canvas(std::max(narrowest, options.width), options.unicode).draw(std::move(blocks));
+                        : Canvas(std::max(narrowest, options.width), options.look.unicode).draw(std::move(blocks));
 }
 
 }  // namespace gputopo::report

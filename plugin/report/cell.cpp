@@ -21,6 +21,22 @@ std::string bound_sign(Status status, bool unicode) {
   return {};
 }
 
+Tone tone_of(Status status) {
+  switch (status) {
+    case Status::measured:
+    case Status::truth:
+      return Tone::plain;
+    case Status::api:
+    case Status::not_supported:
+      return Tone::faint;
+    case Status::lower_bound:
+    case Status::upper_bound:
+    case Status::inconclusive:
+      return Tone::doubtful;
+  }
+  return Tone::plain;
+}
+
 }  // namespace
 
 std::string status_words(Status status) {
@@ -86,6 +102,7 @@ Cell estimate_cell(const Estimate* estimate, const std::string& what, const Cell
   if (e.value && e.unit == "B" && style.with_bytes && !style.exact_sizes && !is_brief_exact(*e.value))
     add(fmt::format("{}: exactly {} B", what, number_text(*e.value)));
   if (!note.empty()) cell.mark = notes.mark(note);
+  cell.tone = tone_of(e.status);
   return cell;
 }
 

@@ -11,12 +11,12 @@ constexpr std::size_t indent_below = 4;
 
 // Right-aligned texts end at the same column and their marks hang over; left-aligned ones are followed by their marks.
 void append_cell(std::string& line, const Cell& cell, Align align, std::size_t width, std::size_t mark_width,
-                 std::size_t gap) {
+                 std::size_t gap, const Look& look) {
   const std::string shown = cell.text + cell.mark;
   const std::size_t hang = mark_width - std::min(mark_width, display_width(cell.mark));
   const std::size_t used = std::min(width, display_width(shown) + (align == Align::right ? hang : 0));
   if (align == Align::right) line.append(width - used, ' ');
-  line += shown;
+  line += painted(cell.text, cell.tone, look) + painted(cell.mark, Tone::faint, look);
   line.append((align == Align::right ? hang : width - used) + gap, ' ');
 }
 
@@ -73,7 +73,7 @@ void Grid::append_below(std::string& text, const std::string& cell) const {
   for (const std::string& line : wrap(indent + cell, below_, indent_below)) end_line(text, line);
 }
 
-std::string Grid::text(const char* rule) const {
+std::string Grid::text(const Look& look) const {
   const auto width = widths();
   std::string text;
   std::string titles;
@@ -81,9 +81,9 @@ std::string Grid::text(const char* rule) const {
   std::string rules;
   const std::size_t beside = columns_.size() - (below_ == 0 ? 0 : 1);
   for (std::size_t i = 0; i < beside; ++i) {
-    append_cell(titles, {columns_[i].title, {}}, columns_[i].align, width[i].all, 0, gap_);
-    append_cell(units, {columns_[i].unit, {}}, columns_[i].align, width[i].all, 0, gap_);
-    for (std::size_t k = 0; k < width[i].all; ++k) rules += rule;
+    append_cell(titles, {columns_[i].title, {}, Tone::title}, columns_[i].align, width[i].all, 0, gap_, look);
+    append_cell(units, {columns_[i].unit, {}, Tone::title}, columns_[i].align, width[i].all, 0, gap_, look);
+    for (std::size_t k = 0; k < width[i].all; ++k) rules += rule_of(look);
     rules.append(gap_, ' ');
   }
   end_line(text, titles);
@@ -95,7 +95,7 @@ std::string Grid::text(const char* rule) const {
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size() && i < beside; ++i)
-      append_cell(line, row[i], columns_[i].align, width[i].all, width[i].mark, gap_);
+      append_cell(line, row[i], columns_[i].align, width[i].all, width[i].mark, gap_, look);
     end_line(text, line);
     if (beside < row.size()) append_below(text, row[beside].text + row[beside].mark);
   }

@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "report/look.hpp"
+
 namespace gputopo::report {
 
 /// What stands in one field. The mark (a footnote's) follows the text but doesn't disturb its alignment.
 struct Cell {
   std::string text;
   std::string mark;
+  Tone tone = Tone::plain;
 };
 
 enum class Align { left, right };
@@ -34,8 +37,8 @@ class Grid {
   /// Makes a table that is wider than `width` as narrow as it has to be: first columns stand one apart and marks count
   /// as part of their numbers; where that isn't enough, the last column's cells stand below their rows.
   void fit(std::size_t width);
-  /// Lines without trailing spaces, each ending in a newline. `rule` is the character of the line under the titles.
-  std::string text(const char* rule) const;
+  /// Lines without trailing spaces, each ending in a newline.
+  std::string text(const Look& look) const;
 
  private:
   struct Width {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/look.hpp"
 #include "topology/evidence.hpp"
 #include "topology/topology.hpp"
 
@@ -13,7 +14,7 @@ namespace gputopo::report {
 
 struct Options {
   bool all = false;      ///< table: also boxes, the carve-outs, who shares what, cross-checks and where the time went
-  bool unicode = false;  ///< table: may use characters beyond ASCII
+  Look look;             ///< table
   std::string headline;  ///< table, for a single topology: its first line; empty: made from the topology
   std::vector<unsigned> numbers;   ///< of the GPUs in their machine, for headings; empty: their places among several
   std::vector<Evidence> evidence;  ///< html: what decided the values, of any of the topologies

@@ -27,21 +27,23 @@ std::string lines_of(std::string_view text, const Options& options, std::size_t 
 std::string memories(const Topology& topology, const Options& options) {
   std::string text;
   for (const Detail& detail : details) {
-    Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
-    MainTable table = main_table(topology, detail, options.unicode, notes);
+    Footnotes notes(options.look.unicode ? MarkStyle::raised : MarkStyle::ascii);
+    MainTable table = main_table(topology, detail, options.look.unicode, notes);
     Grid grid(std::move(table.columns));
     for (auto& row : table.rows) grid.add(std::move(row));
     const bool fits = grid.width() <= options.width;
     if (!fits && &detail == &details.back()) grid.fit(options.width);
-    text = grid.text(options.unicode ? "─" : "-") + '\n' + latency_legend + '\n' + notes.text(options.width) +
-           lines_of(table.intervals, options);
+    text = grid.text(options.look) + '\n' +
+           painted_lines(latency_legend + ("\n" + notes.text(options.width)) + lines_of(table.intervals, options),
+                         Tone::faint, options.look);
     if (fits) break;
   }
   return text;
 }
 
 std::string one_table(const Topology& topology, const Options& options, const std::string& first_line) {
-  std::string text = lines_of(first_line, options) + lines_of(gpu_facts(topology), options);
+  std::string text = painted_lines(lines_of(first_line, options), Tone::title, options.look);
+  text += lines_of(gpu_facts(topology), options);
   if (is_truth(topology)) text += lines_of(truth_remark, options);
   text += '\n' + memories(topology, options);
   text += lines_of(shared_gpu_text(topology.provenance), options);

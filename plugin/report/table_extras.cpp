@@ -27,12 +27,12 @@ bool is_of_organisation(const std::string& attribute) {
   return attribute == "sets" || attribute == "ways" || attribute == "consecutive_lines";
 }
 
-std::string titled(const std::string& title, const std::string& body) {
-  return body.empty() ? std::string() : "\n" + title + "\n" + body;
+std::string titled(const Options& options, const std::string& title, const std::string& body) {
+  return body.empty() ? std::string() : "\n" + painted(title, Tone::title, options.look) + "\n" + body;
 }
 
 std::string with_notes(const Grid& grid, const Footnotes& notes, const Options& options) {
-  return grid.text(options.unicode ? "─" : "-") + notes.text(options.width);
+  return grid.text(options.look) + painted_lines(notes.text(options.width), Tone::faint, options.look);
 }
 
 // How much room a cell of the further tables takes, from the fullest to the narrowest; the first that fits is taken.
@@ -48,8 +48,8 @@ template <class Table>
 std::string first_that_fits(const Options& options, const Table& table) {
   std::string text;
   for (const Fit& fit : fits) {
-    Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
-    const Grid grid = table(CellStyle{options.unicode, fit.intervals, fit.exact_sizes, true, true}, fit, notes);
+    Footnotes notes(options.look.unicode ? MarkStyle::raised : MarkStyle::ascii);
+    const Grid grid = table(CellStyle{options.look.unicode, fit.intervals, fit.exact_sizes, true, true}, fit, notes);
     text = with_notes(grid, notes, options);
     if (grid.width() <= options.width) break;
   }
@@ -87,8 +87,8 @@ Cell statement_cell(const Memory& m, const char* about, Footnotes& notes) {
 }
 
 std::string organisation(const Topology& topology, const Options& options) {
-  const CellStyle style{options.unicode, true, false, true, true};
-  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
+  const CellStyle style{options.look.unicode, true, false, true, true};
+  Footnotes notes(options.look.unicode ? MarkStyle::raised : MarkStyle::ascii);
   Grid grid({{"Memory"},
              {"Sets", Align::right},
              {"Ways", Align::right},
@@ -112,7 +112,7 @@ std::string organisation(const Topology& topology, const Options& options) {
 
 std::string stores(const Topology& topology, const Options& options) {
   constexpr std::array about{"write_policy", "write_hit", "write_allocate"};
-  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
+  Footnotes notes(options.look.unicode ? MarkStyle::raised : MarkStyle::ascii);
   Grid grid({{"Memory"}, {"Write policy"}, {"A line that is there"}, {"A store that misses leaves"}});
   bool any = false;
   for (const Memory& m : topology.memories) {
@@ -128,7 +128,7 @@ std::string stores(const Topology& topology, const Options& options) {
 }
 
 std::string patterns(const Topology& topology, const Options& options) {
-  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
+  Footnotes notes(options.look.unicode ? MarkStyle::raised : MarkStyle::ascii);
   Grid grid({{"Memory"}, {"Prefetch"}, {"Lines"}});
   bool any = false;
   for (const Memory& m : topology.memories) {
@@ -171,7 +171,7 @@ std::string cross_checks(const Topology& topology, const Options& options) {
              {"By timing", Align::right},
              {"By counter", Align::right},
              {"Verdict"}});
-  Footnotes notes(options.unicode ? MarkStyle::raised : MarkStyle::ascii);
+  Footnotes notes(options.look.unicode ? MarkStyle::raised : MarkStyle::ascii);
   for (const CrossCheck& c : topology.crosscheck)
     grid.add({{printable(c.memory, 16), {}},
               {brief_size_text(static_cast<double>(c.size_bytes)), {}},
@@ -195,7 +195,7 @@ std::string sharing(const Topology& topology, const Options& options) {
               {cell("eviction"), {}},
               {cell("residency"), {}}});
   }
-  return grid.text(options.unicode ? "─" : "-");
+  return grid.text(options.look);
 }
 
 std::string breakdown(const Provenance& p, const Options& options) {
@@ -204,7 +204,7 @@ std::string breakdown(const Provenance& p, const Options& options) {
   for (const auto& [part, seconds] : p.breakdown_s)
     grid.add({{printable(part, 40), {}}, {fmt::format("{:.1f}", seconds * 1e3), {}}});
   grid.add({{"all", {}}, {fmt::format("{:.1f}", p.duration_s * 1e3), {}}});
-  return grid.text(options.unicode ? "─" : "-");
+  return grid.text(options.look);
 }
 
 // A memory that is one physical cache with an earlier one has that one's carve-outs and groups.
@@ -230,21 +230,21 @@ std::string map_lines(const Topology& topology, const Options& options) {
 }  // namespace
 
 std::string table_extras(const Topology& topology, const Options& options) {
-  std::string text = titled("What lies in what", boxes(topology, options));
-  text += titled("Further attributes", further_attributes(topology, options));
-  text += titled("How caches are organised", organisation(topology, options));
-  text += titled("What stores do", stores(topology, options));
-  text += titled("What is fetched ahead, and how lines differ", patterns(topology, options));
+  std::string text = titled(options, "What lies in what", boxes(topology, options));
+  text += titled(options, "Further attributes", further_attributes(topology, options));
+  text += titled(options, "How caches are organised", organisation(topology, options));
+  text += titled(options, "What stores do", stores(topology, options));
+  text += titled(options, "What is fetched ahead, and how lines differ", patterns(topology, options));
   for (const Memory& m : topology.memories) {
     if (repeats(topology, m)) continue;
     const std::string name = printable(m.label.empty() ? m.id : m.label, 28);
-    text += titled(name + " by shared-memory carve-out", carve_outs(m, options));
-    text += titled(name + ": SMs that share one", groups(m, options));
+    text += titled(options, name + " by shared-memory carve-out", carve_outs(m, options));
+    text += titled(options, name + ": SMs that share one", groups(m, options));
   }
-  text += titled("Where the SMs sit, by group", map_lines(topology, options));
-  text += titled("Which caches are one", sharing(topology, options));
-  text += titled("Timing against hardware counters", cross_checks(topology, options));
-  text += titled("Where the time went", breakdown(topology.provenance, options));
+  text += titled(options, "Where the SMs sit, by group", map_lines(topology, options));
+  text += titled(options, "Which caches are one", sharing(topology, options));
+  text += titled(options, "Timing against hardware counters", cross_checks(topology, options));
+  text += titled(options, "Where the time went", breakdown(topology.provenance, options));
   return text;
 }
 

@@ -18,7 +18,8 @@ using testing::Not;
 
 // What a command writes to a terminal of that width.
 std::string on_terminal(unsigned short columns, const char* terminal,
-                        std::vector<const char*> arguments = {"models", "--truth", "h200"}) {
+                        std::vector<const char*> arguments = {"models", "--truth", "h200"},
+                        const char* variable = nullptr) {
   const std::string program = std::string(GPUTOPO_BINARY_DIR) + "/bin/gputopo";
   const std::string kind = std::string("TERM=") + terminal;
   winsize size{};
@@ -29,7 +30,7 @@ std::string on_terminal(unsigned short columns, const char* terminal,
   if (child == 0) {
     arguments.insert(arguments.begin(), "gputopo");
     arguments.push_back(nullptr);
-    const char* environment[] = {"LC_ALL=C.UTF-8", kind.c_str(), nullptr};
+    const char* environment[] = {"LC_ALL=C.UTF-8", kind.c_str(), variable, nullptr};
     ::execve(program.c_str(), const_cast<char**>(arguments.data()), const_cast<char**>(environment));
     ::_exit(127);
   }
@@ -60,6 +61,23 @@ TEST(Terminal, ADumbOneGetsAscii) {
   EXPECT_THAT(on_terminal(80, "xterm"), HasSubstr("─"));
   EXPECT_THAT(on_terminal(80, "dumb"), Not(HasSubstr("─")));
   EXPECT_THAT(on_terminal(80, "dumb"), HasSubstr("[1]"));
+}
+
+TEST(Terminal, ColorsAreForWhoShowsThemAndWantsThem) {
+  const std::vector<const char*> models{"models", "--truth", "h200"};
+  const auto has_colors = [&](const char* terminal, const char* variable) {
+    return on_terminal(80, terminal, models, variable).find("\033[") != std::string::npos;
+  };
+  EXPECT_TRUE(has_colors("xterm", nullptr));
+  EXPECT_TRUE(has_colors("xterm", "NO_COLOR="));
+  EXPECT_FALSE(has_colors("xterm", "NO_COLOR=1"));
+  EXPECT_FALSE(has_colors("dumb", nullptr));
+}
+
+TEST(Terminal, AFileGetsNoColors) {
+  const std::string text = on_terminal(80, "xterm", {"models", "--truth", "h200", "-o", "/dev/tty"});
+  EXPECT_THAT(text, HasSubstr("Constant L1"));
+  EXPECT_THAT(text, Not(HasSubstr("\033[1m")));
 }
 
 // Neither a long experiment nor a long batch of one keeps it still.

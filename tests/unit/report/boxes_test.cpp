@@ -38,7 +38,7 @@ Topology of_memories(std::vector<Memory> memories) {
 std::vector<std::string> drawn(const Topology& t, std::size_t width = 80, bool unicode = false) {
   Options options;
   options.width = width;
-  options.unicode = unicode;
+  options.look.unicode = unicode;
   std::istringstream text(boxes(t, options));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line);

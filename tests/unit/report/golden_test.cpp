@@ -28,7 +28,7 @@ void expect_golden(const std::string& name, const std::string& text) {
 Options with(bool all, bool unicode) {
   Options options;
   options.all = all;
-  options.unicode = unicode;
+  options.look.unicode = unicode;
   return options;
 }
 

@@ -11,7 +11,7 @@ TEST(Grid, MarksDoNotDisturbTheAlignment) {
   Grid grid({{"Name"}, {"Cycles", Align::right}, {"End"}});
   grid.add({{"a", {}}, {"38", {}}, {"x", {}}});
   grid.add({{"bc", {}}, {"1715", "[12]"}, {"y", {}}});
-  EXPECT_EQ(grid.text("-"),
+  EXPECT_EQ(grid.text({}),
             "Name    Cycles  End\n"
             "----  --------  ---\n"
             "a       38      x\n"
@@ -21,9 +21,9 @@ TEST(Grid, MarksDoNotDisturbTheAlignment) {
 
 TEST(Grid, ShortRowsAndNoRowsAreFine) {
   Grid grid({{"A"}, {"B"}});
-  EXPECT_EQ(grid.text("-"), "A  B\n-  -\n");
+  EXPECT_EQ(grid.text({}), "A  B\n-  -\n");
   grid.add({{"x", {}}});
-  EXPECT_EQ(grid.text("-"), "A  B\n-  -\nx\n");
+  EXPECT_EQ(grid.text({}), "A  B\n-  -\nx\n");
 }
 
 TEST(Footnotes, EqualNotesShareANumber) {
@@ -44,7 +44,7 @@ TEST(Footnotes, AreWrappedUnderTheirText) {
 TEST(Grid, UnitsStandBelowTheTitles) {
   Grid grid({{"Memory"}, {"Latency", Align::right, "cycles"}});
   grid.add({{"L1", {}}, {"38", {}}});
-  EXPECT_EQ(grid.text("-"),
+  EXPECT_EQ(grid.text({}),
             "Memory  Latency\n"
             "         cycles\n"
             "------  -------\n"
@@ -60,7 +60,7 @@ TEST(Grid, FitsByNarrowingFirst) {
   grid.fit(19);
   EXPECT_EQ(grid.width(), 19U) << "what fits stays as it is";
   grid.fit(18);
-  EXPECT_EQ(grid.text("-"),
+  EXPECT_EQ(grid.text({}),
             "Name   Cycles End\n"
             "---- -------- ---\n"
             "a          38 x\n"
@@ -72,7 +72,7 @@ TEST(Grid, ALastColumnWithoutRoomStandsBelowTheRows) {
   grid.add({{"a", {}}, {"38", {}}, {"eight threads with four chains each", {}}});
   grid.add({{"b", {}}, {"7", {}}, {}});
   grid.fit(24);
-  EXPECT_EQ(grid.text("-"),
+  EXPECT_EQ(grid.text({}),
             "Name  Rate\n"
             "       B/s\n"
             "    Reached by\n"
@@ -86,7 +86,7 @@ TEST(Grid, ALastColumnWithoutRoomStandsBelowTheRows) {
 TEST(Grid, ALongUnitWidensItsColumn) {
   Grid grid({{"Miss", Align::right, "cycles"}});
   grid.add({{"7", {}}});
-  EXPECT_EQ(grid.text("-"), "  Miss\ncycles\n------\n     7\n");
+  EXPECT_EQ(grid.text({}), "  Miss\ncycles\n------\n     7\n");
 }
 
 }  // namespace
