@@ -21,7 +21,7 @@ std::string bound_sign(Status status, bool unicode) {
   return {};
 }
 
-Tone tone_of(Status status) {
+Tone tone_of_status(Status status) {
   switch (status) {
     case Status::measured:
     case Status::truth:
@@ -102,7 +102,7 @@ Cell estimate_cell(const Estimate* estimate, const std::string& what, const Cell
   if (e.value && e.unit == "B" && style.with_bytes && !style.exact_sizes && !is_brief_exact(*e.value))
     add(fmt::format("{}: exactly {} B", what, number_text(*e.value)));
   if (!note.empty()) cell.mark = notes.mark(note);
-  cell.tone = tone_of(e.status);
+  cell.tone = tone_of_status(e.status);
   return cell;
 }
 
