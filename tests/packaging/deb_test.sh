@@ -10,6 +10,7 @@ for tool in dpkg-deb dpkg-shlibdeps lintian unshare gzip; do
   command -v "$tool" >/dev/null || skip "$tool isn't installed"
 done
 [[ $(id -u) -eq 0 ]] || skip "packages are installed by root alone"
+unshare --mount true 2>/dev/null || skip "no mount namespace can be made here (in a chroot: bind its folder on itself first)"
 [[ -z $(dpkg-query -W -f='${Package}' gputopo 2>/dev/null) && ! -e /var/lib/gputopo ]] || skip "gputopo is installed here"
 
 if [[ ${4-} == inside ]]; then
