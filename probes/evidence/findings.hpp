@@ -24,7 +24,7 @@ struct CacheFacts {
   Levels levels;                   ///< of its path: hits of this cache against what lies behind
   double latency_cycles = 0;       ///< of a hit, the load alone
   double overhead_cycles = 0;      ///< of timing a load of this path
-  std::vector<double> line_hits;   ///< of the L2: what each of some lines' hits take from SM 0, as timed
+  std::vector<double> by_line;     ///< of the L2 and of memory: what each of some lines takes from SM 0, as timed
   std::optional<Mode> next_level;  ///< of the L2: the cache behind it, as timed, where there is one
   bool is_before_memory = false;   ///< of the L2: what it loses comes from memory
   std::uint64_t sector_bytes = 0;

@@ -85,13 +85,14 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   const Histogram all = histogram_of(*again);
   std::vector<double> by_line = undisturbed_by_line(std::move(*again));
   Estimate latency = without_clock(mean_estimate(by_line, "cycles", method), load->overhead_cycles);
+  CacheFacts& facts = findings.caches["device_memory"];
+  facts.by_line = by_line;
   for (double& cycles : by_line) cycles -= load->overhead_cycles;
   session.keep(numbers_curve(memory.id, "latency", {"latency without the clock", "cycles", false}, "lines",
                              std::move(by_line), latency));
   latency.samples = total(all);
   if (!level) bound_below(latency, "the latency still grew with what was loaded in between");
   memory.attributes["latency"] = latency;
-  CacheFacts& facts = findings.caches["device_memory"];
   facts.latency_cycles = *latency.value;
   facts.overhead_cycles = load->overhead_cycles;
   findings.caches["l2"].latency_cycles = load->cycles;  // if there is one

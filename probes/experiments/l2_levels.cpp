@@ -146,6 +146,24 @@ void drop_l1_as_slow_as(const CacheFacts& l2, const Hits& hits, Findings& findin
   set_open(memory, "levels", "its hits take as long as those of the L2");
 }
 
+// Sets that an uneven index gives few lines of a flush keep some of what came before: these are none of memory's.
+void leave_out_kept_lines(Session& session, Findings& findings) {
+  const CacheFacts& l2 = *findings.cache("l2");
+  CacheFacts& memory = *findings.cache("device_memory");
+  const auto kept = [&](double cycles) { return cycles < l2.levels.threshold_cycles; };
+  if (std::erase_if(memory.by_line, kept) == 0 || memory.by_line.size() < 2) return;
+  Estimate& before = findings.memory("device_memory").attributes["latency"];
+  Estimate latency = without_clock(mean_estimate(memory.by_line, "cycles", before.method), memory.overhead_cycles);
+  latency.samples = before.samples;
+  if (before.status == Status::lower_bound) bound_below(latency, before.note);
+  before = latency;
+  memory.latency_cycles = *latency.value;
+  std::vector<double> by_line = memory.by_line;
+  for (double& cycles : by_line) cycles -= memory.overhead_cycles;
+  session.keep(numbers_curve("device_memory", "latency", {"latency without the clock", "cycles", false}, "lines",
+                             std::move(by_line), latency));
+}
+
 }  // namespace
 
 Expected<void> measure_l2_levels(Session& session, Findings& findings) {
@@ -182,7 +200,8 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   session.keep(numbers_curve("l2", "latency", {"latency without the clock", "cycles", false}, "lines",
                              std::move(by_line), latency));
   l2.latency_cycles = *latency.value;
-  l2.line_hits = hits->by_line;
+  l2.by_line = hits->by_line;
+  leave_out_kept_lines(session, findings);
   memory.attributes["latency"] = latency;
   auto sector = measure_l2_sector(session, l2, hits->by_line, behind->capacity_bytes);
   if (!sector) return tl::unexpected<Error>(sector.error());

@@ -85,7 +85,7 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   }
   const CacheFacts* l2 = path.slot == slot_constant ? nullptr : findings.cache("l2");
   LostLines lost = penalty_of_lost({std::move(*looks)}, cache->levels, findings.far_less_near_cycles(),
-                                   l2 == nullptr ? std::vector<double>() : l2->line_hits);
+                                   l2 == nullptr ? std::vector<double>() : l2->by_line);
   session.keep(lost.curve(path.id));
   penalty = std::move(lost.penalty);
   if (findings.may_lines_be_far() && penalty.has_value()) bound_above(penalty, near_and_far);
