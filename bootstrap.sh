@@ -223,8 +223,10 @@ main() {
       install_packages
       find_nvcc
       unpack_tools
-      build default build all "$architectures" -DGPUTOPO_BUILD_TESTS=ON -DGPUTOPO_BUILD_BENCHMARKS=ON -DGPUTOPO_TEST_ONCE=ON
-      if [[ ${#chosen[@]} -eq 0 ]]; then build default build heavy-programs; fi
+      # Said each time: a preset sets what isn't.
+      local -a wanted=("$architectures" -DGPUTOPO_BUILD_TESTS=ON -DGPUTOPO_BUILD_BENCHMARKS=ON -DGPUTOPO_TEST_ONCE=ON)
+      build default build all "${wanted[@]}"
+      if [[ ${#chosen[@]} -eq 0 ]]; then build default build heavy-programs "${wanted[@]}"; fi
       local failed=0
       run_tests default build "${chosen[@]}" || failed=1
       # What runs under the sanitizers, and what doesn't: docs/contributing.md.

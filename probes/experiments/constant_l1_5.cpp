@@ -186,6 +186,11 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
   curve.series = {share_up_to("constants that the L1 lost", hits, undisturbed(l1.levels.hit).value_or(0))};
   mark(curve, findings.memory("constant_l1").attributes["miss_penalty"]);
   session.keep(std::move(curve));
+  // Where many of the L1's misses are as fast as its hits, those that can be told are the slower ones.
+  constexpr double many = 0.05;
+  if (l1.levels.false_hit > many)
+    for (Estimate* e : {&latency, &findings.memory("constant_l1").attributes["miss_penalty"]})
+      bound_above(*e, "loads of it that take as long as hits of the L1 aren't among those that were timed");
   // What a stranger slowed of the L1's own hits is faster than these.
   Levels levels = cache.levels;
   levels.hit = between(levels.hit, hits.front().latency_cycles, 1e9);

@@ -97,16 +97,6 @@ struct Crew {
   std::uint32_t size;
 };
 
-// Of a task all loads before the first store: one after another each would take as long as the L2 does.
-__device__ __forceinline__ void copy_task(const Task* from, std::uint32_t* to) {
-  constexpr std::uint32_t quads = sizeof(Task) / 16;
-  uint4 task[quads];
-#pragma unroll
-  for (std::uint32_t k = 0; k < quads; ++k) task[k] = control_quad(reinterpret_cast<const uint4*>(from) + k);
-#pragma unroll
-  for (std::uint32_t k = 0; k < quads; ++k) reinterpret_cast<uint4*>(to)[k] = task[k];
-}
-
 __device__ void write_result(const Task& task, const Recorder& recorder, const Seen& seen, std::uint32_t sm,
                              Crew crew) {
   auto* result = reinterpret_cast<Result*>(task.result);
@@ -173,9 +163,9 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
     if (i == loaded) {
       const std::uint32_t group = min(max(control_word(&tasks[i].group), 1U), task_slots);
       __syncthreads();
-#pragma unroll 1
-      for (std::uint32_t k = crew.index; k < group; k += crew.size)
-        copy_task(tasks + i + k, task_memory + k * task_words);
+      const auto* from = reinterpret_cast<const uint4*>(tasks + i);
+      auto* to = reinterpret_cast<uint4*>(task_memory);
+      for (std::uint32_t k = crew.index; k < group * task_words / 4; k += crew.size) to[k] = control_quad(from + k);
       loaded += group;
       slot = 0;
       __syncthreads();

@@ -68,5 +68,36 @@ TEST(ConstantModules, LeaveTheBoundOfOneBankWhereTheyCannotRunSideBySide) {
   EXPECT_THAT(size.note, testing::HasSubstr("can't be walked here: couldn't place a thread block"));
 }
 
+// A fifth of what the L1.5 serves is as fast as hits of the L1: the rest's mean lies above that of all.
+TEST(ConstantLevels, ThatReachIntoEachOtherAreBounds) {
+  const auto model = sim::parse_model(R"({
+    "schema": "gputopo-model/1", "name": "near",
+    "gpu": {"name": "Near", "sm_count": 4, "memory": "2 GiB", "clock_khz": 2118000},
+    "groups": {"tpc": 2},
+    "caches": {
+      "constant_l1": {"size": 2816, "line": 32, "sets": 8, "ways": 11, "index": "hash", "replacement": "random"},
+      "constant_l1_5": {"size": "16 KiB", "line": 32, "sets": 16, "ways": 32, "scope": "tpc"},
+      "l2": {"size": "128 KiB", "line": 256, "sector": 64, "sets": 64, "ways": 8}},
+    "paths": {
+      "global_cached": [{"level": "l2", "latency": 209}, {"level": "device_memory", "latency": 523}],
+      "constant": [{"level": "constant_l1", "latency": 48}, {"level": "constant_l1_5", "latency": 52.5},
+                   {"level": "l2", "latency": 166.5}, {"level": "device_memory", "latency": 480.5}]},
+    "noise": {"jitter": "uniform", "cycles": 3, "seed": 7}})",
+                                      "near");
+  ASSERT_TRUE(model) << model.error().message;
+  const auto device = sim::make_device(*model);
+  experiments::DiscoverOptions options;
+  options.only = {"constant_l1", "constant_l1_5"};
+  options.extras = false;
+  const auto found = experiments::discover(*device, options);
+  ASSERT_TRUE(found) << found.error().message;
+  const Estimate& latency = *found->find("constant_l1_5")->find("latency");
+  EXPECT_EQ(latency.status, Status::upper_bound) << latency.note;
+  EXPECT_GE(*latency.value, 52.5);
+  const Estimate& penalty = *found->find("constant_l1")->find("miss_penalty");
+  EXPECT_EQ(penalty.status, Status::upper_bound) << penalty.note;
+  EXPECT_GE(*penalty.value, 4.5);
+}
+
 }  // namespace
 }  // namespace gputopo
