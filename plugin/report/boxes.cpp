@@ -23,12 +23,6 @@ struct Box {
   const Estimate* size = nullptr;
 };
 
-std::string short_label(const Memory& m) {
-  std::string label = printable(m.label.empty() ? m.id : m.label, 28);
-  if (label.ends_with(" cache")) label.resize(label.size() - 6);
-  return label;
-}
-
 bool has_value(const Estimate* e) {
   return e != nullptr && e->value && e->status != Status::inconclusive;
 }
@@ -42,10 +36,10 @@ std::vector<Box> boxes_of(const Topology& topology) {
       return !m.physical_cache.empty() && box.memory->physical_cache == m.physical_cache;
     });
     if (one == all.end()) {
-      all.push_back({&m, short_label(m), size});
+      all.push_back({&m, memory_label(m, false), size});
       continue;
     }
-    one->name += "/" + short_label(m);
+    one->name += "/" + memory_label(m, false);
     if (!has_value(one->size) || (m.id == m.physical_cache && has_value(size))) one->size = size;
   }
   return all;

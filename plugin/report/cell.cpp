@@ -60,7 +60,8 @@ std::string status_words(Status status) {
 
 std::string interval_suffix(const Estimate& e, bool unicode) {
   if (!e.value || !e.interval || e.status != Status::measured) return {};
-  const auto distance = [&](double d) { return e.unit == "B" ? size_text(d) : number_text(d); };
+  const bool has_scale = e.unit == "B" || e.unit == "B/s";
+  const auto distance = [&](double d) { return has_scale ? quantity_text(d, e.unit) : number_text(d); };
   const std::string below = distance(*e.value - e.interval->low);
   const std::string above = distance(e.interval->high - *e.value);
   const std::string zero = distance(0);
@@ -74,8 +75,19 @@ std::string interval_words(const Estimate& e) {
   const double low = e.interval->low;
   const double high = e.interval->high;
   const std::string kind = e.interval_kind == interval_kinds.front() ? "" : fmt::format(" ({})", e.interval_kind);
-  if (e.unit == "B") return fmt::format("{} to {}{}", size_text(low), size_text(high), kind);
-  return fmt::format("{} to {}{}", number_text(low), quantity_text(high, e.unit), kind);
+  const bool has_scale = e.unit == "B" || e.unit == "B/s";
+  const std::string from = has_scale ? quantity_text(low, e.unit) : number_text(low);
+  return fmt::format("{} to {}{}", from, quantity_text(high, e.unit), kind);
+}
+
+Cell plain_cell(const Estimate* estimate, bool unicode) {
+  if (estimate == nullptr) return {"-", {}};
+  if (!estimate->value) return {estimate->status == Status::not_supported ? "n/a" : "?", {}};
+  const std::string doubt = estimate->status == Status::inconclusive ? "? " : bound_sign(estimate->status, unicode);
+  Cell cell{doubt + quantity_text(*estimate->value, estimate->unit), {}};
+  // That it is a bound is no doubt here: so much was reached.
+  if (estimate->status != Status::lower_bound) cell.tone = tone_of_status(estimate->status);
+  return cell;
 }
 
 Cell estimate_cell(const Estimate* estimate, const std::string& what, const CellStyle& style, Footnotes& notes) {

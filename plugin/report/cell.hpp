@@ -20,6 +20,9 @@ struct CellStyle {
 /// `what` names the quantity in a footnote that is about this cell alone, as in "L2 size". A missing estimate is "-".
 Cell estimate_cell(const Estimate* estimate, const std::string& what, const CellStyle& style, Footnotes& notes);
 
+/// The value with its unit and the sign of a bound, and no footnote: where a legend says the rest.
+Cell plain_cell(const Estimate* estimate, bool unicode);
+
 /// What a status other than `measured` and `truth` means, in words: "told by the driver, not measured".
 std::string status_words(Status status);
 

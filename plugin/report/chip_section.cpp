@@ -221,7 +221,7 @@ std::string sm_maps(const Topology& t) {
     if (m.sm_groups.empty()) continue;
     std::vector<MapLevel::Group> groups;
     for (const auto& sms : m.sm_groups) groups.push_back({static_cast<std::uint32_t>(groups.size()), sms});
-    maps += sm_map(printable(m.label.empty() ? m.id : m.label, 24), groups, t.gpu.sm_count, method_of_scope(m));
+    maps += sm_map(memory_label(m, true), groups, t.gpu.sm_count, method_of_scope(m));
   }
   return maps;
 }

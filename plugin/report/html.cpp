@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "report/bandwidth.hpp"
 #include "report/chip_map.hpp"
 #include "report/footnotes.hpp"
 #include "report/html_plots.hpp"
@@ -18,9 +19,8 @@ std::string cell_html(const Cell& cell, Align align, const std::string& heading)
                      escape_html(heading), escape_html(cell.text), mark);
 }
 
-std::string table_html(const Topology& topology) {
-  Footnotes notes(MarkStyle::plain);
-  const MainTable table = main_table(topology, Detail{}, true, notes);
+template <class Table>
+std::string rows_html(const Table& table, const std::string& legend) {
   std::string html = "<div class=\"scroll\"><table class=\"cards\">\n<thead><tr>";
   for (const Column& column : table.columns)
     html += fmt::format("<th{}>{}</th>", column.align == Align::right ? " class=\"right\"" : "",
@@ -32,11 +32,23 @@ std::string table_html(const Topology& topology) {
       html += cell_html(row[i], table.columns[i].align, heading_of(table.columns[i]));
     html += "</tr>\n";
   }
-  html += fmt::format("</tbody></table></div>\n<p>{}</p>\n", escape_html(latency_legend));
+  return html + fmt::format("</tbody></table></div>\n<p>{}</p>\n", escape_html(legend));
+}
+
+std::string table_html(const Topology& topology) {
+  Footnotes notes(MarkStyle::plain);
+  const MainTable table = main_table(topology, Detail{}, true, notes);
+  std::string html = rows_html(table, latency_legend);
   if (notes.notes().empty()) return html;
   html += "<ol class=\"notes\">\n";
   for (const std::string& note : notes.notes()) html += "<li>" + escape_html(note) + "</li>\n";
   return html + "</ol>\n";
+}
+
+std::string bandwidth_html(const Topology& topology) {
+  const BandwidthTable table = bandwidth_table(topology, true, true);
+  if (table.rows.empty()) return {};
+  return fmt::format("<section><h2>{}</h2>\n{}</section>\n", bandwidth_title, rows_html(table, table.legend));
 }
 
 std::string footer_html(const Topology& topology) {
@@ -68,9 +80,9 @@ std::string article(const Topology& topology, const Options& options, const std:
   for (const std::string& remark : {shared_gpu_text(topology.provenance), earlier_runs_text(topology)})
     if (!remark.empty()) html += "<p>" + escape_html(remark) + "</p>\n";
   for (const std::string& note : topology.provenance.notes) html += "<p>Note: " + escape_html(note) + "</p>\n";
-  html += table_html(topology) + latency_section(topology) + size_section(topology) + chip_section(topology) +
-          carve_out_section(topology) + sharing_section(topology) + evidence_section(topology, options.evidence) +
-          time_section(topology);
+  html += table_html(topology) + bandwidth_html(topology) + latency_section(topology) + size_section(topology) +
+          chip_section(topology) + carve_out_section(topology) + sharing_section(topology) +
+          evidence_section(topology, options.evidence) + time_section(topology);
   if (options.all) html += map_html(topology);
   return html + footer_html(topology) + "</article>\n";
 }

@@ -13,10 +13,6 @@
 namespace gputopo::report {
 namespace {
 
-std::string plot_label(const Memory& m) {
-  return printable(m.label.empty() ? m.id : m.label, 24);
-}
-
 std::string tone_of(const Memory& m) {
   if (m.kind == Kind::scratchpad) return "scratchpad";
   if (m.kind == Kind::memory) return "memory";
@@ -36,7 +32,7 @@ std::string section(const std::string& title, const std::string& remark, const s
 class Methods {
  public:
   void add(const Memory& m, const std::string& method) {
-    if (!method.empty()) of_[printable(method, 40)].push_back(plot_label(m));
+    if (!method.empty()) of_[printable(method, 40)].push_back(memory_label(m, true));
   }
   std::string text() const {
     std::string all;
@@ -64,7 +60,7 @@ std::string attribute_plot(const Topology& topology, const char* attribute, bool
     const Estimate* e = m.find(attribute);
     if (e == nullptr || !e->value || e->status == Status::inconclusive || *e->value <= 0) continue;
     const bool bound = e->status == Status::lower_bound;
-    Bar bar{plot_label(m), quantity_text(*e->value, e->unit), *e->value, 0, 0, bound, tone_of(m)};
+    Bar bar{memory_label(m, true), quantity_text(*e->value, e->unit), *e->value, 0, 0, bound, tone_of(m)};
     if (e->interval && e->status == Status::measured) {
       bar.low = e->interval->low;
       bar.high = e->interval->high;
@@ -108,7 +104,7 @@ std::string carve_out_section(const Topology& topology) {
       rows.push_back({fmt::format("asked {} %", c.requested_percent),
                       {value_or_zero(c.shared_bytes), value_or_zero(c.usable_bytes), value_or_zero(c.reserved_bytes)}});
     return section("Carve-outs",
-                   plot_label(m) + " and shared memory divide one array; the kernel's carve-out decides how.",
+                   memory_label(m, true) + " and shared memory divide one array; the kernel's carve-out decides how.",
                    stacked_plot(rows, {"shared memory", "left to the cache", "reserved"}, "Division by carve-out"),
                    printable(m.carve_outs.front().usable_bytes.method, 40) + ", over what a block asks for");
   }
@@ -121,8 +117,8 @@ std::string sharing_section(const Topology& topology) {
   for (const Memory& m : topology.memories) {
     if (m.sm_groups.empty()) continue;
     methods.add(m, method_of_scope(m));
-    body += fmt::format("<h3>{}</h3>\n", escape_html(plot_label(m)));
-    body += group_plot({m.sm_groups.begin(), m.sm_groups.end()}, plot_label(m) + ": SMs that share one");
+    body += fmt::format("<h3>{}</h3>\n", escape_html(memory_label(m, true)));
+    body += group_plot({m.sm_groups.begin(), m.sm_groups.end()}, memory_label(m, true) + ": SMs that share one");
   }
   return section("Sharing", "Each row is one instance; the squares are the SMs that share it.", body, methods.text());
 }

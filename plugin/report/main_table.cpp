@@ -10,14 +10,6 @@
 namespace gputopo::report {
 namespace {
 
-constexpr std::size_t label_limit = 28;
-
-std::string label_of(const Memory& m, const Detail& detail) {
-  std::string label = printable(m.label.empty() ? m.id : m.label, label_limit);
-  if (!detail.full_labels && label.ends_with(" cache")) label.resize(label.size() - 6);
-  return label;
-}
-
 Cell nanoseconds(const Estimate* latency, const Gpu& gpu) {
   if (latency == nullptr || !latency->value || latency->unit != "cycles") return {"-", {}};
   const auto ns = cycles_to_ns(*latency->value, gpu);
@@ -38,7 +30,8 @@ std::string interval_lines(const Topology& topology, const Detail& detail) {
       are_alike = are_alike && estimate->interval_kind == interval_kinds.front();
       list += fmt::format("{} {} {}", list.empty() ? "" : ",", attribute.label, words);
     }
-    if (!list.empty()) text += fmt::format("{} {}:{}", text.empty() ? "" : ";", label_of(m, detail), list);
+    if (!list.empty())
+      text += fmt::format("{} {}:{}", text.empty() ? "" : ";", memory_label(m, detail.full_labels), list);
   }
   if (text.empty()) return text;
   return (are_alike ? "95 % intervals." : "Intervals, of 95 % where nothing else is said.") + text;
@@ -75,7 +68,7 @@ MainTable main_table(const Topology& topology, const Detail& detail, bool unicod
   CellStyle style = size_style;
   style.with_bytes = false;
   for (const Memory& m : topology.memories) {
-    const std::string label = label_of(m, detail);
+    const std::string label = memory_label(m, detail.full_labels);
     auto& cells = table.rows.emplace_back();
     const std::string prefix = detail.same_as ? "" : "whether it is one cache with another: ";
     const Cell same_as = same_as_cell(topology, m, prefix, notes);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "report/bandwidth.hpp"
 #include "report/chip_map.hpp"
 #include "report/footnotes.hpp"
 #include "report/main_table.hpp"
@@ -28,7 +29,8 @@ std::string row_text(const std::vector<Cell>& row) {
   return text + "\n";
 }
 
-std::string table_text(const MainTable& table) {
+template <class Table>
+std::string table_text(const Table& table) {
   std::string titles = "|";
   std::string rule = "|";
   for (const Column& column : table.columns) {
@@ -61,6 +63,8 @@ std::string one(const Topology& topology, const Options& options, const std::str
   if (!facts.empty()) text += escaped(facts) + "\n\n";
   if (is_truth(topology)) text += std::string(truth_remark) + "\n\n";
   text += table_text(table) + "\n" + latency_legend + "\n";
+  if (const BandwidthTable rates = bandwidth_table(topology, true, true); !rates.rows.empty())
+    text += fmt::format("\n**{}**\n\n{}\n{}\n", bandwidth_title, table_text(rates), escaped(rates.legend));
   for (const std::string& remark : {shared_gpu_text(topology.provenance), earlier_runs_text(topology)})
     if (!remark.empty()) text += "\n" + escaped(remark) + "\n";
   for (const std::string& note : topology.provenance.notes)

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "report/bandwidth.hpp"
 #include "report/footnotes.hpp"
 #include "report/grid.hpp"
 #include "report/main_table.hpp"
@@ -41,6 +42,16 @@ std::string memories(const Topology& topology, const Options& options) {
   return text;
 }
 
+std::string bandwidths(const Topology& topology, const Options& options) {
+  BandwidthTable table = bandwidth_table(topology, false, options.look.unicode);
+  if (table.rows.empty()) return {};
+  Grid grid(std::move(table.columns));
+  for (auto& row : table.rows) grid.add(std::move(row));
+  grid.fit(options.width);
+  return '\n' + painted(bandwidth_title, Tone::title, options.look) + '\n' + grid.text(options.look) + '\n' +
+         painted_lines(lines_of(table.legend, options), Tone::faint, options.look);
+}
+
 std::string one_table(const Topology& topology, const Options& options, const std::string& first_line) {
   std::string text = painted_lines(lines_of(first_line, options), Tone::title, options.look);
   text += lines_of(gpu_facts(topology), options);
@@ -50,6 +61,7 @@ std::string one_table(const Topology& topology, const Options& options, const st
   text += lines_of(earlier_runs_text(topology), options);
   for (const std::string& note : topology.provenance.notes)
     text += lines_of("Note: " + printable(note, 400), options, 6);
+  text += bandwidths(topology, options);
   if (options.all) text += table_extras(topology, options);
   return text;
 }

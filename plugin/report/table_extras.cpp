@@ -237,7 +237,7 @@ std::string table_extras(const Topology& topology, const Options& options) {
   text += titled(options, "What is fetched ahead, and how lines differ", patterns(topology, options));
   for (const Memory& m : topology.memories) {
     if (repeats(topology, m)) continue;
-    const std::string name = printable(m.label.empty() ? m.id : m.label, 28);
+    const std::string name = memory_label(m, true);
     text += titled(options, name + " by shared-memory carve-out", carve_outs(m, options));
     text += titled(options, name + ": SMs that share one", groups(m, options));
   }

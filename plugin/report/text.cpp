@@ -60,10 +60,26 @@ std::string brief_size_text(double bytes) {
   return fmt::format("{:.1f} {}", scaled.value, scaled.unit);
 }
 
+std::string rate_text(double bytes_per_second) {
+  constexpr std::array<const char*, 6> units{"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"};
+  std::size_t unit = 0;
+  for (; std::fabs(bytes_per_second) >= 1000 && unit + 1 < units.size(); ++unit) bytes_per_second /= 1000;
+  return fmt::format("{:.4g} {}", bytes_per_second, units[unit]);
+}
+
 std::string quantity_text(double value, std::string_view unit) {
   if (unit == "B") return size_text(value);
+  if (unit == "B/s") return rate_text(value);
   if (unit.empty()) return number_text(value);
   return fmt::format("{} {}", number_text(value), unit);
+}
+
+std::string memory_label(const Memory& memory, bool full) {
+  constexpr std::size_t limit = 28;
+  constexpr std::string_view kind = " cache";
+  std::string label = printable(memory.label.empty() ? memory.id : memory.label, limit);
+  if (!full && label.ends_with(kind)) label.resize(label.size() - kind.size());
+  return label;
 }
 
 std::size_t display_width(std::string_view text) {

@@ -24,8 +24,14 @@ bool is_brief_exact(double bytes);
 /// At most one decimal, none where it is zero: "38", "281.5".
 std::string number_text(double value);
 
-/// A value with its unit: sizes as size_text, everything else as number and unit.
+/// Four digits and a decimal unit: "33.41 TB/s".
+std::string rate_text(double bytes_per_second);
+
+/// A value with its unit: sizes as size_text, rates as rate_text, everything else as number and unit.
 std::string quantity_text(double value, std::string_view unit);
+
+/// What people call the memory, else its id; without a closing " cache" where room is short.
+std::string memory_label(const Memory& memory, bool full);
 
 /// Columns that the text takes in a terminal: code points, for the characters used here.
 std::size_t display_width(std::string_view text);

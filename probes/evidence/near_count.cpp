@@ -46,7 +46,8 @@ Held held_by(const NearCount& a, const NearCount& b) {
   const double weight = 1 / (1 + std::pow(b.scatter / a.scatter, 2));
   Held held;
   held.bytes = weight * b.held + (1 - weight) * a.held;
-  const double off = std::hypot(weight * b.scatter, (1 - weight) * a.scatter) + std::max(a.mistaken, b.mistaken);
+  const double off =
+      std::hypot(weight * b.scatter, (1 - weight) * a.scatter) + weight * b.mistaken + (1 - weight) * a.mistaken;
   held.interval = {held.bytes - off, held.bytes + off};
   held.steady = std::fabs(b.held - a.held) <= a.scatter + b.scatter + a.mistaken + b.mistaken;
   held.samples = a.samples + b.samples;

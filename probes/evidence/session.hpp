@@ -20,6 +20,7 @@ struct Settings {
   /// Called now and then with the share of the work done (0 to 1) and what is being measured.
   std::function<void(double, std::string_view)> progress;
   const std::atomic<bool>* stop = nullptr;  ///< when it turns true, run() ends with Error::Kind::interrupted
+  bool deep = false;                        ///< what takes long is asked for, too
 };
 
 /// What a session saw of other users of the GPU.

@@ -124,6 +124,7 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
 
 Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   constexpr std::size_t groups = 8;
+  constexpr double normal_deviation = 1.4826;  // of the median absolute one, where values are normally distributed
   TlbLevels found;
   const std::vector<std::uint64_t> places = growing_pages(pages.most());
   std::vector<PageProgram> lost, back;
@@ -136,9 +137,9 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   std::vector<double> quartiles;
   for (const auto& values : *hot) quartiles.push_back(low_quartile(values));
   found.hot_cycles = change_point::median(quartiles);
-  double square = 0;
-  for (const double q : quartiles) square += (q - found.hot_cycles) * (q - found.hot_cycles);
-  found.noise_cycles = std::max(0.5, std::sqrt(square / (groups - 1)));
+  // One group that something disturbed is no noise of the others: steps are told by several in a row.
+  for (double& q : quartiles) q = std::fabs(q - found.hot_cycles);
+  found.noise_cycles = std::max(0.5, normal_deviation * change_point::median(quartiles));
   auto without = pages.run(lost, tlb_levels_looks);
   if (!without) return tl::unexpected<Error>(without.error());
   auto with = pages.run(back, tlb_levels_looks);

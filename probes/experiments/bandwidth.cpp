@@ -1,4 +1,7 @@
-// The bandwidth of each level as attributes: the benchmark's findings, of all SMs together.
+// The bandwidth of each level as attributes: the benchmark's findings, of all SMs together. What a level delivers at
+// least in every discovery; how much that is, and which sides of an L2 give what, in a deep one.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "catalog/catalog.hpp"
@@ -42,15 +45,16 @@ void keep(Session& session, const throughput::Finding& finding, Findings& findin
 }
 
 // What tells about a memory: its own levels' streams; where its lines live on two sides, theirs.
-throughput::Options options_for(const Topology& topology, std::string_view memory) {
+throughput::Options options_for(const Topology& topology, std::string_view memory, bool deep) {
   throughput::Options options;
+  options.effort = deep ? throughput::Effort::full : throughput::Effort::brief;
   options.chosen = {throughput::find_benchmark("bandwidth")};
   options.memories = {std::string(memory)};
   options.plots = false;
   if (memory == device_memory) options.memories.emplace_back(host_link);
   const Memory* m = topology.find(memory);
   const Estimate* sides = m == nullptr ? nullptr : m->find("partitions");
-  if (sides != nullptr && is_usable(*sides) && sides->value == 2)
+  if (deep && sides != nullptr && is_usable(*sides) && sides->value == 2)
     options.chosen.push_back(throughput::find_benchmark("sides"));
   return options;
 }
@@ -60,11 +64,15 @@ throughput::Options options_for(const Topology& topology, std::string_view memor
 Expected<void> measure_bandwidth(Session& session, Findings& findings, const std::string_view& memory) {
   auto& notes = findings.topology.provenance.notes;
   if (const auto ok = throughput::check_streams(session.device()); !ok) {
-    if (ok.error().kind != Error::Kind::unavailable) return ok;
-    notes.push_back(fmt::format("{} bandwidth: {}", memory, ok.error().message));
+    // Recordings from before streams were a part of every discovery have none.
+    const bool is_older = session.info().kind == "replay" && !session.settings().deep;
+    if (ok.error().kind != Error::Kind::unavailable && !is_older) return ok;
+    const std::string note = is_older ? "bandwidth: this recording holds no streams; record again with --record"
+                                      : "bandwidth: " + ok.error().message;
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
     return {};
   }
-  throughput::Options options = options_for(findings.topology, memory);
+  throughput::Options options = options_for(findings.topology, memory, session.settings().deep);
   options.stop = session.settings().stop;
   const auto report = throughput::run(session.device(), findings.topology, options);
   if (!report) return tl::unexpected<Error>(report.error());

@@ -155,7 +155,8 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
       return fail(Error::Kind::bad_input,
                   fmt::format("unknown memory '{}'; known are {}", id, fmt::join(memory_ids(), ", ")));
   const auto begin = Clock::now();
-  Session session(device, {options.seed, options.method == Method::thesis, options.progress, options.stop});
+  Session session(device,
+                  {options.seed, options.method == Method::thesis, options.progress, options.stop, options.deep});
   constexpr int most_starts = 6;  // a clock that never stays is measured as it comes
   const auto experiments = plan(options.only, options.extras, options.deep);
   Findings findings;

@@ -23,7 +23,7 @@ enum class Method {
 
 struct DiscoverOptions {
   std::vector<std::string> only;  ///< memory ids to measure; empty: every one
-  bool extras = true;             ///< who shares what, carve-outs, the map of the chip
+  bool extras = true;             ///< who shares what, carve-outs, the map of the chip, bandwidths
   bool deep = false;              ///< also what takes longer
   Method method = Method::standard;
   std::uint64_t seed = 1;

@@ -12,7 +12,7 @@ namespace gputopo::experiments {
 /// What an experiment is a part of.
 enum class Part {
   values,     ///< how large, how fast: every discovery, under 50 ms on a large GPU
-  structure,  ///< who shares what: every discovery that isn't asked for values alone
+  structure,  ///< who shares what, what is delivered at least: every discovery that isn't asked for values alone
   deep,       ///< what takes longer: only where asked for
 };
 

@@ -166,6 +166,8 @@ std::uint64_t trips(const Stream& s) {
 
 std::uint64_t warp_bytes(const Stream& s) {
   if (s.arrangement == Arrangement::bulk) return s.bulk_bytes;
+  if (s.arrangement == Arrangement::broadcast) return s.access_bytes;
+  if (s.arrangement != Arrangement::fixed) return std::uint64_t{warp_lanes} * s.access_bytes;
   std::set<std::uint64_t> bytes;
   for (std::uint32_t lane = 0; lane < warp_lanes; ++lane)
     for (std::uint32_t i = 0; i < s.access_bytes; ++i) bytes.insert(lane_offset(s, lane) + i);

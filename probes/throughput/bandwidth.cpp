@@ -24,6 +24,7 @@ constexpr double bytes_of_l2 = 500e6;
 constexpr std::uint32_t l2_width = 8;  // narrower reads fill no L2's ports
 constexpr double bytes_in_turn = 2e9;  // 220 us: a warp's turn is a twentieth of its part or less
 constexpr std::uint64_t least_memory_bytes = std::uint64_t{512} << 20;
+constexpr std::uint64_t times_l2 = 128, brief_times_l2 = 32;  // of which it keeps 1 % or 3 % at most
 constexpr std::uint64_t constant_bank_bytes = 65536;
 
 // SMs that read the same bytes are served together as long as they happen to be at the same ones, so that a run may
@@ -47,6 +48,12 @@ Stream bandwidth_base(Path path, Operation operation, Region region) {
   return s;
 }
 
+// All of them, or one.
+std::vector<std::uint64_t> footprints_for(const Setting& setting, std::vector<std::uint64_t> surest_first) {
+  if (setting.effort == Effort::brief) surest_first.resize(1);
+  return surest_first;
+}
+
 void add(std::vector<Target>& targets, std::string memory, std::string quantity, Rate rate,
          std::vector<Stream> candidates) {
   for (Stream& s : candidates) s.label = memory + " " + quantity;
@@ -61,18 +68,19 @@ void add_private(const Setting& setting, std::vector<Target>& targets) {
     const std::uint64_t size = setting.size_of(memory);
     if (size == 0) continue;
     add(targets, memory, "read_bandwidth", Rate::bytes_per_sm_cycle,
-        candidates_of(
-            {bandwidth_base(path, Operation::read, Region::block), {size / 4, size / 2, size * 3 / 4}, 4, bytes}, sms));
+        candidates_of({bandwidth_base(path, Operation::read, Region::block),
+                       footprints_for(setting, {size / 2, size / 4, size * 3 / 4}), 4, bytes},
+                      sms));
   }
   const std::uint64_t l1 = setting.size_of("constant_l1");
   const std::uint64_t behind = std::min(setting.size_of("constant_l1_5"), constant_bank_bytes);
   const Stream broadcast = bandwidth_base(Path::constant, Operation::read, Region::all);
   if (l1 != 0)
     add(targets, "constant_l1", "read_bandwidth", Rate::bytes_per_sm_cycle,
-        candidates_of({broadcast, {l1 / 4, l1 / 2}, 4, bytes / 16, true}, sms));
+        candidates_of({broadcast, footprints_for(setting, {l1 / 2, l1 / 4}), 4, bytes / 16, true}, sms));
   if (l1 != 0 && behind >= 2 * l1)
     add(targets, "constant_l1_5", "read_bandwidth", Rate::bytes_per_sm_cycle,
-        candidates_of({broadcast, {behind / 2, behind * 3 / 4}, 4, bytes / 32, true}, sms));
+        candidates_of({broadcast, footprints_for(setting, {behind / 2, behind * 3 / 4}), 4, bytes / 32, true}, sms));
 }
 
 void add_shared(const Setting& setting, std::vector<Target>& targets) {
@@ -85,7 +93,8 @@ void add_shared(const Setting& setting, std::vector<Target>& targets) {
     s.carve_out_percent = 100;
     const std::uint64_t room = std::min(info.shared_bytes_per_block, info.shared_bytes_per_sm / 4);
     add(targets, "shared", quantity, Rate::bytes_per_sm_cycle,
-        candidates_of({s, {room / 4, room, info.shared_bytes_per_block}, 4, bytes_of_an_sm * info.gpu.sm_count},
+        candidates_of({s, footprints_for(setting, {info.shared_bytes_per_block, room, room / 4}), 4,
+                       bytes_of_an_sm * info.gpu.sm_count},
                       info.gpu.sm_count));
   }
 }
@@ -122,14 +131,16 @@ void add_l2(const Setting& setting, std::vector<Target>& targets) {
   const std::uint32_t sms = setting.meter.info().gpu.sm_count;
   if (size == 0) return;
   const auto of = [&](Path path, Operation operation, std::vector<std::uint64_t> footprints) {
-    return candidates_of({bandwidth_base(path, operation, Region::grid), std::move(footprints), 4, bytes_of_l2}, sms);
+    return candidates_of(
+        {bandwidth_base(path, operation, Region::grid), footprints_for(setting, std::move(footprints)), 4, bytes_of_l2},
+        sms);
   };
-  auto reads = reads_once(sms, {size / 4, size / 2, size * 3 / 4});
+  auto reads = reads_once(sms, footprints_for(setting, {size / 4, size / 2, size * 3 / 4}));
   std::erase_if(reads,
                 [&](const Stream& s) { return s.region == Region::block && program::buffer_bytes(s) > size / 2; });
   add(targets, "l2", "read_bandwidth", Rate::bytes_per_second, std::move(reads));
   add(targets, "l2", "shared_read_bandwidth", Rate::bytes_per_second,
-      reads_of_all(sms, {size / 16, size / 4, size / 2}));
+      reads_of_all(sms, footprints_for(setting, {size / 16, size / 4, size / 2})));
   targets.back().finalists = finalists_of_all;
   add(targets, "l2", "write_bandwidth", Rate::bytes_per_second,
       of(Path::global_cached, Operation::write, {size / 4, size / 2}));
@@ -139,27 +150,33 @@ void add_l2(const Setting& setting, std::vector<Target>& targets) {
 
 void add_memory(const Setting& setting, std::vector<Target>& targets) {
   const device::DeviceInfo& info = setting.meter.info();
+  const bool is_brief = setting.effort == Effort::brief;
   const std::uint64_t footprint =
-      std::min(std::max(least_memory_bytes, 128 * setting.size_of("l2")), info.largest_buffer_bytes / 4);
+      std::min(std::max(least_memory_bytes, (is_brief ? brief_times_l2 : times_l2) * setting.size_of("l2")),
+               info.largest_buffer_bytes / 4);
   if (footprint <= 2 * setting.size_of("l2")) return;
   for (const auto& [operation, quantity] :
        {std::pair{Operation::read, "read_bandwidth"}, std::pair{Operation::write, "write_bandwidth"},
         std::pair{Operation::copy, "copy_bandwidth"}}) {
     const Stream s = bandwidth_base(Path::global_cached, operation, Region::grid);
-    auto candidates = candidates_of({s, {footprint}, 4, 0}, info.gpu.sm_count);
-    for (Stream& other :
-         operation == Operation::read ? bulk_copies(s, footprint, info.gpu.sm_count) : one_shots(s, footprint))
+    // A copy's two buffers.
+    const std::uint64_t bytes = is_brief && operation == Operation::copy ? footprint / 2 : footprint;
+    auto candidates = candidates_of({s, {bytes}, 4, 0}, info.gpu.sm_count);
+    for (Stream& other : operation == Operation::read ? bulk_copies(s, bytes, info.gpu.sm_count)
+                                                      : one_shots(s, bytes, is_brief ? 1 : laps_of_one_shots))
       candidates.push_back(std::move(other));
     add(targets, "device_memory", quantity, Rate::bytes_per_second, std::move(candidates));
   }
 }
 
-// By the copy engine, as programs do it: a few sizes and several in a row, since what lies before the first and after the
-// last one costs as much as 600 KB.
+// By the copy engine, as programs do it: a few sizes and several in a row, since what lies before the first and after
+// the last one costs as much as 600 KB.
 void add_host_link(const Setting& setting, std::vector<Target>& targets) {
-  constexpr std::array<std::uint64_t, 3> sizes{std::uint64_t{32} << 20, std::uint64_t{128} << 20,
-                                               std::uint64_t{512} << 20};
-  constexpr std::uint32_t in_a_row = 6;
+  constexpr std::uint64_t mebi = 1 << 20;
+  const bool is_brief = setting.effort == Effort::brief;
+  const std::vector<std::uint64_t> sizes =
+      is_brief ? std::vector{8 * mebi} : std::vector{32 * mebi, 128 * mebi, 512 * mebi};
+  const std::uint32_t in_a_row = is_brief ? 4 : 6;
   for (const auto& [operation, quantity] :
        {std::pair{Operation::upload, "to_device_bandwidth"}, std::pair{Operation::download, "to_host_bandwidth"}}) {
     std::vector<Stream> candidates;
@@ -178,10 +195,22 @@ void add_host_link(const Setting& setting, std::vector<Target>& targets) {
   }
 }
 
+// What every run of a brief search's best reached is no more than that.
+Estimate reached_by(const Sample& sample, std::string_view unit, Effort effort) {
+  Estimate e = estimate_of(sample, unit, effort == Effort::brief ? "brief_search" : "search");
+  if (effort == Effort::brief) {
+    e.status = Status::lower_bound;
+    e.value = sample.range.low;
+    e.interval.reset();
+    e.interval_kind = interval_kinds.front();
+  }
+  return e;
+}
+
 Expected<void> measure(const Setting& setting, const Target& target, const std::optional<Banks>& banks,
                        std::vector<Reached>& reached, Result& result) {
   std::string why;
-  const auto best = search_best(setting.meter, target.candidates, target.rate, why, target.finalists);
+  const auto best = search_best(setting.meter, target.candidates, target.rate, why, setting.effort, target.finalists);
   if (!best) return tl::unexpected<Error>(best.error());
   if (!*best) {
     result.notes.push_back(
@@ -192,7 +221,7 @@ Expected<void> measure(const Setting& setting, const Target& target, const std::
   reached.push_back({result.findings.size(), (*best)->stream});
   add_bounded({target.memory,
                target.quantity,
-               estimate_of((*best)->sample, unit_of(target.rate), "search"),
+               reached_by((*best)->sample, unit_of(target.rate), setting.effort),
                configuration_of((*best)->stream, info.gpu.sm_count),
                limit_of(target.memory, info, banks),
                {},
@@ -234,8 +263,8 @@ Expected<void> plot_l2(const Setting& setting, Result& result) {
     for (const std::uint64_t footprint : l2_footprints(size, sms)) {
       const auto readers = l2_readers(same, footprint, sms);
       std::string why;
-      const auto best =
-          search_best(setting.meter, readers, Rate::bytes_per_second, why, same ? finalists_of_all : finalists_alone);
+      const auto best = search_best(setting.meter, readers, Rate::bytes_per_second, why, Effort::full,
+                                    same ? finalists_of_all : finalists_alone);
       if (!best) return tl::unexpected<Error>(best.error());
       if (!*best) continue;
       const program::Stream& stream = (*best)->stream;
@@ -261,7 +290,8 @@ Expected<void> measure_bandwidth(const Setting& setting, Result& result) {
   add_host_link(setting, targets);
   std::erase_if(targets, [&](const Target& t) { return !setting.wants(t.memory); });
   std::optional<Banks> banks;
-  if (auto found = setting.wants("shared") ? find_banks(setting.meter) : std::optional<Banks>{}; found)
+  const bool needs_banks = setting.wants("shared") && setting.effort == Effort::full;
+  if (auto found = needs_banks ? find_banks(setting.meter) : std::optional<Banks>{}; found)
     banks = *found;
   else if (!leaves_open(found.error()))
     return tl::unexpected<Error>(found.error());

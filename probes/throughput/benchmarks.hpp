@@ -22,6 +22,7 @@ struct Setting {
   OpenCounter open_counter = {};               ///< the device's hardware counters; empty: nobody asks for them
   std::span<const std::string> memories = {};  ///< whose bandwidth is wanted; empty: all
   bool plots = true;                           ///< also what only plots show, where that takes time
+  Effort effort = Effort::full;
 
   bool wants(std::string_view memory) const {
     return memories.empty() || std::find(memories.begin(), memories.end(), memory) != memories.end();

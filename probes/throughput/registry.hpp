@@ -37,8 +37,15 @@ std::span<const Benchmark> benchmarks();
 /// The row of that name, or nullptr.
 const Benchmark* find_benchmark(std::string_view name);
 
+/// How many configurations are tried.
+enum class Effort {
+  full,   ///< all of them; the best ones again, in longer runs
+  brief,  ///< some, a property at a time; the best one again: milliseconds, and a percent or a few short of all
+};
+
 struct Options {
   std::vector<const Benchmark*> chosen;
+  Effort effort = Effort::full;
   std::uint64_t seed = 1;  ///< of the discovery of sizes
   /// Called now and then with the share of the work done (0 to 1) and what is being measured.
   std::function<void(double, std::string_view)> progress;
@@ -48,7 +55,7 @@ struct Options {
   const std::atomic<bool>* stop = nullptr;  ///< ends the run after what was done by then
 };
 
-/// The reason where this device can't run any stream, asked before long work; a recording isn't asked.
+/// The reason where this device can't run any stream, asked before long work.
 Expected<void> check_streams(device::Device& device);
 
 /// Runs the chosen benchmarks on footprints that fit `sizes`. An interrupt ends the run and keeps what was done; what

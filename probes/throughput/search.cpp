@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 namespace gputopo::throughput {
 namespace {
@@ -13,29 +14,31 @@ using program::Stream;
 constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 7> shapes{
     {{64, 1}, {256, 1}, {256, 4}, {512, 1}, {512, 2}, {1024, 1}, {1024, 2}}};  // threads, blocks an SM
 constexpr std::array<std::uint32_t, 6> unrollings{1, 2, 4, 8, 16, 32};
-constexpr std::uint32_t one_shot_laps = 3;
 // Blocks begin and end within a microsecond or two, which is part of what a short run takes; grids in a row have what
 // lies between them.
-constexpr std::uint32_t laps_in_one = 32;
+constexpr std::uint32_t laps_in_one = 32, laps_in_brief = 2;
 constexpr std::uint32_t grids_in_one = 8;
+constexpr int runs_in_brief = 3;
 constexpr double enough_seconds = 0.01;  // beside which the microseconds between two grids are less than a thousandth
 constexpr double most_bytes = 75e9;
 
 // What takes long enough by itself stays as it is: over many laps of all memory the blocks get out of step.
-Stream longer(Stream s, double bytes_per_second) {
-  if (s.one_shot)
+Stream longer(Stream s, double bytes_per_second, Effort effort) {
+  if (s.one_shot && effort == Effort::full)
     s.laps *= static_cast<std::uint32_t>(std::clamp<double>(
         std::ceil(enough_seconds * bytes_per_second / static_cast<double>(program::counted_bytes(s))), 1,
         grids_in_one));
-  else if (s.laps > 1)
-    s.laps *= static_cast<std::uint32_t>(
-        std::clamp<double>(most_bytes / static_cast<double>(program::counted_bytes(s)), 1, laps_in_one));
+  else if (!s.one_shot && s.laps > 1)
+    s.laps *= static_cast<std::uint32_t>(std::clamp<double>(most_bytes / static_cast<double>(program::counted_bytes(s)),
+                                                            1, effort == Effort::full ? laps_in_one : laps_in_brief));
   return s;
 }
 
 // What tells candidates apart: of one lap over memory as much as no cache keeps, which the slowest of them walk in a
 // few milliseconds.
-Stream tried(Stream s, const device::DeviceInfo& info) {
+Stream tried(Stream s, const device::DeviceInfo& info, Effort effort) {
+  constexpr std::uint32_t quick = 4;  // times as quick, and as far off: blocks begin and end within a tenth of it
+  if (effort == Effort::brief && !s.one_shot && s.laps > 1) s.laps = std::max(2U, s.laps / quick);
   constexpr std::uint64_t beyond_caches = 32;  // times the L2: it keeps 3 %
   const std::uint64_t enough = std::max<std::uint64_t>(beyond_caches * info.l2_bytes, 1 << 30);
   const std::uint64_t bytes = program::buffer_bytes(s);
@@ -110,7 +113,7 @@ std::vector<Stream> bulk_copies(const Stream& base, std::uint64_t footprint_byte
   return streams;
 }
 
-std::vector<Stream> one_shots(const Stream& base, std::uint64_t footprint_bytes) {
+std::vector<Stream> one_shots(const Stream& base, std::uint64_t footprint_bytes, std::uint32_t laps) {
   std::vector<Stream> streams;
   for (const std::uint32_t width : {4U, 8U, 16U})
     for (const std::uint32_t threads : {128U, 256U, 512U}) {
@@ -122,39 +125,123 @@ std::vector<Stream> one_shots(const Stream& base, std::uint64_t footprint_bytes)
       s.items = s.unroll = 1;
       s.blocks = static_cast<std::uint32_t>(footprint_bytes / (std::uint64_t{threads} * width));
       s.footprint_bytes = program::step_bytes(s);
-      s.laps = one_shot_laps;
+      s.laps = laps;
       streams.push_back(std::move(s));
     }
   return streams;
 }
 
-Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<Stream>& candidates, Rate rate,
-                                          std::string& why, std::size_t finalists) {
-  struct Ran {
-    double value;
-    const Stream* stream;
-  };
-  std::vector<Ran> ran;
-  for (const Stream& s : candidates) {
-    const auto value = meter.once(tried(s, meter.info()), rate);
-    if (value) {
-      ran.push_back({*value, &s});
-    } else {
-      if (!leaves_open(value.error())) return tl::unexpected<Error>(value.error());
-      if (why.empty()) why = value.error().message;
+namespace {
+
+struct Ran {
+  double value;
+  const Stream* stream;
+};
+
+// Runs candidates once, those that this device can run.
+class Trials {
+ public:
+  Trials(Meter& meter, Rate rate, Effort effort, std::string& why)
+      : meter_(meter), rate_(rate), effort_(effort), why_(why) {}
+
+  // Whether this device can.
+  Expected<bool> run(const Stream& s) {
+    if (std::any_of(ran_.begin(), ran_.end(), [&](const Ran& r) { return r.stream == &s; })) return true;
+    const auto value = meter_.once(tried(s, meter_.info(), effort_), rate_);
+    if (value)
+      ran_.push_back({*value, &s});
+    else if (!leaves_open(value.error()))
+      return tl::unexpected<Error>(value.error());
+    else if (why_.empty())
+      why_ = value.error().message;
+    return value.has_value();
+  }
+
+  // The greatest rates first.
+  std::vector<Ran> sorted() const {
+    std::vector<Ran> all = ran_;
+    std::stable_sort(all.begin(), all.end(), [](const Ran& a, const Ran& b) { return a.value > b.value; });
+    return all;
+  }
+
+ private:
+  Meter& meter_;
+  Rate rate_;
+  Effort effort_;
+  std::string& why_;
+  std::vector<Ran> ran_;
+};
+
+// The properties that a search chooses, but for the footprint; what is left is the kind.
+struct Properties {
+  std::array<std::uint64_t, 3> chosen;  // width, in flight, threads and blocks
+  std::array<std::uint64_t, 3> kind;
+};
+
+Properties properties_of(const Stream& s) {
+  // A grid in one shot has as many blocks as its threads and width leave over.
+  const std::uint64_t blocks = s.one_shot ? 0 : s.blocks;
+  const std::uint64_t width = s.arrangement == program::Arrangement::bulk ? s.bulk_bytes : s.access_bytes;
+  return {{width, s.unroll, std::uint64_t{s.threads} << 32U | blocks},
+          {static_cast<std::uint64_t>(s.region), static_cast<std::uint64_t>(s.arrangement), s.one_shot}};
+}
+
+bool differ_in_one(const Stream& a, const Stream& b, std::size_t which) {
+  const Properties of_a = properties_of(a), of_b = properties_of(b);
+  if (of_a.kind != of_b.kind) return false;
+  for (std::size_t i = 0; i < of_a.chosen.size(); ++i)
+    if ((of_a.chosen[i] != of_b.chosen[i]) != (i == which)) return false;
+  return true;
+}
+
+// From the middle of each kind's candidates; from the fastest of these to the best in one property, from there in the
+// next.
+Expected<std::vector<Ran>> climb(Trials trials, const std::vector<Stream>& candidates) {
+  std::map<std::array<std::uint64_t, 3>, std::vector<const Stream*>> kinds;
+  for (const Stream& s : candidates) kinds[properties_of(s).kind].push_back(&s);
+  for (const auto& [kind, members] : kinds) {
+    bool runs = false;
+    for (std::size_t i = members.size() / 2; !runs && i < members.size(); ++i) {
+      const auto ran = trials.run(*members[i]);
+      if (!ran) return tl::unexpected<Error>(ran.error());
+      runs = *ran;
     }
   }
-  if (ran.empty()) return std::optional<Best>{};
-  std::stable_sort(ran.begin(), ran.end(), [](const Ran& a, const Ran& b) { return a.value > b.value; });
+  for (std::size_t property = 0; property < Properties().chosen.size(); ++property) {
+    const auto ran = trials.sorted();
+    if (ran.empty()) return ran;
+    const Stream& best = *ran.front().stream;
+    for (const Stream& s : candidates)
+      if (differ_in_one(best, s, property))
+        if (auto ok = trials.run(s); !ok) return tl::unexpected<Error>(ok.error());
+  }
+  return trials.sorted();
+}
+
+Expected<std::vector<Ran>> run_all(Trials trials, const std::vector<Stream>& candidates) {
+  for (const Stream& s : candidates)
+    if (auto ok = trials.run(s); !ok) return tl::unexpected<Error>(ok.error());
+  return trials.sorted();
+}
+
+}  // namespace
+
+Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<Stream>& candidates, Rate rate,
+                                          std::string& why, Effort effort, std::size_t finalists) {
+  const bool is_brief = effort == Effort::brief;
+  const Trials trials(meter, rate, effort, why);
+  const auto ran = is_brief ? climb(trials, candidates) : run_all(trials, candidates);
+  if (!ran) return tl::unexpected<Error>(ran.error());
   std::optional<Best> best;
-  for (std::size_t i = 0; i < std::min(finalists, ran.size()); ++i) {
-    const Stream s = longer(*ran[i].stream, ran[i].value);
-    const auto sample = meter.measure(s, rate);
+  for (std::size_t i = 0; i < std::min(is_brief ? 1 : finalists, ran->size()); ++i) {
+    const Ran& r = (*ran)[i];
+    const Stream s = longer(*r.stream, r.value, effort);
+    const auto sample = meter.measure(s, rate, is_brief ? runs_in_brief : runs_of_a_figure);
     if (!sample) return tl::unexpected<Error>(sample.error());
-    if (!best || sample->median > best->sample.median) best = Best{s, *sample, ran.size(), {}};
+    if (!best || sample->median > best->sample.median) best = Best{s, *sample, ran->size(), {}};
   }
   if (!best) return best;
-  for (const Ran& r : ran) add_to(best->by_bytes, *r.stream, meter.info().gpu.sm_count, r.value);
+  for (const Ran& r : *ran) add_to(best->by_bytes, *r.stream, meter.info().gpu.sm_count, r.value);
   std::sort(best->by_bytes.points.begin(), best->by_bytes.points.end());
   return best;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "throughput/meter.hpp"
+#include "throughput/registry.hpp"
 #include "throughput/result.hpp"
 
 namespace gputopo::throughput {
@@ -17,9 +18,12 @@ struct Best {
 
 /// Runs each candidate once (of memory over as much as no cache keeps) and the best `finalists` `runs_of_a_figure`
 /// times each, longer where laps are short; the greatest median wins. Candidates that the device can't run are left
-/// out. Nothing where none ran; then `why` says why the first one didn't.
+/// out. Nothing where none ran; then `why` says why the first one didn't. With brief effort it runs one candidate of
+/// each kind (whose bytes, arrangement, one shot or laps), then those that differ from the fastest in one property,
+/// from the fastest by then in the next (width; in flight; threads and blocks), and the fastest of all three times
+/// again.
 Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<program::Stream>& candidates, Rate rate,
-                                          std::string& why, std::size_t finalists = 5);
+                                          std::string& why, Effort effort, std::size_t finalists = 5);
 
 /// One entry a width, grid and unrolling: copies of `base` that walk as much of each footprint as makes whole steps.
 /// `footprints` are of an SM for Region::block, else of the grid; `width` from `least_width` to 16 bytes.
@@ -37,6 +41,8 @@ std::vector<program::Stream> bulk_copies(const program::Stream& base, std::uint6
                                          std::uint32_t sm_count);
 
 /// Grids in which every thread makes one access (write) or one load and store (copy), for what exceeds all caches.
-std::vector<program::Stream> one_shots(const program::Stream& base, std::uint64_t footprint_bytes);
+inline constexpr std::uint32_t laps_of_one_shots = 3;
+std::vector<program::Stream> one_shots(const program::Stream& base, std::uint64_t footprint_bytes,
+                                       std::uint32_t laps = laps_of_one_shots);
 
 }  // namespace gputopo::throughput

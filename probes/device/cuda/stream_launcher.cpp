@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "device/cuda/stream_kernels.hpp"
@@ -18,6 +19,7 @@ constexpr std::size_t head_bytes = 256;  // what blocks have in common at 0, sta
 constexpr std::uint64_t first_stamp = 64;
 constexpr std::uint64_t last_stamp = 72;
 constexpr std::uint64_t allocation_granule = std::uint64_t{2} << 20;
+constexpr std::uint64_t parts_of_memory = 32;  // footprints of about a size have one buffer: a new one is slow at first
 
 bool copies_memory(const Stream& s) {
   return s.operation == program::Operation::copy && s.path != program::Path::shared;
@@ -47,8 +49,8 @@ Expected<void> StreamLauncher::grow(Allocation& memory, std::uint64_t bytes) {
   if (texture_ != 0) driver_.cuTexObjectDestroy(texture_);
   texture_ = 0;
   memory = Allocation();  // frees first: old and new together might not fit
-  auto made = Allocation::make(driver_, (bytes + allocation_granule - 1) / allocation_granule * allocation_granule,
-                               "a stream's buffer");
+  const std::uint64_t granule = std::max(allocation_granule, std::bit_floor(bytes) / parts_of_memory);
+  auto made = Allocation::make(driver_, (bytes + granule - 1) / granule * granule, "a stream's buffer");
   if (!made) return tl::unexpected<Error>(made.error());
   memory = std::move(*made);
   return check(driver_.cuMemsetD32Async(memory.address(), 0, memory.bytes() / 4, stream_), "clearing a buffer failed");

@@ -1,4 +1,8 @@
-// A deep discovery has the bandwidths as attributes, in bytes a second of all SMs together.
+// Every discovery has the bandwidths as attributes, in bytes a second of all SMs together: a deep one what they are,
+// another one what they are at least.
+#include <algorithm>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,10 +15,11 @@
 namespace gputopo::throughput {
 namespace {
 
-Topology discovered_model(bool deep, std::vector<DecidingCurve>* curves = nullptr) {
-  auto device = sim::make_device(*sim::parse_model(model_text(random_throughput(2)), "random"));
+constexpr std::uint64_t model_seed = 3;  // of several SMs: one alone has nobody to share an L2 with
+
+Topology discovered_model(bool deep, std::uint64_t seed, std::vector<DecidingCurve>* curves) {
+  auto device = sim::make_device(*sim::parse_model(model_text(random_throughput(seed)), "random"));
   experiments::DiscoverOptions options;
-  options.extras = false;
   options.deep = deep;
   options.curves = curves;
   options.only = {"l1", "l2", "shared", "device_memory"};
@@ -24,9 +29,9 @@ Topology discovered_model(bool deep, std::vector<DecidingCurve>* curves = nullpt
 }
 
 TEST(DeepDiscovery, GivesEveryLevelsBandwidth) {
-  const RandomThroughput t = random_throughput(2);
+  const RandomThroughput t = random_throughput(model_seed);
   std::vector<DecidingCurve> curves;
-  const Topology topology = discovered_model(true, &curves);
+  const Topology topology = discovered_model(true, model_seed, &curves);
   EXPECT_THAT(test::without_curve(topology, curves), ::testing::IsEmpty());
   const double of_sms = t.sms * static_cast<double>(t.clock_khz) * 1e3;
   const auto expect = [&](const char* memory, const char* attribute, double truth) {
@@ -42,11 +47,32 @@ TEST(DeepDiscovery, GivesEveryLevelsBandwidth) {
   expect("shared", "write_bandwidth", t.shared_write * of_sms);
   expect("l2", "read_bandwidth", t.l2_read * 1e9);
   expect("l2", "write_bandwidth", t.l2_write * 1e9);
-  expect("device_memory", "copy_bandwidth", t.memory_copy * 1e9);
+  expect("device_memory", "copy_bandwidth", std::min(t.memory_copy, 2 * t.memory_waits()) * 1e9);
 }
 
-TEST(DeepDiscovery, IsTheOnlyOneThatStreams) {
-  for (const Memory& m : discovered_model(false).memories) EXPECT_EQ(m.find("read_bandwidth"), nullptr) << m.id;
+// Noise aside (0.3 %) no more than the truth, and nearly as much.
+TEST(Discovery, SaysHowMuchEveryLevelDeliversAtLeast) {
+  for (std::uint64_t seed = model_seed; seed < model_seed + 40; ++seed) {
+    const RandomThroughput t = random_throughput(seed);
+    std::vector<DecidingCurve> curves;
+    const Topology topology = discovered_model(false, seed, &curves);
+    const double of_sms = t.sms * static_cast<double>(t.clock_khz) * 1e3;
+    const auto expect = [&](const char* memory, const char* attribute, double truth) {
+      SCOPED_TRACE(fmt::format("{} {} of model {}", memory, attribute, seed));
+      const Estimate* e = topology.find(memory)->find(attribute);
+      ASSERT_NE(e, nullptr);
+      EXPECT_EQ(e->status, Status::lower_bound);
+      EXPECT_EQ(e->method, "brief_search");
+      EXPECT_LE(*e->value, 1.003 * truth);
+      EXPECT_GE(*e->value, 0.9 * truth);
+    };
+    expect("l1", "read_bandwidth", t.l1_read * of_sms);
+    expect("shared", "write_bandwidth", t.shared_write * of_sms);
+    expect("l2", "read_bandwidth", t.l2_read * 1e9);
+    expect("l2", "write_bandwidth", t.l2_write * 1e9);
+    expect("device_memory", "copy_bandwidth", std::min(t.memory_copy, 2 * t.memory_waits()) * 1e9);
+    expect("device_memory", "to_host_bandwidth", t.to_host * 1e9);
+  }
 }
 
 }  // namespace
