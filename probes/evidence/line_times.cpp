@@ -10,7 +10,9 @@ namespace gputopo::evidence {
 
 Expected<void> LineTimes::learn(const Circle& circle) {
   constexpr std::size_t most_at_once = 256;
-  constexpr std::uint64_t looks = 9;  // and one before, which brings line and translation in
+  // Single loads differ by as much as a level of translation takes; their middle one must not. And one before, which
+  // brings line and translation in.
+  constexpr std::uint64_t looks = 33;
   std::vector<std::uint64_t> unknown;
   for (std::uint64_t line = circle.first; line < circle.first + circle.lines; ++line)
     if (!cycles_.contains(line)) unknown.push_back(line);

@@ -2,16 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gputopo::evidence {
 namespace {
 
-// What a level takes lies together: where hardly a load lies around the threshold, neither level reaches across it.
-bool are_levels_apart(const Histogram& loads, const Levels& levels) {
-  constexpr std::uint64_t hardly = 1000;
-  const double quarter = (quantile(levels.next, 0.5).value_or(0) - quantile(levels.hit, 0.5).value_or(0)) / 4;
-  const auto between_them = total(between(loads, levels.threshold_cycles - quarter, levels.threshold_cycles + quarter));
-  return quarter > 0 && hardly * between_them <= total(loads);
+// The most of the far loads that may have looked near. What a level takes lies together, so that of its tail no more
+// reaches across the threshold than lies around that.
+double most_hidden(const Histogram& loads, const Levels& levels) {
+  // What is known of the next level may be a mixture with hits.
+  const Histogram slower = between(levels.next, levels.threshold_cycles, std::numeric_limits<double>::max());
+  const double quarter = (quantile(slower, 0.5).value_or(0) - quantile(levels.hit, 0.5).value_or(0)) / 4;
+  const auto far = static_cast<double>(count_from(loads, levels.threshold_cycles));
+  if (quarter <= 0 || far == 0) return levels.false_hit;
+  const auto around = total(between(loads, levels.threshold_cycles - quarter, levels.threshold_cycles + quarter));
+  return std::min(levels.false_hit, static_cast<double>(around) / far);
 }
 
 }  // namespace
@@ -31,8 +36,9 @@ NearCount near_of(const std::vector<Histogram>& looks, const Levels& levels, dou
     last = here;
     all = merged(all, h);
   }
-  // Rates that few loads told, of which none or one did: there may be none or twice as many.
-  const double hidden = are_levels_apart(all, levels) ? 0 : levels.false_hit / 2, slow = levels.false_miss;
+  // Half of the most, give or take as much. Rates that few loads told, of which none or one did: there may be none or
+  // twice as many.
+  const double hidden = most_hidden(all, levels) / 2, slow = levels.false_miss;
   const double share = std::clamp((near_share(all) - hidden) / (1 - hidden - slow), 0.0, 1.0);
   const auto n = static_cast<double>(looks.size());
   NearCount count{walked_bytes, walked_bytes * share, 0, 0, total(all)};

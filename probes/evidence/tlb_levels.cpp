@@ -14,7 +14,7 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr std::size_t tlb_levels_looks = 9;
+constexpr std::size_t tlb_levels_looks = 17;
 constexpr std::uint64_t line_at = 0;
 
 // A line of the same page as `at`, but neither the same line nor one that comes with it.
@@ -123,7 +123,6 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
 }
 
 Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
-  constexpr std::size_t groups = 8;
   constexpr double normal_deviation = 1.4826;  // of the median absolute one, where values are normally distributed
   TlbLevels found;
   const std::vector<std::uint64_t> places = growing_pages(pages.most());
@@ -132,21 +131,22 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
     lost.push_back(probe_of(pages, sm, count, false));
     back.push_back(probe_of(pages, sm, count, true));
   }
-  auto hot = pages.run(std::vector<PageProgram>(groups, probe_of(pages, sm, 0, false)), tlb_levels_looks);
-  if (!hot) return tl::unexpected<Error>(hot.error());
-  std::vector<double> quartiles;
-  for (const auto& values : *hot) quartiles.push_back(low_quartile(values));
-  found.hot_cycles = change_point::median(quartiles);
-  // One group that something disturbed is no noise of the others: steps are told by several in a row.
-  for (double& q : quartiles) q = std::fabs(q - found.hot_cycles);
-  found.noise_cycles = std::max(0.5, normal_deviation * change_point::median(quartiles));
   auto without = pages.run(lost, tlb_levels_looks);
   if (!without) return tl::unexpected<Error>(without.error());
   auto with = pages.run(back, tlb_levels_looks);
   if (!with) return tl::unexpected<Error>(with.error());
+  // A line whose translation was brought back is the control: what it takes, and by how much that differs from one
+  // number of places to the next. Of few, which no cache loses the line to.
+  std::vector<double> control;
+  for (const auto& values : *with) control.push_back(low_quartile(values));
+  std::vector<double> apart(control.begin(), control.begin() + static_cast<std::ptrdiff_t>((control.size() + 1) / 2));
+  found.hot_cycles = change_point::median(apart);
+  for (double& cycles : apart) cycles = std::fabs(cycles - found.hot_cycles);
+  found.noise_cycles = std::max(0.5, normal_deviation * change_point::median(apart));
+  const auto is_lost = [&](std::size_t i) { return control[i] - found.hot_cycles > least_step(found.noise_cycles); };
   std::vector<double> cycles;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (low_quartile((*with)[i]) - found.hot_cycles > least_step(found.noise_cycles)) break;
+    if (is_lost(i) && is_lost(std::min(i + 1, places.size() - 1))) break;
     cycles.push_back(low_quartile((*without)[i]) - found.hot_cycles);
     found.most = places[i];
   }

@@ -19,7 +19,7 @@ struct Plateau {
 
 struct TlbLevels {
   std::vector<Plateau> plateaus;  ///< [0]: nothing lost; [i]: lost from i levels
-  double hot_cycles = 0;          ///< of the line, as timed, with nothing touched between
+  double hot_cycles = 0;          ///< of the line, as timed, with its translation just used
   double noise_cycles = 0;        ///< standard deviation of what a quartile of looks says
   std::uint64_t most = 0;         ///< places up to which the line itself stayed where it was
   Series by_places;               ///< cycles more than with nothing touched between, over places touched

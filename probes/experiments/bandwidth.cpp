@@ -64,11 +64,8 @@ throughput::Options options_for(const Topology& topology, std::string_view memor
 Expected<void> measure_bandwidth(Session& session, Findings& findings, const std::string_view& memory) {
   auto& notes = findings.topology.provenance.notes;
   if (const auto ok = throughput::check_streams(session.device()); !ok) {
-    // Recordings from before streams were a part of every discovery have none.
-    const bool is_older = session.info().kind == "replay" && !session.settings().deep;
-    if (ok.error().kind != Error::Kind::unavailable && !is_older) return ok;
-    const std::string note = is_older ? "bandwidth: this recording holds no streams; record again with --record"
-                                      : "bandwidth: " + ok.error().message;
+    if (ok.error().kind != Error::Kind::unavailable) return ok;
+    const std::string note = "bandwidth: " + ok.error().message;
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
     return {};
   }

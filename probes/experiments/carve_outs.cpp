@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -46,7 +48,8 @@ class CarveOutSearch {
     const Walk fill = make_walk(l1_.path, l1_.capacity_bytes * 9 / 8, l1_.stride(), 1);
     Walk look = recorded(fill, Record::histogram, 1);
     look.path = program::Path::global_no_allocate;
-    p.phases = {fill, look};
+    // By a warp: of several loads at once some push out what hasn't arrived yet, a few lines in thousands.
+    p.phases = {by_one_warp(fill), look};
     // Strangers only hide lines: the best of three SMs.
     auto traces = session_.run(program::Batch(3, p));
     if (!traces) return tl::unexpected<Error>(traces.error());
@@ -59,21 +62,20 @@ class CarveOutSearch {
     return lines_[steps] = most;
   }
 
-  // The largest number of steps in [low, high] with as many lines as at `low`.
-  Expected<std::uint64_t> last_with_same(std::uint64_t low, std::uint64_t high) {
-    auto wanted = lines(low);
-    if (!wanted) return wanted;
-    while (low < high) {
-      const std::uint64_t middle = (low + high + 1) / 2;
-      auto found = lines(middle);
-      if (!found) return found;
-      if (same(*found, *wanted)) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
+  // The last steps of all carve-outs but the last one that begin in [low, high], appended in order. As many lines at
+  // both ends are one carve-out: the array only ever loses lines to shared memory.
+  Expected<void> find_ends(std::uint64_t low, std::uint64_t high, std::vector<std::uint64_t>& ends) {
+    const auto at_low = lines(low), at_high = lines(high);
+    if (!at_low) return tl::unexpected<Error>(at_low.error());
+    if (!at_high) return tl::unexpected<Error>(at_high.error());
+    if (same(*at_low, *at_high)) return {};
+    if (high - low == 1) {
+      ends.push_back(low);
+      return {};
     }
-    return low;
+    const std::uint64_t middle = (low + high) / 2;
+    if (auto ok = find_ends(low, middle, ends); !ok) return ok;
+    return find_ends(middle, high, ends);
   }
 
   std::uint64_t samples() const { return samples_; }
@@ -110,23 +112,24 @@ Expected<std::vector<CarveOut>> search_carve_outs(Session& session, const CacheF
   std::vector<CarveOut> table;
   CarveOutSearch search(session, l1);
   const std::uint64_t last = search.last_step();
-  for (std::uint64_t begin = 0; begin <= last;) {
-    auto end = search.last_with_same(begin, last);
-    if (!end) return tl::unexpected<Error>(end.error());
-    auto lines = search.lines(begin);
+  std::vector<std::uint64_t> ends;
+  if (auto ok = search.find_ends(0, last, ends); !ok) return tl::unexpected<Error>(ok.error());
+  ends.push_back(last);
+  std::uint64_t begin = 0;
+  for (const std::uint64_t end : ends) {
+    auto lines = search.lines(std::exchange(begin, end + 1));
     if (!lines) return tl::unexpected<Error>(lines.error());
     CarveOut row;
     // The block limit may be smaller than the largest carve-out: the last step is only known to the SM's limit.
-    std::uint64_t bytes = *end == last ? session.info().shared_bytes_per_sm : *end * step_bytes;
+    std::uint64_t bytes = end == last ? session.info().shared_bytes_per_sm : end * step_bytes;
     // Blocks that ask for nothing fit here and no others: room for their bookkeeping alone is no carve-out.
     if (request_for(session.info(), bytes) == 0) bytes = 0;
     row.requested_percent =
         session.info().shared_bytes_per_sm == 0 ? 0 : bytes * 100 / session.info().shared_bytes_per_sm;
-    row.shared_bytes = exact(static_cast<double>(bytes), *end == last ? "driver" : "allocation", search.samples());
-    if (*end == last) row.shared_bytes.status = Status::api;
+    row.shared_bytes = exact(static_cast<double>(bytes), end == last ? "driver" : "allocation", search.samples());
+    if (end == last) row.shared_bytes.status = Status::api;
     row.usable_bytes = exact(static_cast<double>(*lines * l1.stride()), "line_residency", search.samples());
     table.push_back(row);
-    begin = *end + 1;
   }
   resident = search.resident();
   return table;

@@ -1,8 +1,9 @@
 // Which SMs share the cache behind the constant L1? Every SM loads a line of constants of its own, one SM runs through
 // a long stretch of code, every SM looks whether its line is still near. Those whose lines are gone lie in the running
-// SM's cache. What is gone without any code is the control.
+// SM's cache. What is gone without any code is the control. Of a group that was found one SM is asked from then on.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -31,18 +32,19 @@ class GroupTest {
   GroupTest(Session& session, const CacheFacts& cache, const Layout& layout)
       : session_(session), cache_(cache), layout_(layout) {}
 
-  // How often each SM's constant was gone, of `times`, after code on SM `running`, or after none.
-  Expected<std::vector<std::uint32_t>> gone(std::uint32_t running, bool runs_code, std::uint32_t times) {
-    const std::uint32_t sms = session_.info().gpu.sm_count;
+  // How often the constant of each of `sms` was gone, of `times`, after code on SM `running`, or after none.
+  Expected<std::vector<std::uint32_t>> gone(const std::vector<std::uint32_t>& sms, std::uint32_t running,
+                                            bool runs_code, std::uint32_t times) {
     program::Batch batch;
-    for (std::uint32_t r = 0; r < times; ++r) batch.push_back(program(running, r * 7, runs_code));
+    for (std::uint32_t r = 0; r < times; ++r) batch.push_back(program(sms, running, r * 7, runs_code));
     auto traces = session_.run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
-    samples_ += std::uint64_t{times} * sms;
-    std::vector<std::uint32_t> votes(sms, 0);
+    samples_ += times * sms.size();
+    std::vector<std::uint32_t> votes(sms.size(), 0);
     for (const auto& trace : *traces)
-      for (std::uint32_t sm = 0; sm < sms; ++sm)
-        if (trace.phases[trace.phases.size() - sms + sm].latencies.at(0) >= cache_.levels.threshold_cycles) ++votes[sm];
+      for (std::size_t i = 0; i < sms.size(); ++i)
+        if (trace.phases[trace.phases.size() - sms.size() + i].latencies.at(0) >= cache_.levels.threshold_cycles)
+          ++votes[i];
     return votes;
   }
 
@@ -56,23 +58,24 @@ class GroupTest {
     return walk;
   }
 
-  program::Program program(std::uint32_t running, std::uint32_t shift, bool runs_code) const {
-    const std::uint32_t sms = session_.info().gpu.sm_count;
-    program::Program p = make_program(fmt::format("constants of all SMs against code on SM {}", running),
+  program::Program program(const std::vector<std::uint32_t>& sms, std::uint32_t running, std::uint32_t shift,
+                           bool runs_code) const {
+    program::Program p = make_program(fmt::format("constants of {} SMs against code on SM {}", sms.size(), running),
                                       session_.info(), slot_constant);
     p.isolation = Scope::gpu;
     p.agents.clear();
-    for (std::uint32_t sm = 0; sm < sms; ++sm) p.agents.push_back({sm, 0});
-    for (std::uint32_t sm = 0; sm < sms; ++sm) {
-      p.phases.emplace_back(line_of(sm, (sm + shift) % layout_.slots));
+    for (const std::uint32_t sm : sms) p.agents.push_back({sm, 0});
+    for (std::uint32_t agent = 0; agent < sms.size(); ++agent) {
+      p.phases.emplace_back(line_of(agent, (sms[agent] + shift) % layout_.slots));
       Walk sweep = make_walk(constant_l1_5_path, layout_.sweep_bytes, 64, 1);
-      sweep.agent = sm;
+      sweep.agent = agent;
       sweep.first_byte = layout_.sweep_first;
       p.phases.emplace_back(sweep);
     }
-    if (runs_code) p.phases.emplace_back(program::Execute{running, session_.info().execute_limit_bytes, 2, false});
-    for (std::uint32_t sm = 0; sm < sms; ++sm)
-      p.phases.emplace_back(recorded(line_of(sm, (sm + shift) % layout_.slots), Record::latencies, 1));
+    const auto runner = static_cast<std::uint32_t>(std::find(sms.begin(), sms.end(), running) - sms.begin());
+    if (runs_code) p.phases.emplace_back(program::Execute{runner, session_.info().execute_limit_bytes, 2, false});
+    for (std::uint32_t agent = 0; agent < sms.size(); ++agent)
+      p.phases.emplace_back(recorded(line_of(agent, (sms[agent] + shift) % layout_.slots), Record::latencies, 1));
     return p;
   }
 
@@ -104,41 +107,45 @@ Expected<void> find(Session& session, const Findings& findings, const CacheFacts
     leave_scope_open(memory, constant_l1_5_groups_method, why);
     return Expected<void>{};
   };
-  const std::uint32_t sms = session.info().gpu.sm_count;
   const auto split = [&](const std::vector<std::uint32_t>& votes, std::uint32_t of) {
     return std::any_of(votes.begin(), votes.end(), [&](std::uint32_t v) { return v != 0 && v != of; });
   };
-  auto control = test.gone(0, false, few);
+  std::vector<std::uint32_t> unplaced(session.info().gpu.sm_count);
+  std::iota(unplaced.begin(), unplaced.end(), 0U);
+  auto control = test.gone(unplaced, 0, false, few);
   if (!control) return tl::unexpected<Error>(control.error());
   const auto lost = std::count(control->begin(), control->end(), few);
   if (lost != 0) return open("the constants of one SM don't stay in the cache while others walk theirs");
-  std::vector<bool> placed(sms, false);
   std::vector<Asked> asked_of;
   SmSets groups;
-  for (std::uint32_t running = 0; running < sms; ++running) {
-    if (placed[running]) continue;
+  while (!unplaced.empty()) {
+    const std::uint32_t running = unplaced.front();
+    std::vector<std::uint32_t> sms;
+    for (const auto& group : groups) sms.push_back(group.front());
+    const std::size_t placed = sms.size();
+    sms.insert(sms.end(), unplaced.begin(), unplaced.end());
     std::uint32_t asked = few;
-    auto votes = test.gone(running, true, asked);
-    if (votes && split(*votes, asked)) votes = test.gone(running, true, asked = many);
+    auto votes = test.gone(sms, running, true, asked);
+    if (votes && split(*votes, asked)) votes = test.gone(sms, running, true, asked = many);
     if (!votes) return tl::unexpected<Error>(votes.error());
     Asked& one = asked_of.emplace_back(Asked{running, {}, 0, 0});
-    const auto share = [&](std::uint32_t sm) { return (*votes)[sm] / static_cast<double>(asked); };
-    for (std::uint32_t sm = 0; sm < sms; ++sm) one.lost_to[sm] = share(sm);
-    one.to_itself = share(running);
+    const auto share = [&](std::size_t i) { return (*votes)[i] / static_cast<double>(asked); };
+    for (std::size_t i = 0; i < sms.size(); ++i) one.lost_to[sms[i]] = share(i);
+    one.to_itself = share(placed);
     session.keep(
         asked_curve("constant_l1_5", "scope", "SM", "share of launches in which its constants were gone", asked_of));
     std::vector<std::uint32_t> group;
-    for (std::uint32_t sm = 0; sm < sms; ++sm) {
+    for (std::size_t i = 0; i < sms.size(); ++i) {
       // Between a third and two thirds neither a shared cache nor one of its own explains it.
-      if (3 * (*votes)[sm] > asked && 3 * (*votes)[sm] < 2 * asked)
-        return open(fmt::format("SM {} loses its constants to SM {} now and then", sm, running));
-      if (2 * (*votes)[sm] < asked) continue;
-      if (placed[sm]) return open(fmt::format("SM {} seems to share with two groups", sm));
-      group.push_back(sm);
+      if (3 * (*votes)[i] > asked && 3 * (*votes)[i] < 2 * asked)
+        return open(fmt::format("SM {} loses its constants to SM {} now and then", sms[i], running));
+      if (2 * (*votes)[i] < asked) continue;
+      if (i < placed) return open(fmt::format("SM {} seems to share with two groups", sms[i]));
+      group.push_back(sms[i]);
     }
-    if (std::find(group.begin(), group.end(), running) == group.end())
+    if (group.empty() || group.front() != running)
       return open(fmt::format("code on SM {} doesn't push out its own constants", running));
-    for (const std::uint32_t sm : group) placed[sm] = true;
+    std::erase_if(unplaced, [&](std::uint32_t sm) { return std::find(group.begin(), group.end(), sm) != group.end(); });
     groups.push_back(std::move(group));
   }
   if (!is_lost_from_it(session, findings, memory, layout, groups))

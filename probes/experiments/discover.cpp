@@ -20,10 +20,13 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// What couldn't be had on a busy GPU, or needs more than this one has, is open; the rest goes on. A recording that
-// lacks a program is no such thing.
-bool leaves_quantity_open(const Error& error, const device::DeviceInfo& info) {
-  return error.kind == Error::Kind::unavailable || (error.kind == Error::Kind::bad_input && info.kind != "replay");
+// What couldn't be had on a busy GPU, or needs more than this one has, is open; the rest goes on. So is what a
+// recording lacks, which was made before an experiment changed, unless it lacks even what is asked for first: then it
+// was made with other options.
+bool leaves_quantity_open(const Error& error, const Session& session) {
+  if (session.info().kind != "replay")
+    return error.kind == Error::Kind::unavailable || error.kind == Error::Kind::bad_input;
+  return error.kind == Error::Kind::unavailable && session.disturbance().programs != 0;
 }
 
 void leave_open(const Experiment& experiment, const Error& error, Findings& findings) {
@@ -109,7 +112,7 @@ Expected<bool> run_all(Session& session, std::span<const Experiment* const> expe
     session.now_measuring(e.name, e.memories.front());
     const auto start = Clock::now();
     auto ok = e.run(session, findings);
-    if (!ok && !leaves_quantity_open(ok.error(), session.info())) return tl::unexpected<Error>(ok.error());
+    if (!ok && !leaves_quantity_open(ok.error(), session)) return tl::unexpected<Error>(ok.error());
     if (!ok) leave_open(e, ok.error(), findings);
     findings.topology.provenance.breakdown_s.emplace_back(e.name, seconds_since(start));
     if (!is_last && session.clocks_left_behind() != clocks) return false;

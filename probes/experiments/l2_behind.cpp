@@ -106,8 +106,8 @@ LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& 
   return nearest > half_a_level * others.interval->high ? LinesFrom::a_cache_behind_sides : LinesFrom::unknown;
 }
 
-// Where sides keep copies of what lives on others, how much fits of what memory needn't bring again depends on who asked
-// for what: a bound differs from run to run. What one side holds is counted.
+// Where sides keep copies of what lives on others, how much fits of what memory needn't bring again depends on who
+// asked for what: a bound differs from run to run. What one side holds is counted.
 Estimate at_least_a_side(Estimate whole, const Estimate& side) {
   if (whole.status != Status::lower_bound || side.status != Status::measured) return whole;
   whole.value = side.value;

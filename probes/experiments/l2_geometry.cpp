@@ -35,11 +35,14 @@ constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there ha
 constexpr std::uint64_t unit_bytes = 4 * kibi;
 constexpr std::uint64_t sampled_loads = 1024;  // of a walk for the line
 constexpr std::uint64_t stretch_lines = 64;    // one in 64 loads is the first of its page at most
-constexpr std::uint64_t most_stretches = 8, counted_stretches = 24;
+constexpr std::uint64_t most_stretches = 8, counted_stretches = 48;
 constexpr std::uint64_t least_places = 16;
-constexpr std::uint64_t counted_parts = 24;  // a search has fewer
+constexpr std::uint64_t counted_parts = 12;
 constexpr std::uint32_t warm_laps = 2;
 constexpr std::uint64_t patient_bytes = 8 * l2_mebi;  // larger ones don't get the time to settle
+
+// What rows are walked for: to tell whether all of it fits, or to count how much is held of more.
+enum class Purpose { search, count };
 
 class Rows {
  public:
@@ -48,13 +51,14 @@ class Rows {
 
   // Stretches looked at by one of so many programs: what it misses pushes out less than one line in 64. A count needs
   // more of them: what goes by age is known to one of their distances.
-  std::uint64_t stretches(std::uint64_t bytes, std::uint64_t parts) const {
+  std::uint64_t stretches(std::uint64_t bytes, Purpose purpose) const {
     return std::clamp<std::uint64_t>(bytes / stride_ / 64 / stretch_lines, 1,
-                                     parts >= counted_parts ? counted_stretches : most_stretches);
+                                     purpose == Purpose::count ? counted_stretches : most_stretches);
   }
 
   // Of `parts` programs that together look at stretches spread evenly over the footprint, the one of that number.
-  program::Program program(std::uint64_t bytes, std::uint32_t patience, std::uint64_t part, std::uint64_t parts) const {
+  program::Program program(std::uint64_t bytes, std::uint32_t patience, std::uint64_t part, std::uint64_t parts,
+                           Purpose purpose) const {
     program::Program p = make_program(fmt::format("l2 {} B", bytes), session_.info(), slot_flush);
     p.isolation = Scope::gpu;
     p.buffers[slot_flush].size_bytes = std::max(bytes, slot_bytes);
@@ -62,32 +66,35 @@ class Rows {
     p.phases = {warm};
     const std::uint64_t stretch_bytes = std::min(bytes, stretch_lines * stride_);
     // The newest lines first: a cache that throws out the oldest has none of what comes behind its first miss.
-    const std::uint64_t count = stretches(bytes, parts);
+    const std::uint64_t count = stretches(bytes, purpose);
     for (std::uint64_t i = count; i-- > 0;) {
       Walk sample = recorded(make_walk(l2_path, stretch_bytes, stride_, 1), Record::histogram, 1);
-      const std::uint64_t room = (bytes - stretch_bytes) / stride_, place = i * parts + part;
-      // The oldest lines always: by age they go first. Who counts looks at the middle of each part.
-      const std::uint64_t shift = parts >= counted_parts ? parts_of_a_place / 2 : place == 0 ? 0 : shift_of(bytes);
-      sample.first_byte = room * (place * parts_of_a_place + shift) / (count * parts * parts_of_a_place) * stride_;
+      const std::uint64_t room = (bytes - stretch_bytes) / stride_, own = room / count;
+      // The oldest lines always: by age they go first. Who counts looks at the middle of each part, of every stretch
+      // one further on: at equal distances many would be of the same few sets, and push out each other's lines.
+      const bool counts = purpose == Purpose::count;
+      const std::uint64_t shift = counts ? parts_of_a_place / 2 : i + part == 0 ? 0 : shift_of(bytes);
+      const std::uint64_t at = own * (part * parts_of_a_place + shift) / (parts * parts_of_a_place);
+      sample.first_byte = (i * own + (counts && own != 0 ? (at + i * stretch_lines) % own : at)) * stride_;
       p.phases.emplace_back(sample);
     }
     return p;
   }
 
   /// How often each footprint was asked for, by one who tells hits from misses in his own way.
-  using Key = std::tuple<std::uint64_t, std::uint32_t, std::size_t, std::size_t>;
+  using Key = std::tuple<std::uint64_t, std::uint32_t, std::size_t, std::size_t, Purpose>;
   using Asked = std::map<Key, std::size_t>;
 
   // Near lines, and all that aren't memory's, are told from the same looks: what one asked for another isn't walked
   // for.
   Expected<std::vector<Histogram>> histograms(const std::vector<RowRequest>& rows, std::size_t replicates,
-                                              Asked& asked) {
+                                              Purpose purpose, Asked& asked) {
     program::Batch batch;
     std::vector<std::pair<std::size_t, Key>> walked;  // place in the answer
     std::vector<Histogram> all;
     for (const RowRequest& row : rows)
       for (std::size_t i = 0; i < replicates; ++i) {
-        const Key key{row.footprint_bytes, row.patience, i, replicates};
+        const Key key{row.footprint_bytes, row.patience, i, replicates, purpose};
         const std::size_t before = asked[key]++;
         const auto& looks = seen_[key];
         all.push_back(before < looks.size() ? looks[before] : Histogram{});
@@ -96,8 +103,8 @@ class Rows {
       }
     shuffle(walked);
     for (const auto& [place, key] : walked) {
-      const auto& [bytes, patience, part, parts] = key;
-      batch.push_back(program(bytes, patience, part, parts));
+      const auto& [bytes, patience, part, parts, why] = key;
+      batch.push_back(program(bytes, patience, part, parts, why));
     }
     auto traces = session_.run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
@@ -116,8 +123,8 @@ class Rows {
                                             std::size_t replicates) -> Expected<Counts> {
       if (!rows.empty() && rows.back().footprint_bytes <= patient_bytes)
         replicates =
-            std::max<std::size_t>(replicates, least_places / stretches(rows.back().footprint_bytes, replicates));
-      auto all = histograms(rows, replicates, asked);
+            std::max<std::size_t>(replicates, least_places / stretches(rows.back().footprint_bytes, Purpose::search));
+      auto all = histograms(rows, replicates, Purpose::search, asked);
       if (!all) return tl::unexpected<Error>(all.error());
       Counts counts;
       for (std::size_t i = 0; i < all->size(); ++i)
@@ -167,10 +174,10 @@ Expected<Held> count_near(Session& session, Rows& rows, Rows::Asked& asked, cons
     const std::uint64_t bytes = about_bytes * quarters / 4 / unit_bytes * unit_bytes;
     if (bytes > session.info().largest_buffer_bytes / 2) break;
     const std::uint64_t warm_loads = bytes / rows.stride() * warm_laps;
-    const std::uint64_t stretches = rows.stretches(bytes, counted_parts);
+    const std::uint64_t stretches = rows.stretches(bytes, Purpose::count);
     const auto parts = std::clamp<std::uint64_t>(most_warm_loads / warm_loads, counted_parts,
                                                  std::max(counted_parts, 512 / stretches));
-    auto timed = rows.histograms({{bytes, 1}}, parts, asked);
+    auto timed = rows.histograms({{bytes, 1}}, parts, Purpose::count, asked);
     if (!timed) return tl::unexpected<Error>(timed.error());
     NearCount count = near_of(*timed, levels, static_cast<double>(bytes), stretches);
     // What a program's first looks may have pushed out before its last.
@@ -272,7 +279,8 @@ Expected<std::optional<Levels>> levels_between(Rows& rows, const Levels& l2, con
                                                std::uint64_t whole_bytes) {
   constexpr double a_share_of_loads = 0.25;  // half of what the smallest of two sides leaves out of a full one
   Rows::Asked asked;
-  auto timed = rows.histograms({{small_bytes, 16}, {whole_bytes * 15 / 16 / unit_bytes * unit_bytes, 1}}, 2, asked);
+  auto timed = rows.histograms({{small_bytes, 16}, {whole_bytes * 15 / 16 / unit_bytes * unit_bytes, 1}}, 2,
+                               Purpose::search, asked);
   if (!timed) return tl::unexpected<Error>(timed.error());
   const Histogram small = merged((*timed)[0], (*timed)[1]);
   const Histogram large = between(merged((*timed)[2], (*timed)[3]), 0, l2.threshold_cycles);

@@ -7,6 +7,7 @@
 #include "change_point/robust.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/vote.hpp"
 
 namespace gputopo::experiments {
 namespace {
@@ -127,11 +128,24 @@ Expected<std::optional<HeldEntries>> TlbEntries::held(std::uint64_t entries, con
 
 namespace {
 
-// Lines of the circle that were missing in most looks.
-std::vector<std::uint64_t> mostly_lost(const Losses& losses) {
+// So many rounds that of all lines of a circle none is judged wrongly by a vote of its looks, but for one in a hundred
+// circles; or as many as there is time for.
+std::pair<std::uint32_t, Vote> rounds_to_judge(std::uint64_t lines, const Levels& levels) {
+  constexpr double seldom = 0.01;
+  constexpr std::uint32_t most_rounds = 33;
+  const auto all = static_cast<double>(lines);
+  std::uint32_t rounds = 3;
+  Vote vote = best_vote(rounds, all, levels.false_miss, all, levels.false_hit);
+  for (; vote.wrong > seldom && rounds < most_rounds; rounds += 2)
+    vote = best_vote(rounds + 2, all, levels.false_miss, all, levels.false_hit);
+  return {rounds, vote};
+}
+
+// Lines of the circle that too few looks found, of `rounds` or more.
+std::vector<std::uint64_t> voted_lost(const Losses& losses, std::uint32_t rounds, const Vote& vote) {
   std::vector<std::uint64_t> lost;
   for (std::uint64_t line = 0; line < losses.circle.lines; ++line)
-    if (2 * losses.misses[line] > losses.looks[line]) lost.push_back(line);
+    if ((losses.looks[line] - losses.misses[line]) * rounds < vote.enough * losses.looks[line]) lost.push_back(line);
   return lost;
 }
 
@@ -165,7 +179,8 @@ std::optional<HeldEntries> sets_of(const std::vector<std::uint64_t>& fresh) {
 Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t entries) {
   using Held = std::optional<HeldEntries>;
   constexpr std::uint64_t most_steps = 1024, at_once = 32;
-  constexpr Effort effort{3, false};
+  const auto [rounds, vote] = rounds_to_judge(entries, facts_.levels);
+  const Effort effort{rounds, false};
   std::vector<bool> was_lost;
   std::vector<std::uint64_t> fresh;  // lines lost for the first time, by step
   Series grown{"circles that grow by a line", {}};
@@ -181,14 +196,14 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
     for (const Losses& losses : *all) {
       was_lost.resize(losses.circle.lines, false);
       std::uint64_t count = 0;
-      const auto lost = mostly_lost(losses);
+      const auto lost = voted_lost(losses, rounds, vote);
       for (const std::uint64_t line : lost) count += was_lost[line] ? 0 : 1;
       for (const std::uint64_t line : lost) was_lost[line] = true;
       grown.points.emplace_back(static_cast<double>(losses.circle.lines), static_cast<double>(lost.size()));
       if (count > 1) fresh.push_back(count);
       if (lost.size() < losses.circle.lines) continue;
-      DecidingCurve curve = make_curve(facts_.path.id, "sets", {"lines of a circle", "", false},
-                                       {"lines lost in most rounds", "", false});
+      DecidingCurve curve =
+          make_curve(facts_.path.id, "sets", {"lines of a circle", "", false}, {"lines that are lost", "", false});
       curve.series = {std::move(grown)};
       pages_.session().keep(std::move(curve));
       return sets_of(fresh);

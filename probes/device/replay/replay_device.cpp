@@ -20,7 +20,7 @@ ReplayDevice::ReplayDevice(Recording recording) : recording_(std::move(recording
 namespace {
 
 tl::unexpected<Error> not_held(std::string_view what, std::string_view label) {
-  return fail(Error::Kind::bad_input,
+  return fail(Error::Kind::unavailable,
               fmt::format("the recording doesn't hold the {} '{}': it was recorded by another version or with "
                           "other options; record again with --record",
                           what, label));

@@ -14,7 +14,8 @@ namespace gputopo::replay {
 /// Answers the n-th request for a program with the n-th recorded run of a program of the same hash, so a discovery
 /// that asks for the same programs gets the same traces, bit for bit, whatever the order of the batches.
 /// info() is the recorded device's, with kind "replay".
-/// Errors of run(): `bad_input` for a program that isn't in the recording (often enough).
+/// Errors of run(): `unavailable` for a program that isn't in the recording (often enough), `bad_input` for a trace of
+/// another shape than the program's.
 class ReplayDevice : public device::Device {
  public:
   explicit ReplayDevice(Recording recording);

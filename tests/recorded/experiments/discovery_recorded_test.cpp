@@ -1,4 +1,5 @@
 // Whole discoveries recorded on an NVIDIA H200 and an H100 lead to the same Topologies again, bit for bit.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -18,10 +19,14 @@ struct Recorded {
   std::string name;
   std::uint64_t l2_bytes;
   double l2_cycles;
+  std::vector<std::string> lacking = {};  ///< experiments that ask for other programs since: not tested here
   std::string folder() const { return std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/" + name + "/"; }
 };
 
-const std::vector<Recorded> recorded_gpus{{"h200", 62914560, 282}, {"h100", 52428800, 278}};
+// The H200's is from before 2026-11-25. Those that it lacks, the H100's has; of the L2 it lacks the count of near
+// lines.
+const std::vector<Recorded> recorded_gpus{
+    {"h200", 62914560, 282, {"l1.carve_outs", "constant_l1_5.groups", "bandwidth"}}, {"h100", 52428800, 278}};
 constexpr std::uintmax_t largest_recording_bytes = 2'000'000;
 constexpr std::size_t largest_evidence_bytes = 100'000;  // of fifty curves
 
@@ -31,8 +36,9 @@ std::string read(const std::string& path) {
   return text.str();
 }
 
-Topology recorded_topology(const std::string& folder) {
-  const auto topology = parse_topology(read(folder + "topology.json"));
+// Of a recording that lacks experiments what a replay told when it was looked at last.
+Topology recorded_topology(const std::string& folder, bool lacks) {
+  const auto topology = parse_topology(read(folder + (lacks ? "replayed.json" : "topology.json")));
   if (!topology) ADD_FAILURE() << topology.error().message;
   return topology.value_or(Topology{});
 }
@@ -65,7 +71,7 @@ class RecordedDiscovery : public testing::TestWithParam<Recorded> {
 };
 
 TEST_P(RecordedDiscovery, LeadsToTheSameTopologyBitForBit) {
-  const Topology recorded = without_circumstances(recorded_topology(folder));
+  const Topology recorded = without_circumstances(recorded_topology(folder, !GetParam().lacking.empty()));
   const Topology replayed = without_circumstances(replayed_topology(folder));
   EXPECT_EQ(to_json_text(replayed), to_json_text(recorded));
 }
@@ -93,8 +99,20 @@ TEST_P(RecordedDiscovery, HasTheCurveThatDecidedEachQuantity) {
   EXPECT_EQ(*read, evidence);
 }
 
+TEST_P(RecordedDiscovery, LacksWhatIsSaidHere) {
+  std::vector<std::string> lacking;
+  for (const std::string& note : replayed_topology(folder).provenance.notes)
+    if (const auto at = note.find(": the recording doesn't hold"); at != std::string::npos)
+      lacking.push_back(note.substr(0, at));
+  EXPECT_EQ(lacking, GetParam().lacking);
+}
+
 TEST_P(RecordedDiscovery, FindsWhatIsKnownOfTheGpu) {
   const Topology t = replayed_topology(folder);
+  const auto lacks = [&](const std::string& experiment) {
+    const auto& all = GetParam().lacking;
+    return std::find(all.begin(), all.end(), experiment) != all.end();
+  };
   const auto value = [&](const char* id, const char* attribute) {
     const Memory* memory = t.find(id);
     const Estimate* estimate = memory != nullptr ? memory->find(attribute) : nullptr;
@@ -118,12 +136,13 @@ TEST_P(RecordedDiscovery, FindsWhatIsKnownOfTheGpu) {
   EXPECT_EQ(value("constant_l1_5", "line_size"), 256);
   EXPECT_EQ(value("l2", "size"), GetParam().l2_bytes);
   EXPECT_NEAR(value("l2", "latency"), GetParam().l2_cycles, 6);
-  EXPECT_EQ(t.find("constant_l1_5")->sm_groups.size(), 8U);
+  if (!lacks("constant_l1_5.groups")) EXPECT_EQ(t.find("constant_l1_5")->sm_groups.size(), 8U);
   for (const char* id : {"l1", "texture", "read_only", "constant_l1"}) EXPECT_EQ(t.find(id)->scope, Scope::sm) << id;
   EXPECT_EQ(t.find("l2")->scope, Scope::gpu);
   ASSERT_FALSE(t.sharing.empty());
   for (const SharingCheck& check : t.sharing)
     EXPECT_EQ(check.verdict, check.second == "constant_l1" ? "apart" : "same") << check.first << ", " << check.second;
+  if (lacks("l1.carve_outs")) return;
   ASSERT_EQ(t.find("l1")->carve_outs.size(), 9U);
   for (const CarveOut& row : t.find("l1")->carve_outs) EXPECT_EQ(*row.reserved_bytes.value, 7168);
 }

@@ -133,9 +133,12 @@ TEST(Discover, ATruncatedRecordingIsOneLine) {
 TEST(Discover, ARecordingOfOtherOptionsSaysSo) {
   const Folder folder;
   run_gputopo(discover({"--device", "sim:840m", "--only", "l1", "--record", folder / "r.json"}));
-  const Outcome o = run_gputopo(discover({"--device", "replay:" + folder / "r.json", "--only", "l2"}));
-  EXPECT_EQ(o.exit_code, 1);
-  EXPECT_THAT(o.err, HasSubstr("recorded by another version or with other options"));
+  const Outcome part = run_gputopo(discover({"--device", "replay:" + folder / "r.json", "--only", "l2"}));
+  EXPECT_EQ(part.exit_code, 3);
+  EXPECT_THAT(part.out, HasSubstr("l2.geometry: the recording doesn't hold"));
+  const Outcome none = run_gputopo(discover({"--device", "replay:" + folder / "r.json", "--only", "constant_l1"}));
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.err, HasSubstr("recorded by another version or with other options"));
 }
 
 TEST(Discover, UnwritableOutputsAreNoticedBeforeTheWork) {

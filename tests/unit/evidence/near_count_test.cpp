@@ -45,6 +45,16 @@ TEST(NearCount, OfLevelsThatReachIntoEachOtherMayBeMistaken) {
   EXPECT_GT(near_of(looks, levels, 1000, 1).mistaken, 20);
 }
 
+// What is known of the next level is a mixture of which most are hits; how far apart the levels lie is the same.
+TEST(NearCount, OfLevelsThatLieApartIsNotMistakenForAMixture) {
+  Levels levels = near_and_far();
+  levels.false_hit = 0.04;
+  levels.next = Histogram{{278, 270}, {280, 360}, {283, 270}, {450, 100}};
+  const NearCount count = near_of(by_age(200, 0.5), levels, 1000, 1);
+  EXPECT_NEAR(count.held, 500, 3);
+  EXPECT_LT(count.mistaken, 2);
+}
+
 TEST(NearCount, TwoThatAgreeAreTheirMeanAndTwoThatDontAreUnsteady) {
   const NearCount a{1000, 500, 10, 2, 64}, b{2000, 510, 10, 2, 64}, c{3000, 600, 10, 2, 64};
   const Held both = held_by(a, b);

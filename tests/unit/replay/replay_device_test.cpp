@@ -81,7 +81,7 @@ TEST(ReplayDevice, RefusesAProgramThatIsNotInTheRecording) {
   ReplayDevice replayed(recorder.recording());
   const auto unknown = replayed.run({first[1]});
   ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().kind, Error::Kind::bad_input);
+  EXPECT_EQ(unknown.error().kind, Error::Kind::unavailable);
   EXPECT_THAT(unknown.error().message, HasSubstr("doesn't hold the program 'walk'"));
   EXPECT_THAT(unknown.error().message, HasSubstr("record again with --record"));
   ASSERT_TRUE(replayed.run({first[0]}));

@@ -57,7 +57,7 @@ TEST(RecordedStreams, ComeBackInOrderWithWhatTheDeviceCouldntRun) {
   EXPECT_EQ(refused.error().message, "no such kernel");
   const auto missing = replay.run_stream(stream(8));
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().kind, Error::Kind::bad_input);
+  EXPECT_EQ(missing.error().kind, Error::Kind::unavailable);
   EXPECT_THAT(missing.error().message, HasSubstr("doesn't hold the stream"));
 }
 
