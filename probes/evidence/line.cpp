@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -109,9 +110,11 @@ class Pattern {
 
  private:
   // A part of the region where it is large. There are TLBs past the SM's caches, so stretches of neighbours there, of
-  // which one in many is the first of its page, all over the region: sets overflow where they do.
+  // which one in many is the first of its page, all over the region: sets overflow where they do, which may be next to
+  // one another, or as far apart as places at equal distances.
   std::vector<Walk> timed(const Walk& region) const {
-    constexpr std::uint64_t stretches = 8;
+    constexpr std::uint64_t stretches = 32;
+    constexpr double golden = 0.6180339887498949;  // its multiples lie as evenly as can be, modulo 1
     Walk walk = recorded(region, program::Record::histogram, 1);
     const std::uint64_t loads = program::lap_loads(walk);
     if (loads <= most_loads_) return {walk};
@@ -122,9 +125,11 @@ class Pattern {
       return {walk};
     }
     std::vector<Walk> parts(stretches, walk);
-    const std::uint64_t part = most_loads_ / stretches;
+    const std::uint64_t part = most_loads_ / stretches, own = (loads - part) / stretches;
     for (std::uint64_t i = 0; i < stretches; ++i) {
-      parts[i].first_byte += (loads - part) * i / (stretches - 1) * walk.stride_bytes;
+      const double turns = golden * static_cast<double>(i);
+      const auto on = static_cast<std::uint64_t>((turns - std::floor(turns)) * static_cast<double>(own));
+      parts[i].first_byte += (i * own + on) * walk.stride_bytes;
       parts[i].footprint_bytes = part * walk.stride_bytes;
     }
     return parts;
