@@ -271,7 +271,8 @@ void add_discover_command(CLI::App& app, Context& context) {
       ->check(check_memory_id)
       ->type_name("ID,...");
   command->add_flag("--deep", flags->deep,
-                    "Also what takes longer: how caches are organised, TLBs, the bandwidth of every level");
+                    "Also what takes longer: how caches are organised, TLBs, where instructions live, all "
+                    "configurations for bandwidths");
   add_format_option(*command, flags->format);
   add_output_option(*command, flags->output);
   command->add_flag("--verify", flags->verify,
