@@ -281,7 +281,8 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   }
   // Whatever a cache replaces, of far more it holds as much as it can: what a sample says of that is the capacity,
   // within which what fits says it to the line where its lines fill the sets evenly.
-  if (held.is_sample && held.steady && counted.high - counted.low <= telling * counted.low) {
+  const bool holds_what_fits = !has_fit || counted.high >= fits.interval->low;
+  if (held.is_sample && held.steady && holds_what_fits && counted.high - counted.low <= telling * counted.low) {
     size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : held.bytes;
     size.interval = counted;
     if (*fits.value < counted.low)

@@ -307,14 +307,14 @@ Expected<bool> do_others_fill(Session& session, CacheFacts l2, const Size& near,
   return !alone->value_or(true);
 }
 
-// What doesn't overflow it, or does where it ought to fit, the walks show themselves: the driver's size will do.
 Expected<Estimate> measure_l2_line(Session& session, CacheFacts l2, const Size& size) {
   constexpr std::uint64_t largest = 64 * l2_mebi;  // more takes longer than a line is worth
-  const std::uint64_t fill = size.fill != 0 ? size.fill : session.info().l2_bytes;
-  if (fill == 0) return inconclusive("B", "shifted_stride", "needs the size");
-  if (fill > largest) return inconclusive("B", "shifted_stride", "the L2 is too large to overflow it at every stride");
+  const bool settled = size.estimate.status == Status::measured || size.fill <= patient_bytes;
+  if (size.fill == 0 || !settled) return inconclusive("B", "shifted_stride", "needs the size");
+  if (size.fill > largest)
+    return inconclusive("B", "shifted_stride", "the L2 is too large to overflow it at every stride");
   l2.warm_laps = warm_laps * size.patience;
-  return measure_line(session, l2, fill, Scope::gpu, sampled_loads);
+  return measure_line(session, l2, size.fill, Scope::gpu, sampled_loads);
 }
 
 // Far hits and loads of memory can't be told apart where it isn't known how near what another SM brought in is.
@@ -375,10 +375,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
       bound_below(s->estimate, "another program fills the L2 while it is measured");
     s->fill = 0;
   }
-  auto line = *others ? inconclusive("B", "shifted_stride", "another program fills the L2")
-                      : measure_l2_line(session, walked, near);
-  if (!line && line.error().kind == Error::Kind::unavailable)
-    line = inconclusive("B", "shifted_stride", line.error().message);
+  auto line = measure_l2_line(session, walked, near);
   if (!line) return tl::unexpected<Error>(line.error());
   memory.attributes["line_size"] = *line;
   if (line->has_value()) l2->line_bytes = static_cast<std::uint64_t>(*line->value);
