@@ -172,6 +172,7 @@ class Refill {
         drop_{levels.plateaus[level].typical, levels.plateaus[level].to},
         drop_nearer_(level > 1 ? levels.plateaus[level - 1].typical : 0) {
     least_ = least_step(levels.noise_cycles);
+    step_ = levels.plateaus[level].cycles - levels.plateaus[level - 1].cycles;
   }
 
   // Held against the same with the line itself brought back, and with nothing.
@@ -183,9 +184,11 @@ class Refill {
       if (!seen) return tl::unexpected<Error>(seen.error());
       const double yes = change_point::median((*seen)[1]), no = change_point::median((*seen)[2]);
       if (no - yes < least_) continue;
-      const Tally answered = fast((*seen)[0], yes, no);
+      // The others may have pushed it out of a further level, too, whose entry covers more: that isn't this one's.
+      const double served_below = yes + std::min(no - yes, step_) / 2;
+      const Tally answered = fast((*seen)[0], served_below);
       served_[line][std::max(line, other) - std::min(line, other)] = answered.share();
-      const Sameness s = sameness(answered, fast((*seen)[1], yes, no), fast((*seen)[2], yes, no));
+      const Sameness s = sameness(answered, fast((*seen)[1], served_below), fast((*seen)[2], served_below));
       if (s.decided) return s.is_same() ? Served::yes : Served::no;
     }
     return Served::unclear;
@@ -202,9 +205,9 @@ class Refill {
   }
 
  private:
-  static Tally fast(const std::vector<double>& cycles, double yes, double no) {
+  static Tally fast(const std::vector<double>& cycles, double threshold) {
     Tally t{static_cast<double>(cycles.size()), 0};
-    for (const double c : cycles) t.misses += c < (yes + no) / 2 ? 1 : 0;
+    for (const double c : cycles) t.misses += c < threshold ? 1 : 0;
     return t;
   }
 
@@ -222,7 +225,8 @@ class Refill {
   std::uint32_t sm_;
   std::array<std::uint64_t, 2> drop_;
   std::uint64_t drop_nearer_;
-  double least_ = 0;
+  double least_ = 0;                                                 // that tells two levels apart
+  double step_ = 0;                                                  // from the level before to this one
   std::map<std::uint64_t, std::map<std::uint64_t, double>> served_;  // by line and distance
 };
 

@@ -1,6 +1,8 @@
 // Which SMs find in an SM's TLB what another one brought back there.
 #include "experiments/tlb_scope.hpp"
 
+#include <algorithm>
+
 #include "evidence/estimates.hpp"
 #include "experiments/sharers.hpp"
 
@@ -16,7 +18,8 @@ class TlbScope {
   TlbScope(Pages& pages, const TlbLevels& levels, std::size_t level)
       : pages_(pages),
         drop_(levels.plateaus[level].typical),
-        drop_nearer_(level > 1 ? levels.plateaus[level - 1].typical : 0) {}
+        drop_nearer_(level > 1 ? levels.plateaus[level - 1].typical : 0),
+        step_(levels.plateaus[level].cycles - levels.plateaus[level - 1].cycles) {}
 
   // Counts looks that found it.
   Expected<std::vector<Tally>> against(std::uint32_t first, const SmSets& sets) {
@@ -43,10 +46,12 @@ class TlbScope {
     auto seen = pages_.run(programs, looks);
     if (!seen) return tl::unexpected<Error>(seen.error());
     const double found = low_quartile((*seen)[sets.size()]), lost = low_quartile(seen->back());
+    // What is lost from a further level, too, may be found there, which isn't here.
+    const double found_below = found + std::min(lost - found, step_) / 2;
     std::vector<Tally> all;
     for (const auto& cycles : *seen) {
       Tally t{static_cast<double>(cycles.size()), 0};
-      for (const double c : cycles) t.misses += c < (found + lost) / 2 ? 1 : 0;
+      for (const double c : cycles) t.misses += c < found_below ? 1 : 0;
       all.push_back(found < lost ? t : Tally{});
     }
     return all;
@@ -68,8 +73,9 @@ class TlbScope {
       probe.touch(0, line).walk(0, drop);
       // First all of them lose it: what one does so in may push out what another brought back.
       const std::uint32_t first_other = sms.size() == 1 ? 0 : 1;
+      // So many places and the one that a look begins with (tlb_levels.cpp).
       for (std::uint32_t agent = first_other; agent < sms.size(); ++agent)
-        probe.walk(agent, pages_.spread(drop_nearer_, variant + agent));
+        probe.walk(agent, pages_.spread(drop_nearer_, variant + agent)).touch(agent, elsewhere());
       for (std::uint32_t agent = first_other; agent < sms.size(); ++agent) probe.touch(agent, touched + neighbour);
       return probe.walk(0, pages_.spread(drop_nearer_, variant + sms.size())).look(line, elsewhere());
     };
@@ -77,6 +83,7 @@ class TlbScope {
 
   Pages& pages_;
   std::uint64_t drop_, drop_nearer_;
+  double step_;  // from the level before to this one
 };
 
 }  // namespace
