@@ -122,6 +122,27 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
   return {};
 }
 
+namespace {
+
+// How many plateaus are surely in a row. A look finds the line's translation in one level or in another, and a quartile
+// of looks is one look: what lies between two plateaus is of a level that shows at too few numbers of places.
+std::size_t surely_in_a_row(const TlbLevels& found, const std::vector<std::uint64_t>& places,
+                            const std::vector<double>& cycles) {
+  constexpr std::size_t by_chance = 1;  // strangers delay a quarter of the looks at one number of places, hardly at two
+  const double apart = least_step(found.noise_cycles);
+  for (std::size_t level = 1; level < found.plateaus.size(); ++level) {
+    const Plateau &before = found.plateaus[level - 1], &next = found.plateaus[level];
+    std::size_t between = 0;
+    for (std::size_t i = 0; i < cycles.size(); ++i)
+      if (places[i] > before.to && places[i] < next.from)
+        between += cycles[i] > before.cycles + apart && cycles[i] < next.cycles - apart ? 1 : 0;
+    if (between > by_chance) return level;
+  }
+  return found.plateaus.size();
+}
+
+}  // namespace
+
 Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   constexpr double normal_deviation = 1.4826;  // of the median absolute one, where values are normally distributed
   TlbLevels found;
@@ -156,6 +177,9 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   if (!cycles.empty()) found.plateaus = plateaus_of(places, cycles, found.noise_cycles);
   for (std::size_t i = 1; i < found.plateaus.size(); ++i)
     if (auto ok = choose_typical(pages, sm, found, i); !ok) return tl::unexpected<Error>(ok.error());
+  const std::size_t sure = surely_in_a_row(found, places, cycles);
+  found.may_hide_one = sure < found.plateaus.size();
+  found.plateaus.resize(sure);
   return found;
 }
 

@@ -22,7 +22,9 @@ struct TlbLevels {
   double hot_cycles = 0;          ///< of the line, as timed, with its translation just used
   double noise_cycles = 0;        ///< standard deviation of what a quartile of looks says
   std::uint64_t most = 0;         ///< places up to which the line itself stayed where it was
-  Series by_places;               ///< cycles more than with nothing touched between, over places touched
+  /// What followed the last of the plateaus took times of neither now and then: another level may lie between.
+  bool may_hide_one = false;
+  Series by_places;  ///< cycles more than with nothing touched between, over places touched
 };
 
 /// Of the line at the begin of the memory, from SM `sm`. A latency that a touch of the line's neighbour, in other lines

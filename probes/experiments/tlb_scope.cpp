@@ -1,8 +1,6 @@
 // Which SMs find in an SM's TLB what another one brought back there.
 #include "experiments/tlb_scope.hpp"
 
-#include <algorithm>
-
 #include "evidence/estimates.hpp"
 #include "experiments/sharers.hpp"
 
@@ -19,7 +17,7 @@ class TlbScope {
       : pages_(pages),
         drop_(levels.plateaus[level].typical),
         drop_nearer_(level > 1 ? levels.plateaus[level - 1].typical : 0),
-        step_(levels.plateaus[level].cycles - levels.plateaus[level - 1].cycles) {}
+        found_below_((levels.plateaus[level - 1].cycles + levels.plateaus[level].cycles) / 2) {}
 
   // Counts looks that found it.
   Expected<std::vector<Tally>> against(std::uint32_t first, const SmSets& sets) {
@@ -43,16 +41,18 @@ class TlbScope {
     for (const auto& others : sets) programs.push_back(program(first, others, line));
     programs.push_back(program(first, {}, line));
     programs.push_back(program(first, sets.front(), elsewhere()));
+    programs.push_back(at_hand(first));
     auto seen = pages_.run(programs, looks);
     if (!seen) return tl::unexpected<Error>(seen.error());
-    const double found = low_quartile((*seen)[sets.size()]), lost = low_quartile(seen->back());
-    // What is lost from a further level, too, may be found there, which isn't here.
-    const double found_below = found + std::min(lost - found, step_) / 2;
+    // Whatever was lost from a further level, too, and found there isn't here; what a nearer one still has is.
+    const double found_below = low_quartile(seen->back()) + found_below_;
+    seen->pop_back();
+    const bool tells = low_quartile((*seen)[sets.size()]) < found_below && low_quartile(seen->back()) >= found_below;
     std::vector<Tally> all;
     for (const auto& cycles : *seen) {
       Tally t{static_cast<double>(cycles.size()), 0};
       for (const double c : cycles) t.misses += c < found_below ? 1 : 0;
-      all.push_back(found < lost ? t : Tally{});
+      all.push_back(tells ? t : Tally{});
     }
     return all;
   }
@@ -60,6 +60,13 @@ class TlbScope {
   static constexpr std::uint64_t line = 0, neighbour = 2048;
 
   std::uint64_t elsewhere() const { return pages_.margin(); }
+
+  PageProgram at_hand(std::uint32_t sm) const {
+    return [this, sm](std::uint64_t) {
+      PageProbe probe(pages_.session().info(), {sm});
+      return probe.touch(0, line).touch(0, line + neighbour).look(line, elsewhere());
+    };
+  }
 
   // The first SM loses a line's translation from the levels up to this one. Then the others (or else itself) lose what
   // they have in nearer levels, so that they ask this one, and touch `touched`.
@@ -83,7 +90,7 @@ class TlbScope {
 
   Pages& pages_;
   std::uint64_t drop_, drop_nearer_;
-  double step_;  // from the level before to this one
+  double found_below_;  // more than where the translation is at hand
 };
 
 }  // namespace
