@@ -50,7 +50,9 @@ inline std::vector<std::string> without_curve(const Topology& t, const std::vect
     for (const auto& [name, s] : m.structure) {
       // The first of several caches stands for itself: what is compared with it has the curve.
       const bool stands_for_itself = name == "physical_cache" && s.value == m.id;
-      if (!stands_for_itself) need(m, name, s.status, s.method);
+      // A set of one way has nothing to choose: that its ways are one is what decides.
+      const bool has_no_choice = name == "replacement" && s.value == "none";
+      if (!stands_for_itself) need(m, has_no_choice ? "ways" : name, s.status, s.method);
     }
     if (!m.carve_outs.empty()) need(m, "carve_outs", Status::measured, {});
   }
