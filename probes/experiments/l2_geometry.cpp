@@ -35,9 +35,9 @@ constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there ha
 constexpr std::uint64_t unit_bytes = 4 * kibi;
 constexpr std::uint64_t sampled_loads = 1024;  // of a walk for the line
 constexpr std::uint64_t stretch_lines = 64;    // one in 64 loads is the first of its page at most
-constexpr std::uint64_t most_stretches = 8, counted_stretches = 48;
+constexpr std::uint64_t most_stretches = 8, counted_stretches = 24;
 constexpr std::uint64_t least_places = 16;
-constexpr std::uint64_t counted_parts = 12;
+constexpr std::uint64_t counted_parts = 24;  // walks differ by more than places of one
 constexpr std::uint32_t warm_laps = 2;
 constexpr std::uint64_t patient_bytes = 8 * l2_mebi;  // larger ones don't get the time to settle
 
@@ -309,8 +309,7 @@ Expected<bool> do_others_fill(Session& session, CacheFacts l2, const Size& near,
 
 Expected<Estimate> measure_l2_line(Session& session, CacheFacts l2, const Size& size) {
   constexpr std::uint64_t largest = 64 * l2_mebi;  // more takes longer than a line is worth
-  const bool settled = size.estimate.status == Status::measured || size.fill <= patient_bytes;
-  if (size.fill == 0 || !settled) return inconclusive("B", "shifted_stride", "needs the size");
+  if (size.fill == 0) return inconclusive("B", "shifted_stride", "needs the size");
   if (size.fill > largest)
     return inconclusive("B", "shifted_stride", "the L2 is too large to overflow it at every stride");
   l2.warm_laps = warm_laps * size.patience;
