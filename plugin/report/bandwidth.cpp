@@ -1,6 +1,5 @@
 #include "report/bandwidth.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -29,7 +28,7 @@ constexpr std::array<Accesses, 5> kinds_of_accesses{{
 BandwidthTable bandwidth_table(const Topology& topology, bool full_labels, bool unicode) {
   BandwidthTable table{
       {{"Memory"}, {"Read", Align::right}, {"Written", Align::right}, {"Copied", Align::right}}, {}, {}};
-  bool has_bounds = false;
+  bool is_brief = false;
   for (const Memory& m : topology.memories)
     for (const Accesses& kind : kinds_of_accesses) {
       std::vector<Cell> row;
@@ -41,12 +40,12 @@ BandwidthTable bandwidth_table(const Topology& topology, bool full_labels, bool 
         const Estimate* e = m.find(attribute);
         any = any || e != nullptr;
         row.push_back(plain_cell(e, unicode));
-        has_bounds = has_bounds || (e != nullptr && e->status == Status::lower_bound);
+        is_brief = is_brief || (e != nullptr && e->method == "brief_search");
       }
       if (any) table.rows.push_back(std::move(row));
     }
   table.legend = bandwidth_legend;
-  if (has_bounds) table.legend += std::string(" ") + at_least_legend;
+  if (is_brief) table.legend += std::string(" ") + at_least_legend;
   return table;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -114,7 +113,6 @@ class Pattern {
   // one another, or as far apart as places at equal distances.
   std::vector<Walk> timed(const Walk& region) const {
     constexpr std::uint64_t stretches = 32;
-    constexpr double golden = 0.6180339887498949;  // its multiples lie as evenly as can be, modulo 1
     Walk walk = recorded(region, program::Record::histogram, 1);
     const std::uint64_t loads = program::lap_loads(walk);
     if (loads <= most_loads_) return {walk};
@@ -127,8 +125,7 @@ class Pattern {
     std::vector<Walk> parts(stretches, walk);
     const std::uint64_t part = most_loads_ / stretches, own = (loads - part) / stretches;
     for (std::uint64_t i = 0; i < stretches; ++i) {
-      const double turns = golden * static_cast<double>(i);
-      const auto on = static_cast<std::uint64_t>((turns - std::floor(turns)) * static_cast<double>(own));
+      const auto on = static_cast<std::uint64_t>(even_place(i) * static_cast<double>(own));
       parts[i].first_byte += (i * own + on) * walk.stride_bytes;
       parts[i].footprint_bytes = part * walk.stride_bytes;
     }

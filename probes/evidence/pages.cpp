@@ -1,7 +1,6 @@
 #include "evidence/pages.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -53,9 +52,8 @@ Others Pages::spread(std::uint64_t count, std::uint64_t variant) const {
   const double apart =
       std::min(most_apart, irregular * static_cast<double>(bytes_ - margin()) / static_cast<double>(count + 1));
   const std::uint64_t stride = (static_cast<std::uint64_t>(apart) / line_bytes_ | 1) * line_bytes_;
-  constexpr double golden = 0.6180339887498949;  // its multiples lie as evenly as can be, modulo 1
-  const double part = static_cast<double>(variant) * golden - std::floor(static_cast<double>(variant) * golden);
-  const auto shift = static_cast<std::uint64_t>(part * static_cast<double>(stride)) / line_bytes_ * line_bytes_;
+  const auto shift =
+      static_cast<std::uint64_t>(even_place(variant) * static_cast<double>(stride)) / line_bytes_ * line_bytes_;
   return {margin() + shift, stride, count};
 }
 

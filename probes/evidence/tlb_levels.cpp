@@ -125,7 +125,7 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
 namespace {
 
 // How many plateaus are surely in a row. A look finds the line's translation in one level or in another, and a quartile
-// of looks is one look: what lies between two plateaus is of a level that shows at too few numbers of places.
+// of looks is one look: times between two plateaus' are of a level that shows at too few numbers of places in a row.
 std::size_t surely_in_a_row(const TlbLevels& found, const std::vector<std::uint64_t>& places,
                             const std::vector<double>& cycles) {
   constexpr std::size_t by_chance = 1;  // strangers delay a quarter of the looks at one number of places, hardly at two
@@ -134,7 +134,7 @@ std::size_t surely_in_a_row(const TlbLevels& found, const std::vector<std::uint6
     const Plateau &before = found.plateaus[level - 1], &next = found.plateaus[level];
     std::size_t between = 0;
     for (std::size_t i = 0; i < cycles.size(); ++i)
-      if (places[i] > before.to && places[i] < next.from)
+      if (places[i] > before.from && places[i] < next.to)
         between += cycles[i] > before.cycles + apart && cycles[i] < next.cycles - apart ? 1 : 0;
     if (between > by_chance) return level;
   }
@@ -249,8 +249,8 @@ class Refill {
   std::uint32_t sm_;
   std::array<std::uint64_t, 2> drop_;
   std::uint64_t drop_nearer_;
-  double least_ = 0;                                                 // that tells two levels apart
-  double step_ = 0;                                                  // from the level before to this one
+  // Cycles that tell two levels apart; from the level before to this one.
+  double least_ = 0, step_ = 0;
   std::map<std::uint64_t, std::map<std::uint64_t, double>> served_;  // by line and distance
 };
 

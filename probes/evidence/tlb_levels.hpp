@@ -11,7 +11,7 @@ namespace gputopo::evidence {
 
 /// Where the line's translation is found after so many other places were touched.
 struct Plateau {
-  double cycles = 0;               ///< more than with nothing touched between
+  double cycles = 0;               ///< more than with its translation just used
   std::uint64_t from = 0, to = 0;  ///< places touched, the least and the most that were tried
   /// Places that leave the translation just there, nearly always; 0: not chosen yet.
   std::uint64_t typical = 0;
@@ -24,7 +24,7 @@ struct TlbLevels {
   std::uint64_t most = 0;         ///< places up to which the line itself stayed where it was
   /// What followed the last of the plateaus took times of neither now and then: another level may lie between.
   bool may_hide_one = false;
-  Series by_places;  ///< cycles more than with nothing touched between, over places touched
+  Series by_places;  ///< cycles more than with its translation just used, over places touched
 };
 
 /// Of the line at the begin of the memory, from SM `sm`. A latency that a touch of the line's neighbour, in other lines

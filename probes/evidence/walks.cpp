@@ -1,6 +1,7 @@
 #include "evidence/walks.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gputopo::evidence {
 
@@ -68,6 +69,12 @@ program::Walk by_one_warp(program::Walk walk) {
 program::Walk past_l1(program::Walk walk) {
   walk.path = program::Path::global_l2_only;
   return walk;
+}
+
+double even_place(std::uint64_t number) {
+  constexpr double golden = 0.6180339887498949;
+  const double turns = golden * static_cast<double>(number);
+  return turns - std::floor(turns);
 }
 
 }  // namespace gputopo::evidence

@@ -68,4 +68,8 @@ program::Walk by_one_warp(program::Walk walk);
 /// The same past L1, whatever the path: brings lines into the L2 and leaves the SM's own caches alone.
 program::Walk past_l1(program::Walk walk);
 
+/// A place in [0, 1) for each number: those of any row of numbers lie as evenly as can be, at no equal distances (the
+/// multiples of the golden section, modulo 1).
+double even_place(std::uint64_t number);
+
 }  // namespace gputopo::evidence

@@ -2,7 +2,6 @@
 // at a time, so that no TLB has a part in it. Loads that no cache served tell what fits and what is held of more. What
 // is slower than a hit before that is lines of another side, or of a cache behind this one: l2_behind.cpp.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -152,9 +151,7 @@ class Rows {
   // What overfull sets lost lies together: places that are alike in all footprints may miss it in all.
   static constexpr std::uint64_t parts_of_a_place = 1024;
   static std::uint64_t shift_of(std::uint64_t bytes) {
-    constexpr double golden = 0.6180339887498949;  // its multiples lie as evenly as can be, modulo 1
-    const double turns = golden * static_cast<double>(bytes / unit_bytes);
-    return static_cast<std::uint64_t>((turns - std::floor(turns)) * parts_of_a_place);
+    return static_cast<std::uint64_t>(even_place(bytes / unit_bytes) * parts_of_a_place);
   }
 
   Session& session_;

@@ -85,7 +85,7 @@ class Translation {
   void keep_levels(std::size_t number, std::string_view id) {
     const Plateau &before = levels_.plateaus[number - 1], &lost = levels_.plateaus[number];
     DecidingCurve curve = make_curve(id, "levels", {"other places touched in between", "", true},
-                                     {"more than with none", "cycles", false});
+                                     {"more than with its translation at hand", "cycles", false});
     curve.series = {levels_.by_places};
     curve.change = static_cast<double>(lost.from);
     curve.interval = Interval{static_cast<double>(std::min(before.to, lost.from)), static_cast<double>(lost.from)};

@@ -40,8 +40,9 @@ std::vector<program::Stream> candidates_of(const Grid& grid, std::uint32_t sm_co
 std::vector<program::Stream> bulk_copies(const program::Stream& base, std::uint64_t footprint_bytes,
                                          std::uint32_t sm_count);
 
-/// Grids in which every thread makes one access (write) or one load and store (copy), for what exceeds all caches.
 inline constexpr std::uint32_t laps_of_one_shots = 3;
+/// Grids in which every thread makes one access (write) or one load and store (copy), for what exceeds all caches; run
+/// `laps` times in a row.
 std::vector<program::Stream> one_shots(const program::Stream& base, std::uint64_t footprint_bytes,
                                        std::uint32_t laps = laps_of_one_shots);
 

@@ -54,8 +54,7 @@ TEST(DeepDiscovery, GivesEveryLevelsBandwidth) {
 TEST(Discovery, SaysHowMuchEveryLevelDeliversAtLeast) {
   for (std::uint64_t seed = model_seed; seed < model_seed + 40; ++seed) {
     const RandomThroughput t = random_throughput(seed);
-    std::vector<DecidingCurve> curves;
-    const Topology topology = discovered_model(false, seed, &curves);
+    const Topology topology = discovered_model(false, seed, nullptr);
     const double of_sms = t.sms * static_cast<double>(t.clock_khz) * 1e3;
     const auto expect = [&](const char* memory, const char* attribute, double truth) {
       SCOPED_TRACE(fmt::format("{} {} of model {}", memory, attribute, seed));
