@@ -56,18 +56,26 @@ std::optional<double> mean(std::span<const program::LatencyCount> histogram) {
 }
 
 Histogram merged(std::span<const program::LatencyCount> a, std::span<const program::LatencyCount> b) {
-  Histogram both;
-  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
-             [](const auto& x, const auto& y) { return x.latency_cycles < y.latency_cycles; });
   Histogram joined;
-  for (const auto& bin : both) {
-    if (!joined.empty() && joined.back().latency_cycles == bin.latency_cycles) {
-      joined.back().count += bin.count;
-    } else {
-      joined.push_back(bin);
-    }
+  joined.reserve(a.size() + b.size());
+  while (!a.empty() || !b.empty()) {
+    auto& next = b.empty() || (!a.empty() && a.front().latency_cycles <= b.front().latency_cycles) ? a : b;
+    if (!joined.empty() && joined.back().latency_cycles == next.front().latency_cycles)
+      joined.back().count += next.front().count;
+    else
+      joined.push_back(next.front());
+    next = next.subspan(1);
   }
   return joined;
+}
+
+void add(Histogram& histogram, std::uint32_t latency_cycles) {
+  const auto at = std::lower_bound(histogram.begin(), histogram.end(), latency_cycles,
+                                   [](const auto& bin, std::uint32_t cycles) { return bin.latency_cycles < cycles; });
+  if (at != histogram.end() && at->latency_cycles == latency_cycles)
+    ++at->count;
+  else
+    histogram.insert(at, {latency_cycles, 1});
 }
 
 std::vector<double> values(std::span<const program::LatencyCount> histogram) {

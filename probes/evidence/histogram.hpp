@@ -27,6 +27,8 @@ std::optional<double> quantile(std::span<const program::LatencyCount> histogram,
 std::optional<double> mean(std::span<const program::LatencyCount> histogram);
 /// Both together.
 Histogram merged(std::span<const program::LatencyCount> a, std::span<const program::LatencyCount> b);
+/// One load more.
+void add(Histogram& histogram, std::uint32_t latency_cycles);
 /// Every load's latency, ascending.
 std::vector<double> values(std::span<const program::LatencyCount> histogram);
 

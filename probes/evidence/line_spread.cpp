@@ -62,7 +62,7 @@ Statement kinds_of(const LineSpread& spread, const LooksByLine& looks, const std
   const std::size_t n = ascending.size();
   if (even.size() != n || odd.size() != n) return undecided(spread_method, "too few looks at each line");
   Histogram of_lines;
-  for (const double cycles : ascending) of_lines = merged(of_lines, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+  for (const double cycles : ascending) add(of_lines, static_cast<std::uint32_t>(cycles));
   const std::vector<Mode> modes = modes_of(of_lines);
   const std::uint64_t samples = total(histogram_of(looks));
   if (modes.size() > 1) {

@@ -54,7 +54,7 @@ Expected<Hits> time_hits(Session& session) {
   for (const program::ProgramTrace& trace : *traces)
     for (std::uint64_t line = 0; line < l2_levels_lines; ++line) {
       looks[line].push_back(trace.phases[2 * line + 2].latencies.at(0));
-      hits.timed = merged(hits.timed, Histogram{{looks[line].back(), 1}});
+      add(hits.timed, looks[line].back());
     }
   hits.by_line = undisturbed_by_line(std::move(looks));
   return hits;

@@ -194,7 +194,7 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   }
   // Far hits are hits: memory is what is slower than these, too.
   Histogram hits = l2->levels.hit;
-  for (const double cycles : found.far) hits = merged(hits, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+  for (const double cycles : found.far) add(hits, static_cast<std::uint32_t>(cycles));
   l2->levels = levels_of(std::move(hits), l2->levels.next);
   // Which of both it is shows in how much an SM finds near, or in what is lost: l2_geometry.cpp, l2_behind.cpp.
   findings.beyond_own_l2 = {found.sets.size(),

@@ -54,8 +54,8 @@ Expected<Samples> time_pairs(Session& session, const CachePath& path) {
     for (const auto& phase : trace.phases) {
       if (phase.latencies.size() < 2) continue;
       if (skipped) {
-        result.graded[0] = merged(result.graded[0], Histogram{{phase.latencies[0], 1}});
-        result.hits = merged(result.hits, Histogram{{phase.latencies[1], 1}});
+        add(result.graded[0], phase.latencies[0]);
+        add(result.hits, phase.latencies[1]);
       }
       skipped = true;
     }

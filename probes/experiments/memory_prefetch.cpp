@@ -52,7 +52,7 @@ struct TimedRuns {
 };
 
 void add_to(Histogram& histogram, std::uint32_t cycles) {
-  histogram = merged(histogram, Histogram{{cycles, 1}});
+  add(histogram, cycles);
 }
 
 Expected<std::optional<TimedRuns>> time_runs(ColdMemory& cold, std::uint64_t stride) {

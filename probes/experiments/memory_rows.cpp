@@ -87,8 +87,8 @@ Expected<bool> look_at_rows(ColdMemory& cold, std::size_t round, RowLooks& looks
       NearAndFar& line = looks.lines[row_line(d, i)];
       (is_near(i, round) ? line.near : line.far).push_back(cycles);
       if (is_near(i, round)) continue;
-      looks.missed = merged(looks.missed, Histogram{{cycles, 1}});
-      looks.hit = merged(looks.hit, Histogram{{again, 1}});
+      add(looks.missed, cycles);
+      add(looks.hit, again);
     }
   }
   return true;

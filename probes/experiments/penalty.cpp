@@ -61,7 +61,7 @@ Expected<LooksByLine> time_lost_lines(Session& session, const CacheFacts& cache)
 bool are_at_two_levels(const LooksByLine& looks, const Levels& levels) {
   Histogram lost;
   for (const double cycles : undisturbed_by_line(looks))
-    if (cycles >= levels.threshold_cycles) lost = merged(lost, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+    if (cycles >= levels.threshold_cycles) add(lost, static_cast<std::uint32_t>(cycles));
   return modes_of(lost).size() > 1;
 }
 
