@@ -18,7 +18,6 @@ constexpr std::array<std::uint32_t, 6> unrollings{1, 2, 4, 8, 16, 32};
 // lies between them.
 constexpr std::uint32_t laps_in_one = 32, laps_in_brief = 2;
 constexpr std::uint32_t grids_in_one = 8;
-constexpr int runs_in_brief = 3;
 constexpr double enough_seconds = 0.01;  // beside which the microseconds between two grids are less than a thousandth
 constexpr double most_bytes = 75e9;
 

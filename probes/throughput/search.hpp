@@ -16,12 +16,14 @@ struct Best {
   ByBytes by_bytes;            ///< the most that a single run of any reached
 };
 
+inline constexpr int runs_in_brief = 3;
+
 /// Runs each candidate once (of memory over as much as no cache keeps) and the best `finalists` `runs_of_a_figure`
 /// times each, longer where laps are short; the greatest median wins. Candidates that the device can't run are left
 /// out. Nothing where none ran; then `why` says why the first one didn't. With brief effort it runs one candidate of
 /// each kind (whose bytes, arrangement, one shot or laps), then those that differ from the fastest in one property,
-/// from the fastest by then in the next (width; in flight; threads and blocks), and the fastest of all three times
-/// again.
+/// from the fastest by then in the next (width; in flight; threads and blocks), and the fastest of all
+/// `runs_in_brief` times again.
 Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<program::Stream>& candidates, Rate rate,
                                           std::string& why, Effort effort, std::size_t finalists = 5);
 

@@ -50,8 +50,9 @@ TEST(DeepDiscovery, GivesEveryLevelsBandwidth) {
   expect("device_memory", "copy_bandwidth", std::min(t.memory_copy, 2 * t.memory_waits()) * 1e9);
 }
 
-// Noise aside (0.3 %) no more than the truth, and nearly as much.
+// One time in twenty more than the truth, by no more than the noise of a run twice, and nearly as much.
 TEST(Discovery, SaysHowMuchEveryLevelDeliversAtLeast) {
+  int bounds = 0, too_high = 0;
   for (std::uint64_t seed = model_seed; seed < model_seed + 40; ++seed) {
     const RandomThroughput t = random_throughput(seed);
     const Topology topology = discovered_model(false, seed, nullptr);
@@ -62,8 +63,10 @@ TEST(Discovery, SaysHowMuchEveryLevelDeliversAtLeast) {
       ASSERT_NE(e, nullptr);
       EXPECT_EQ(e->status, Status::lower_bound);
       EXPECT_EQ(e->method, "brief_search");
-      EXPECT_LE(*e->value, 1.003 * truth);
+      EXPECT_LE(*e->value, (1 + 2 * t.noise) * truth);
       EXPECT_GE(*e->value, 0.9 * truth);
+      ++bounds;
+      too_high += *e->value > truth ? 1 : 0;
     };
     expect("l1", "read_bandwidth", t.l1_read * of_sms);
     expect("shared", "write_bandwidth", t.shared_write * of_sms);
@@ -72,6 +75,8 @@ TEST(Discovery, SaysHowMuchEveryLevelDeliversAtLeast) {
     expect("device_memory", "copy_bandwidth", std::min(t.memory_copy, 2 * t.memory_waits()) * 1e9);
     expect("device_memory", "to_host_bandwidth", t.to_host * 1e9);
   }
+  EXPECT_EQ(bounds, 240);
+  EXPECT_LE(too_high, 240 / 20 + 3 * 3.4) << "twelve, give or take three standard deviations";
 }
 
 }  // namespace
