@@ -253,6 +253,14 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
   return held;
 }
 
+double roundest_within(const Interval& range) {
+  double unit = 1;
+  while (2 * unit <= range.high) unit *= 2;
+  while (unit > 1 && std::ceil(range.low / unit) * unit > range.high) unit /= 2;
+  const double middle = std::round((range.low + range.high) / 2 / unit) * unit;
+  return std::clamp(middle, std::ceil(range.low / unit) * unit, std::floor(range.high / unit) * unit);
+}
+
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, double line_bytes) {
   constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
   constexpr std::string_view not_counted = "so much fits; how much is held of more can't be counted";
@@ -282,8 +290,15 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   // Whatever a cache replaces, of far more it holds as much as it can: what a sample says of that is the capacity,
   // within which what fits says it to the line where its lines fill the sets evenly.
   const bool holds_what_fits = !has_fit || counted.high >= fits.interval->low;
-  if (held.is_sample && held.steady && holds_what_fits && counted.high - counted.low <= telling * counted.low) {
-    size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : held.bytes;
+  if (held.is_sample && held.steady && counted.high - counted.low <= telling * counted.low) {
+    // Lines that overfull sets lost lie together, and looks may have missed them all.
+    if (!holds_what_fits) {
+      size.interval = Interval{counted.low, counted.low};
+      size.value = counted.low;
+      bound_below(size, "of more lines fewer are held than seemed to fit");
+      return size;
+    }
+    size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : roundest_within(counted);
     size.interval = counted;
     if (*fits.value < counted.low)
       size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);

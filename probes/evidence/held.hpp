@@ -34,6 +34,10 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
 /// nothing was `counted`, a lower bound is all there is.
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& counted, double line_bytes);
 
+/// Of numbers that are as likely as one another a multiple of the largest power of two: caches are built of round
+/// parts, and every run says the same. `range` lies above 1.
+double roundest_within(const Interval& range);
+
 /// Lines that the cache in front answers whenever they are loaded needn't be in this one: of so much that `fits`, the
 /// share that was asked for in `counts` is held for sure, in whole lines.
 void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_bytes);

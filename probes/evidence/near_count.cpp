@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace gputopo::evidence {
 namespace {
 
 // The most of the far loads that may have looked near. What a level takes lies together, so that of its tail no more
-// reaches across the threshold than lies around that.
+// reaches across the threshold than lies around that: as far as half of the way to the hits.
 double most_hidden(const Histogram& loads, const Levels& levels) {
-  // What is known of the next level may be a mixture with hits.
-  const Histogram slower = between(levels.next, levels.threshold_cycles, std::numeric_limits<double>::max());
-  const double quarter = (quantile(slower, 0.5).value_or(0) - quantile(levels.hit, 0.5).value_or(0)) / 4;
+  const double half = (levels.threshold_cycles - quantile(levels.hit, 0.5).value_or(0)) / 2;
   const auto far = static_cast<double>(count_from(loads, levels.threshold_cycles));
-  if (quarter <= 0 || far == 0) return levels.false_hit;
-  const auto around = total(between(loads, levels.threshold_cycles - quarter, levels.threshold_cycles + quarter));
+  if (half <= 0 || far == 0) return levels.false_hit;
+  const auto around = total(between(loads, levels.threshold_cycles - half, levels.threshold_cycles + half));
   return std::min(levels.false_hit, static_cast<double>(around) / far);
 }
 
@@ -55,17 +52,10 @@ Held held_by(const NearCount& a, const NearCount& b) {
   const double off =
       std::hypot(weight * b.scatter, (1 - weight) * a.scatter) + weight * b.mistaken + (1 - weight) * a.mistaken;
   held.interval = {held.bytes - off, held.bytes + off};
-  held.steady = std::fabs(b.held - a.held) <= a.scatter + b.scatter + a.mistaken + b.mistaken;
+  // The same rates are mistaken in both, by as much a load.
+  held.steady = std::fabs(b.held - a.held) <= std::hypot(a.scatter, b.scatter) + std::fabs(b.mistaken - a.mistaken);
   held.samples = a.samples + b.samples;
   return held;
-}
-
-double roundest_within(const Interval& range) {
-  double unit = 1;
-  while (2 * unit <= range.high) unit *= 2;
-  while (unit > 1 && std::ceil(range.low / unit) * unit > range.high) unit /= 2;
-  const double middle = std::round((range.low + range.high) / 2 / unit) * unit;
-  return std::clamp(middle, std::ceil(range.low / unit) * unit, std::floor(range.high / unit) * unit);
 }
 
 }  // namespace gputopo::evidence

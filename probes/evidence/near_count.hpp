@@ -28,8 +28,4 @@ NearCount near_of(const std::vector<Histogram>& looks, const Levels& levels, dou
 /// What two counts say together, each by its certainty; steady where they agree.
 Held held_by(const NearCount& a, const NearCount& b);
 
-/// Of numbers that are as likely as one another a multiple of the largest power of two: caches are built of round
-/// parts, and every run says the same. `range` lies above 1.
-double roundest_within(const Interval& range);
-
 }  // namespace gputopo::evidence

@@ -134,9 +134,10 @@ class Search {
         return result;
       } else {
         const Interval likely = p.credible(beyond_doubt);
+        // What fits is seen by misses that are not there, where it ends by how they grow.
         stretch.low = std::max(floor_, static_cast<std::uint64_t>(likely.low) -
-                                           std::min<std::uint64_t>(3 * step, static_cast<std::uint64_t>(likely.low)));
-        stretch.high = std::min(limit_, static_cast<std::uint64_t>(likely.high) + 6 * step);
+                                           std::min<std::uint64_t>(step, static_cast<std::uint64_t>(likely.low)));
+        stretch.high = std::min(limit_, static_cast<std::uint64_t>(likely.high) + 4 * step);
       }
       finest = std::max(resolution_, step / 3);
     }

@@ -50,50 +50,53 @@ SearchSpec constant_spec(Session& session, const CacheFacts& cache, bool banks) 
   return spec;
 }
 
-// Whether every line past `size` adds equally many misses, several, in every launch: the set that it falls into
-// thrashes and all others don't. Then own lines have no part in where this begins; else they may have begun it.
-bool sets_thrash_in_turn(const Counts& counts, double size, double line_bytes) {
+// Footprints from `size` on, each a line more, until they are longer by the kernels' own bytes.
+Expected<Counts> count_past(const SearchSpec& spec, double size, std::uint64_t line_bytes) {
+  std::vector<RowRequest> rows;
+  for (std::uint64_t more = 0; more <= own_bytes + line_bytes; more += line_bytes)
+    rows.push_back({static_cast<std::uint64_t>(size) + more, 1});
+  return spec.count(rows, spec.replicates);
+}
+
+// Whether every line past the first footprint adds equally many misses, several, in every launch: the set that it falls
+// into thrashes and all others don't. Then own lines have no part in where this begins; else they may have begun it.
+bool sets_thrash_in_turn(const Counts& counts, double line_bytes) {
   std::map<double, std::pair<double, double>> least_most;  // misses a lap by footprint
   for (const Count& c : counts) {
     const double a_lap = c.share() * c.footprint_bytes / line_bytes;
     auto [it, is_new] = least_most.try_emplace(c.footprint_bytes, a_lap, a_lap);
     it->second = {std::min(it->second.first, a_lap), std::max(it->second.second, a_lap)};
   }
-  const std::size_t rows = static_cast<std::size_t>(own_bytes / static_cast<std::uint64_t>(line_bytes)) + 1;
   double before = -1, step = -1;
-  std::size_t seen = 0, by_strangers = 0;
+  std::size_t by_strangers = 0;
   for (const auto& [footprint, range] : least_most) {
-    if (footprint < size) continue;
     // Strangers add to one launch and hardly ever to another of the same footprint: the least of them counts.
     if (range.second - range.first > 0.5 && ++by_strangers > 1) return false;
-    if (footprint == size) {
-      before = range.first;
-      continue;
-    }
-    if (before < 0) return false;
     const double more = range.first - before;
-    if (step < 0) step = more;
-    if (more < 1.5 || std::fabs(more - step) > 0.5) return false;
+    if (before >= 0 && step < 0) step = more;
+    if (before >= 0 && (more < 1.5 || std::fabs(more - step) > 0.5)) return false;
     before = range.first;
-    if (++seen == rows) return true;
   }
-  return false;
+  return step > 0;
 }
 
-Estimate within_own_bytes(const SearchResult& found, const CacheFacts& cache, std::uint64_t limit_bytes) {
+// Of what fits in the banks of several modules, what the kernels' own lines have no part in.
+Expected<Estimate> within_own_bytes(const SearchSpec& spec, const SearchResult& found, const CacheFacts& cache) {
   Estimate size = estimate_of(found, "modules");
   leave_out_front(size, found.counts, cache.stride());
   if (size.status != Status::measured) return size;
   // The first lines too many may miss as rarely as the kernels' own lines do: so much less fits for sure.
   Estimate surely = size;
   surely.interval->low -= static_cast<double>(own_bytes);
-  if (*size.value > static_cast<double>(limit_bytes - own_bytes))
+  if (*size.value > static_cast<double>(spec.limit_bytes - own_bytes - cache.stride())) {
     bound_below(surely, "the constants that there are end here, and the kernel's own lie beside them");
-  else if (!sets_thrash_in_turn(found.counts, *size.value, static_cast<double>(cache.stride())))
-    bound_below(surely,
-                "so much fits; the kernel's own code and constants, or sets that fill unevenly, may hide the rest");
-  else
-    return size;
+    return surely;
+  }
+  const auto past = count_past(spec, *size.value, cache.stride());
+  if (!past) return tl::unexpected<Error>(past.error());
+  if (sets_thrash_in_turn(*past, static_cast<double>(cache.stride()))) return size;
+  bound_below(surely,
+              "so much fits; the kernel's own code and constants, or sets that fill unevenly, may hide the rest");
   return surely;
 }
 
@@ -130,15 +133,17 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
   if (!in_one_bank) return tl::unexpected<Error>(in_one_bank.error());
   Estimate size = in_one_bank->size;
   if (in_one_bank->all_fits && info.constant_modules > 1) {
-    auto beyond = search_capacity(session, constant_spec(session, *cache, true));
+    const SearchSpec spec = constant_spec(session, *cache, true);
+    auto beyond = search_capacity(session, spec);
     // Where kernels don't run side by side (a debugger, CUDA_LAUNCH_BLOCKING), one bank is all there is.
     if (!beyond && beyond.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(beyond.error());
     if (!beyond) {
       size.note += "; the banks of several modules can't be walked here: " + beyond.error().message;
     } else {
-      const Estimate larger = within_own_bytes(*beyond, *cache, bank * info.constant_modules);
-      if (larger.has_value() && *larger.value >= *size.value) {
-        size = larger;
+      const auto larger = within_own_bytes(spec, *beyond, *cache);
+      if (!larger) return tl::unexpected<Error>(larger.error());
+      if (larger->has_value() && *larger->value >= *size.value) {
+        size = *larger;
         cache->bank_bytes = bank;
       }
     }

@@ -33,8 +33,7 @@ constexpr std::uint64_t l2_mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there has been
 constexpr std::uint64_t unit_bytes = 4 * kibi;
 constexpr std::uint64_t sampled_loads = 1024;  // of a walk for the line
-constexpr std::uint64_t stretch_lines = 64;    // one in 64 loads is the first of its page at most
-constexpr std::uint64_t most_stretches = 8, counted_stretches = 24;
+constexpr std::uint64_t most_stretches = 8, counted_stretches = 12;
 constexpr std::uint64_t least_places = 16;
 constexpr std::uint64_t counted_parts = 24;  // walks differ by more than places of one
 constexpr std::uint32_t warm_laps = 2;
@@ -42,6 +41,12 @@ constexpr std::uint64_t patient_bytes = 8 * l2_mebi;  // larger ones don't get t
 
 // What rows are walked for: to tell whether all of it fits, or to count how much is held of more.
 enum class Purpose { search, count };
+
+// Lines of a stretch: one in 64 loads is the first of its page at most. What decides where a line lives goes by powers
+// of two: a count's stretches lie at multiples of their length, and have of each kind what there is of it.
+constexpr std::uint64_t stretch_lines(Purpose purpose) {
+  return purpose == Purpose::count ? 128 : 64;
+}
 
 class Rows {
  public:
@@ -51,7 +56,7 @@ class Rows {
   // Stretches looked at by one of so many programs: what it misses pushes out less than one line in 64. A count needs
   // more of them: what goes by age is known to one of their distances.
   std::uint64_t stretches(std::uint64_t bytes, Purpose purpose) const {
-    return std::clamp<std::uint64_t>(bytes / stride_ / 64 / stretch_lines, 1,
+    return std::clamp<std::uint64_t>(bytes / stride_ / 64 / stretch_lines(purpose), 1,
                                      purpose == Purpose::count ? counted_stretches : most_stretches);
   }
 
@@ -63,7 +68,7 @@ class Rows {
     p.buffers[slot_flush].size_bytes = std::max(bytes, slot_bytes);
     const Walk warm = by_all_lanes(make_walk(l2_path, bytes, stride_, warm_laps * patience), session_.info());
     p.phases = {warm};
-    const std::uint64_t stretch_bytes = std::min(bytes, stretch_lines * stride_);
+    const std::uint64_t lines = stretch_lines(purpose), stretch_bytes = std::min(bytes, lines * stride_);
     // The newest lines first: a cache that throws out the oldest has none of what comes behind its first miss.
     const std::uint64_t count = stretches(bytes, purpose);
     for (std::uint64_t i = count; i-- > 0;) {
@@ -74,7 +79,8 @@ class Rows {
       const bool counts = purpose == Purpose::count;
       const std::uint64_t shift = counts ? parts_of_a_place / 2 : i + part == 0 ? 0 : shift_of(bytes);
       const std::uint64_t at = own * (part * parts_of_a_place + shift) / (parts * parts_of_a_place);
-      sample.first_byte = (i * own + (counts && own != 0 ? (at + i * stretch_lines) % own : at)) * stride_;
+      const std::uint64_t first = i * own + (counts && own != 0 ? (at + i * lines) % own : at);
+      sample.first_byte = (counts ? first / lines * lines : first) * stride_;
       p.phases.emplace_back(sample);
     }
     return p;
@@ -178,7 +184,7 @@ Expected<Held> count_near(Session& session, Rows& rows, Rows::Asked& asked, cons
     if (!timed) return tl::unexpected<Error>(timed.error());
     NearCount count = near_of(*timed, levels, static_cast<double>(bytes), stretches);
     // What a program's first looks may have pushed out before its last.
-    count.scatter += count.held * static_cast<double>(stretches * stretch_lines * rows.stride()) /
+    count.scatter += count.held * static_cast<double>(stretches * stretch_lines(Purpose::count) * rows.stride()) /
                      static_cast<double>(2 * about_bytes);
     held = held_by(before.value_or(count), count);
     held.steady = held.steady && before;
@@ -243,29 +249,33 @@ Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::
   return Size{size, found->patience, bytes_to_fill(size, *held), about};
 }
 
-// What is near of more than fits at all, for which nothing else needs to be walked. Nothing where that doesn't tell it
-// to a twentieth.
+// What is near of more than fits at all, for which nothing else needs to be walked; where that doesn't tell it to a
+// twentieth, of more than is near by that count. Nothing where neither does.
 Expected<std::optional<Size>> near_by_count(Session& session, Rows& rows, const Levels& levels, const Size& whole) {
   constexpr double telling = 0.05;
   Rows::Asked asked;
-  auto held = if_available(count_near(session, rows, asked, levels, whole.about));
-  if (!held) return tl::unexpected<Error>(held.error());
-  if (!*held || !(*held)->steady) return std::optional<Size>();
-  const Interval& counted = (*held)->interval;
-  if (counted.low <= 0 || counted.high - counted.low > telling * counted.low) return std::optional<Size>();
-  Estimate near = measured(roundest_within(counted), "B", slower_hits, (*held)->samples);
-  near.interval = counted;
-  near.note = "as the SM that was asked finds it";
-  const std::uint64_t step = resolution_of(session);
-  return Size{near, whole.patience, static_cast<std::uint64_t>((*held)->bytes) / step * step, whole.about};
+  std::uint64_t about = whole.about;
+  for (int count = 0; count < 2; ++count) {
+    auto held = if_available(count_near(session, rows, asked, levels, about));
+    if (!held) return tl::unexpected<Error>(held.error());
+    if (!*held || !(*held)->steady || (*held)->interval.low <= 0) return std::optional<Size>();
+    about = static_cast<std::uint64_t>((*held)->bytes);
+    const Interval& counted = (*held)->interval;
+    if (counted.high - counted.low > telling * counted.low) continue;
+    Estimate near = measured(roundest_within(counted), "B", slower_hits, (*held)->samples);
+    near.interval = counted;
+    near.note = "as the SM that was asked finds it";
+    const std::uint64_t step = resolution_of(session);
+    return Size{near, whole.patience, about / step * step, whole.about};
+  }
+  return std::optional<Size>();
 }
 
 // What lines took that SMs of another set had brought in, where there are such sets.
 Histogram brought_by_others(const Findings& findings) {
   Histogram far;
   if (!findings.beyond_own_l2 || !findings.l2_sets) return far;
-  for (const double cycles : findings.l2_sets->far)
-    far = merged(far, Histogram{{static_cast<std::uint32_t>(cycles), 1}});
+  for (const double cycles : findings.l2_sets->far) add(far, static_cast<std::uint32_t>(cycles));
   return far;
 }
 

@@ -189,15 +189,20 @@ struct Sorted {
 
 Expected<Sorted> sort_by(Session& session, const CacheFacts& l2, ColdStretches& cold, std::uint32_t owner,
                          const std::vector<std::uint32_t>& others, Findings::L2Sets& result, Looked& looked) {
-  constexpr std::size_t together = 16;
+  std::size_t together = 16;  // SMs that look in one program
   Sorted sorted;
   looked.by_sm.series.push_back({fmt::format("lines of SM {}", owner), {}});
-  for (std::size_t from = 0; from < others.size() && result.why_open.empty(); from += together) {
+  for (std::size_t from = 0; from < others.size() && result.why_open.empty();) {
     const std::vector<std::uint32_t> some(
         others.begin() + static_cast<std::ptrdiff_t>(from),
         others.begin() + static_cast<std::ptrdiff_t>(std::min(from + together, others.size())));
     auto looks = look_at(session, l2, cold, owner, some);
+    if (!looks && looks.error().kind == Error::Kind::unavailable && together > 1) {
+      together /= 2;  // longer than a slice of a GPU that others take turns on
+      continue;
+    }
     if (!looks) return tl::unexpected<Error>(looks.error());
+    from += some.size();
     for (std::size_t i = 0; i < some.size(); ++i) {
       const Look& look = (*looks)[i];
       result.samples += 2 * total(look.seen) + total(look.of_memory);

@@ -103,7 +103,7 @@ std::vector<Replay> replays(const Folder& folder) {
     one.arguments.back() = "replay:" + (folder / "replay.json");
     one.arguments.push_back("--quiet");
   }
-  made.push_back({contents(GPUTOPO_SOURCE_DIR "/tests/fixtures/h200/recording.json"), made.front().arguments});
+  made.push_back({contents(GPUTOPO_SOURCE_DIR "/tests/fixtures/h100/recording.json"), made.front().arguments});
   return made;
 }
 
