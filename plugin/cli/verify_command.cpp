@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "catalog/catalog.hpp"
 #include "cli/commands.hpp"
 #include "cli/counters.hpp"
 #include "cli/device_option.hpp"
@@ -91,6 +92,8 @@ Expected<Exit> verify(const VerifyFlags& flags, const device::Spec& spec, const 
   options.seed = flags.seed;
   options.stop = context.stop;
   options.extras = false;  // only sizes are checked
+  for (const catalog::MemoryRow& row : catalog::memories())
+    if (!row.counter.empty()) options.only.emplace_back(row.id);
   options.progress = [&bar](double done, std::string_view label) { bar.show(done, label); };
   const auto topology = experiments::discover(*opened->device, options);
   if (!topology) return tl::unexpected<Error>(topology.error());

@@ -21,20 +21,36 @@ constexpr MemoryMetrics constant_l1{"constant_l1", "smsp__inst_executed_op_ldc.s
 // is on its way differs from launch to launch.
 constexpr MemoryMetrics constant_l1_5{"constant_l1_5", "smsp__inst_executed_op_ldc.sum",
                                       "gcc__cache_requests_type_constant_lookup_miss_tag_miss.sum"};
+// Nothing counts jumps alone. Of the L1.5 only lookups that find no tag, as of constants.
+constexpr MemoryMetrics instruction_l1{"instruction_l1", "", "sm__icc_requests_lookup_miss_tag_miss.sum"};
+constexpr MemoryMetrics instruction_l1_5{"instruction_l1_5", "",
+                                         "gcc__cache_requests_type_instruction_lookup_miss_tag_miss.sum"};
 constexpr MemoryMetrics l2{"l2", global_loads, l2_misses};
 
-constexpr std::array<MemoryMetrics, 7> until_hopper{{l1,
+constexpr std::array<MemoryMetrics, 8> volta{{l1,
+                                              texture,
+                                              read_only,
+                                              constant_l1,
+                                              constant_l1_5,
+                                              instruction_l1_5,
+                                              l2,
+                                              {"device_memory", global_loads, "dram__sectors_read.sum"}}};
+constexpr std::array<MemoryMetrics, 9> until_hopper{{l1,
                                                      texture,
                                                      read_only,
                                                      constant_l1,
                                                      constant_l1_5,
+                                                     instruction_l1,
+                                                     instruction_l1_5,
                                                      l2,
                                                      {"device_memory", global_loads, "dram__sectors_read.sum"}}};
-constexpr std::array<MemoryMetrics, 7> client_blackwell{{l1,
+constexpr std::array<MemoryMetrics, 9> client_blackwell{{l1,
                                                          texture,
                                                          read_only,
                                                          constant_l1,
                                                          constant_l1_5,
+                                                         instruction_l1,
+                                                         instruction_l1_5,
                                                          l2,
                                                          {"device_memory", global_loads, "dram__sectors_op_read.sum"}}};
 
@@ -67,7 +83,7 @@ constexpr std::array<ByteMetrics, 7> bytes_of_client_blackwell{
      link_bytes}};
 
 constexpr std::array<Chip, 26> table{{
-    {"GV100", until_hopper, bytes_until_hopper},
+    {"GV100", volta, bytes_until_hopper},
     {"TU102", until_hopper, bytes_until_hopper},
     {"TU104", until_hopper, bytes_until_hopper},
     {"TU106", until_hopper, bytes_until_hopper},

@@ -13,7 +13,8 @@ namespace gputopo::counters {
 /// What counts the traffic of one memory, in a single launch.
 struct MemoryMetrics {
   std::string_view memory;  ///< a Memory id
-  std::string_view loads;   ///< load instructions of the kind that looks here; one thread's load is one instruction
+  std::string_view loads;   ///< load instructions of the kind that looks here; one thread's load is one instruction;
+                            ///< empty where none are counted
   std::string_view misses;  ///< lookups that had to ask the next level; for device memory the sectors read
   std::size_t passes = 1;   ///< of both together
 };

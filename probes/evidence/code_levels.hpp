@@ -1,6 +1,7 @@
 // The levels of caches that serve instructions: what a jump to a block of code takes, over how much code is walked.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "evidence/findings.hpp"
@@ -29,6 +30,11 @@ struct CodeLevel {
 /// slowest jumps take. All but the last level that is seen have something behind them: that one isn't among what comes
 /// back. Errors are the session's.
 Expected<std::vector<CodeLevel>> find_code_levels(Session& session);
+
+/// Memories that such levels are called by their place, where `count` of them were found: the last before an L2 is the
+/// L1.5, the second last the L1, one before these the L0; without an L2, as on GT200, one behind the L1.5 is the
+/// instructions' own. Not more than there are names.
+std::vector<std::string_view> names_of_code_levels(std::size_t count, bool has_l2);
 
 /// A walk over code's row of a sweep: warm rounds, and then recorded ones.
 program::Program code_program(const device::DeviceInfo& info, std::uint64_t bytes, std::uint64_t stride_bytes);

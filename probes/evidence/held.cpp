@@ -273,7 +273,13 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     size.interval = counted;
     if (has_fit) size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
   } else if (!has_fit) {
-    return fits;
+    if (fits.status != Status::inconclusive || counted.low <= 0) return fits;
+    size.value = counted.low;
+    size.status = Status::lower_bound;
+    size.method = "residency";
+    size.samples = held.samples;
+    size.note = "so much of more is held; where it begins to miss doesn't show";
+    return size;
   } else {
     size.samples += held.samples;
     // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.

@@ -183,10 +183,12 @@ class Instructions {
       if (!held) return tl::unexpected<Error>(held.error());
     }
     // What the cache in front holds of the newest code counts as held, and need not be.
-    if (*held && !is_first(cache)) (*held)->interval.low = 0;
+    if (Interval* least = *held ? &(*held)->interval : nullptr; least != nullptr && !is_first(cache))
+      least->low = std::max(0.0, least->low - static_cast<double>(cache.facts.front_capacity_bytes));
+    const bool fits_some = size.has_value();
     size = agreed_size(size, *held, static_cast<double>(cache.facts.stride()));
     // What overflows it isn't known, and a line is told by what does.
-    if (size.status == Status::inconclusive) {
+    if (!fits_some) {
       attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
       cache.facts.line_bytes = 0;
     }
@@ -260,8 +262,7 @@ class Instructions {
     return {};
   }
 
-  // By their place: the last before an L2 is the L1.5, the second last the L1, one before these the L0; without an L2,
-  // as on GT200, one behind the L1.5 is the instructions' own.
+  // By their place.
   void name() {
     if (found_.empty()) {
       leave_open(instruction_ids[1], "jumps take as long over all the code there is: no cache shows");
@@ -269,14 +270,13 @@ class Instructions {
     }
     const CacheFacts* l2 = findings_.cache("l2");
     const bool has_l2 = (l2 != nullptr && l2->present) || session_.info().l2_bytes != 0;
-    const std::size_t first = found_.size() > 3 || (has_l2 && found_.size() == 3) ? 0 : 1;
+    const std::vector<std::string_view> names = names_of_code_levels(found_.size(), has_l2);
     const CacheFacts* constants = findings_.cache("constant_l1_5");
     bool has_constants = constants != nullptr && constants->present;
     // Curves were kept by place so far; names are later ones, if others.
-    for (std::size_t i = found_.size(); i-- > 0;)
-      if (first + i < instruction_ids.size()) session_.rename_kept(instruction_ids[i], instruction_ids[first + i]);
-    for (std::size_t i = 0; i < found_.size() && first + i < instruction_ids.size(); ++i) {
-      const std::string_view id = instruction_ids[first + i];
+    for (std::size_t i = names.size(); i-- > 0;) session_.rename_kept(instruction_ids[i], names[i]);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string_view id = names[i];
       Memory& memory = findings_.memory(id);
       memory = std::move(found_[i].memory);
       memory.id = id;
@@ -296,7 +296,9 @@ class Instructions {
   static void take_size(Memory& memory, const Memory& same) {
     const Estimate* known = same.find("size");
     Estimate& size = memory.attributes["size"];
-    if (known == nullptr || known->status != Status::measured || size.status != Status::inconclusive) return;
+    if (known == nullptr || known->status != Status::measured) return;
+    const bool is_within = size.status == Status::lower_bound && *size.value <= *known->value;
+    if (size.status != Status::inconclusive && !is_within) return;
     size = *known;
     size.note = fmt::format("one cache with {}, whose size this is", same.id);
   }

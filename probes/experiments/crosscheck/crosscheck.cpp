@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "counters/metrics.hpp"
+#include "evidence/code_levels.hpp"
 #include "evidence/findings.hpp"
 #include "evidence/modes.hpp"
 #include "experiments/crosscheck/counted.hpp"
@@ -41,8 +42,9 @@ class Checker {
     if (auto ok = find_levels(); !ok) return tl::unexpected<Error>(ok.error());
     std::size_t done = 0;
     // Memories with the same counters follow one another: setting other ones up takes long.
-    static constexpr std::array<std::string_view, 7> order{
-        "l1", "read_only", "texture", "constant_l1", "constant_l1_5", "l2", "device_memory"};
+    static constexpr std::array<std::string_view, 9> order{
+        "l1", "read_only",     "texture",        "constant_l1",     "constant_l1_5",
+        "l2", "device_memory", "instruction_l1", "instruction_l1_5"};
     for (const std::string_view id : order) {
       session_.report(static_cast<double>(done++) / static_cast<double>(order.size()), id);
       const auto& only = options_.only;
@@ -51,10 +53,11 @@ class Checker {
       if (memory == nullptr) continue;
       const Estimate* size = memory->find("size");
       if (size == nullptr || size->status == Status::not_supported) continue;
+      const bool is_code = id.starts_with("instruction_");  // levels of which say how much code to try
       const counters::MemoryMetrics* metrics = chip_.find(id);
       if (metrics == nullptr) {
         report_.notes.push_back(fmt::format("{}: a {} has no counter for it", id, chip_.name));
-      } else if (!size->has_value()) {
+      } else if (!size->has_value() && !is_code) {
         report_.notes.push_back(fmt::format("{}: its size isn't known, so it wasn't checked against counters", id));
       } else if (auto ok = check(*memory, *metrics); !ok) {
         return tl::unexpected<Error>(ok.error());
@@ -81,7 +84,8 @@ class Checker {
       auto runs = run_counted(session_, counter_, all, subject->plan);
       if (!runs) return tl::unexpected<Error>(runs.error());
       for (CountedRun& run : *runs)
-        run.values = {run.values.at(index_of(metrics.loads)), run.values.at(index_of(metrics.misses))};
+        run.values = {metrics.loads.empty() ? 0 : run.values.at(index_of(metrics.loads)),
+                      run.values.at(index_of(metrics.misses))};
       own = {};
       judge(*subject, *runs, own);
       if (own.verdict(memory.id) != verdict_differs) break;
@@ -93,26 +97,32 @@ class Checker {
 
   // Setting the counters up takes long, so memories that can be counted in one pass share what they count.
   counters::Metrics counted_together(const counters::MemoryMetrics& metrics) {
-    static const std::vector<std::vector<std::string_view>> groups{
-        {"l1", "read_only"}, {"texture"}, {"constant_l1", "constant_l1_5"}, {"l2", "device_memory"}};
+    static const std::vector<std::vector<std::string_view>> groups{{"l1", "read_only"},
+                                                                   {"texture"},
+                                                                   {"constant_l1", "constant_l1_5"},
+                                                                   {"l2", "device_memory"},
+                                                                   {"instruction_l1", "instruction_l1_5"}};
     counters::Metrics all;
     for (const auto& group : groups) {
       if (std::find(group.begin(), group.end(), metrics.memory) == group.end()) continue;
       for (const std::string_view id : group)
         if (const counters::MemoryMetrics* m = chip_.find(id); m != nullptr)
           for (const std::string_view name : {m->loads, m->misses})
-            if (std::find(all.begin(), all.end(), name) == all.end()) all.emplace_back(name);
+            if (!name.empty() && std::find(all.begin(), all.end(), name) == all.end()) all.emplace_back(name);
     }
     const auto passes = counter_.passes(all);
     if (passes && *passes == 1) return all;
-    return {std::string(metrics.loads), std::string(metrics.misses)};
+    all = {std::string(metrics.loads), std::string(metrics.misses)};
+    std::erase(all, "");
+    return all;
   }
 
   Expected<Subject> subject_of(const Memory& memory, const counters::MemoryMetrics& metrics) {
-    Subject subject{memory.id, metrics, 0, {}, 1, 0, 0, {}};
+    Subject subject{memory.id, metrics, 0, {}, 1, 0, 0, 0, {}};
     const std::uint64_t size = value_or(memory, "size", 0);
     const std::uint64_t line = value_or(memory, "line_size", value_or(memory, "sector_size", 32));
     subject.line_bytes = line;
+    if (memory.id.starts_with("instruction_")) return code_subject(std::move(subject), size);
     // Of what hits and misses by construction, measured anew: a second opinion, not what discovery was told.
     const std::string_view levels_of = memory.id == "device_memory" ? "l2" : std::string_view(memory.id);
     const evidence::CacheFacts* cache = findings_.cache(levels_of);
@@ -148,6 +158,34 @@ class Checker {
     return subject;
   }
 
+  // Levels of code, found anew.
+  Expected<Subject> code_subject(Subject subject, std::uint64_t size) {
+    if (!code_levels_) {
+      auto found = evidence::find_code_levels(session_);
+      if (!found) return tl::unexpected<Error>(found.error());
+      code_levels_ = std::move(*found);
+    }
+    const evidence::CacheFacts* l2 = findings_.cache("l2");
+    const bool has_l2 = (l2 != nullptr && l2->present) || session_.info().l2_bytes != 0;
+    const auto names = evidence::names_of_code_levels(code_levels_->size(), has_l2);
+    const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), subject.memory) - names.begin());
+    if (at == names.size()) {
+      report_.notes.push_back(
+          fmt::format("{}: not checked against counters, since it wasn't found again", subject.memory));
+      return subject;
+    }
+    // Between two jumps and two laps the walk's own code runs, and misses as well once more than fits was walked.
+    constexpr std::uint64_t own_bytes = 2048;
+    const evidence::CodeLevel& level = (*code_levels_)[at];
+    const std::uint64_t line = std::max(subject.line_bytes, session_.info().code_block_bytes);
+    subject.threshold_cycles = level.levels.threshold_cycles;
+    subject.contamination = {level.levels.false_miss, level.levels.false_hit,
+                             static_cast<double>(evidence::total(level.levels.hit))};
+    subject.own_misses_a_lap = static_cast<double>(own_bytes) / static_cast<double>(line);
+    subject.plan = plan_instructions(session_, subject.memory, size != 0 ? size : level.to_bytes, line);
+    return subject;
+  }
+
   // Only what tells levels apart is run, with what that needs.
   Expected<void> find_levels() {
     for (const Experiment* e : plan(options_.only, false, false)) {
@@ -165,6 +203,7 @@ class Checker {
   const Topology& topology_;
   const DiscoverOptions& options_;
   Findings findings_;
+  std::optional<std::vector<evidence::CodeLevel>> code_levels_;
   CrossCheckReport report_;
 };
 

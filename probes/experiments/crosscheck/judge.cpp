@@ -33,6 +33,7 @@ BaseKey key_of(const PlannedCheck& planned) {
 
 struct Timed {
   std::uint64_t asked = 0;
+  std::uint64_t laps = 0;
   std::uint64_t misses = 0;  // of recorded phases
   std::uint64_t warm_loads = 0;
   std::uint64_t warm_misses = 0;
@@ -47,6 +48,7 @@ Timed timed(const PlannedCheck& planned, const CountedRun& run, double threshold
       if (walk == nullptr) continue;
       t.asked += program::lap_loads(*walk) * walk->laps;
       t.lines += program::lap_loads(*walk);
+      t.laps += walk->laps;
       if (i < planned.warm_phases) t.warm_loads += program::lap_loads(*walk) * walk->laps;
       if (walk->record != program::Record::histogram) continue;
       const std::uint64_t misses = count_from(run.traces[p].phases[i].histogram, threshold_cycles);
@@ -135,7 +137,8 @@ void judge(const Subject& subject, const std::vector<CountedRun>& runs, CrossChe
       entry.metric = subject.metrics.misses;
       entry.by_timing = static_cast<double>(t.misses) * subject.units_a_miss;
       entry.by_counter = runs[i].values[1] - base.misses;
-      const double allowed = subject.tolerance * static_cast<double>(t.asked) * subject.units_a_miss;
+      const double allowed = subject.tolerance * static_cast<double>(t.asked) * subject.units_a_miss +
+                             subject.own_misses_a_lap * static_cast<double>(t.laps);
       entry.verdict = verdict_of(entry.by_timing, entry.by_counter, allowed);
       report.entries.push_back(entry);
       if (planned.carve_out_percent == 0 && subject.memory != "device_memory") {
@@ -152,6 +155,7 @@ void judge(const Subject& subject, const std::vector<CountedRun>& runs, CrossChe
         counter_curve.push_back(count_of(planned.footprint_bytes, loads, entry.by_counter / unit - cold));
       }
     }
+    if (subject.metrics.loads.empty()) continue;
     entry.metric = fmt::format("loads: {}", subject.metrics.loads);
     entry.by_timing = static_cast<double>(t.asked);
     entry.by_counter = runs[i].values[0] - base.loads;
@@ -178,6 +182,7 @@ void apply(const CrossCheckReport& report, Topology& topology) {
     const auto size = memory.attributes.find("size");
     if (verdict.empty() || size == memory.attributes.end()) continue;
     Estimate& estimate = size->second;
+    if (verdict != verdict_differs && !estimate.has_value()) continue;
     if (verdict != verdict_differs) {
       if (!estimate.note.empty()) estimate.note += "; ";
       estimate.note += confirmed_by_counters;

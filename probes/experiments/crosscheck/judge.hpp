@@ -20,6 +20,7 @@ struct Subject {
   evidence::Contamination contamination;  ///< of that threshold
   double units_a_miss = 1;                ///< what the counter adds for one miss: for device memory, sectors
   double tolerance = 0;                   ///< share of the loads' traffic by which timing and counter may differ
+  double own_misses_a_lap = 0;            ///< of the walking kernel's own code at most, which no load waits for
   std::uint64_t line_bytes = 0;           ///< change points further apart than this differ
   std::vector<PlannedCheck> plan;
 };

@@ -39,8 +39,10 @@ Program cache_program(const Session& session, const CachePath& path, std::uint64
 Program emptied(Program p) {
   for (auto& phase : p.phases)
     if (auto* walk = std::get_if<Walk>(&phase)) {
-      walk->footprint_bytes = 4;
-      walk->stride_bytes = 4;
+      // Code is entered where a block begins.
+      const bool is_code = walk->path == program::Path::instruction;
+      walk->stride_bytes = is_code ? walk->stride_bytes : 4;
+      walk->footprint_bytes = walk->stride_bytes;
       walk->loads_per_lap = 1;
       walk->laps = 1;
     }
@@ -201,6 +203,23 @@ std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t cap
     plan.push_back(code_check(
         session, std::max(front_line_bytes, bank * i / count / front_line_bytes * front_line_bytes), front_line_bytes));
   add_empties(plan, others, 4);
+  return plan;
+}
+
+std::vector<PlannedCheck> plan_instructions(Session& session, std::string_view id, std::uint64_t capacity_bytes,
+                                            std::uint64_t line_bytes) {
+  // What the launches before left in caches of code stays: a lap brings them into their steady state.
+  constexpr std::uint32_t unsteady_laps = 2;
+  const CachePath path{id, program::Path::instruction, slot_code};
+  std::vector<PlannedCheck> plan;
+  for (const std::uint64_t bytes : check_footprints(capacity_bytes, line_bytes, session.info().code_bytes)) {
+    Program p = make_program(fmt::format("{} cross-check {} B", id, bytes), session.info(), path.slot);
+    p.isolation = Scope::gpu;
+    const Walk walk = make_walk(path, bytes, line_bytes, 1);
+    p.phases = {recorded(walk, Record::histogram, unsteady_laps), recorded(walk, Record::histogram, recorded_laps)};
+    plan.push_back({Shape::recorded, bytes, 0, {}, {std::move(p)}, 1, 1, false});
+  }
+  add_empties(plan, 0, 4);
   return plan;
 }
 

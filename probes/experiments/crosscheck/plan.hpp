@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "evidence/session.hpp"
@@ -43,6 +44,10 @@ std::vector<PlannedCheck> plan_sm_cache(Session& session, const CachePath& path,
 /// the cache in front.
 std::vector<PlannedCheck> plan_constant_l1_5(Session& session, std::uint64_t capacity_bytes, std::uint64_t line_bytes,
                                              std::uint64_t front_line_bytes);
+
+/// Jumps over code below and above a capacity, downwards, so that nothing runs ahead of them.
+std::vector<PlannedCheck> plan_instructions(Session& session, std::string_view id, std::uint64_t capacity_bytes,
+                                            std::uint64_t line_bytes);
 
 /// Samples of footprints below and above the L2's capacity.
 std::vector<PlannedCheck> plan_l2(Session& session, std::uint64_t capacity_bytes, std::uint64_t stride_bytes);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "counted_gpu.hpp"
+#include "counters/metrics.hpp"
 #include "experiments/crosscheck/crosscheck.hpp"
 
 namespace gputopo::experiments {
@@ -16,9 +17,11 @@ TEST_P(Agreement, TimingAndCountersAreEqualAtEveryFootprint) {
   CountedGpu gpu(quiet_model());
   DiscoverOptions options;
   options.only = {GetParam()};
-  const auto report = cross_check(gpu, gpu, sim::truth(quiet_model()), options);
+  Topology truth = sim::truth(quiet_model());
+  sim::add_instructions(quiet_model(), truth);
+  const auto report = cross_check(gpu, gpu, truth, options);
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->verdict(GetParam()), verdict_equal);
+  EXPECT_EQ(report->verdict(GetParam()), verdict_equal) << ::testing::PrintToString(report->notes);
   std::set<std::uint64_t> sizes;
   std::size_t loads = 0;
   std::size_t change_points = 0;
@@ -40,13 +43,16 @@ TEST_P(Agreement, TimingAndCountersAreEqualAtEveryFootprint) {
     }
   }
   EXPECT_GE(sizes.size(), 12U);
-  EXPECT_GE(loads, sizes.size());
-  EXPECT_EQ(change_points, 1U);
+  const bool counts_loads = !counters::find_chip(gpu.chip())->find(GetParam())->loads.empty();
+  EXPECT_GE(loads, counts_loads ? sizes.size() : 0U);
+  // Where lines go at random neither misses as a full cache does.
+  EXPECT_EQ(change_points, std::string_view(GetParam()) == "instruction_l1" ? 0U : 1U);
   EXPECT_LT(least, most) << "no footprint told hits from misses";
 }
 
 INSTANTIATE_TEST_SUITE_P(Caches, Agreement,
-                         ::testing::Values("l1", "texture", "read_only", "constant_l1", "constant_l1_5"),
+                         ::testing::Values("l1", "texture", "read_only", "constant_l1", "constant_l1_5",
+                                           "instruction_l1", "instruction_l1_5"),
                          [](const auto& p) { return std::string(p.param); });
 
 TEST(Agreement, TheChangePointIsTheCapacityToTheLine) {

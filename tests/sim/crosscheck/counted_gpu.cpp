@@ -22,7 +22,10 @@ std::optional<std::size_t> level_of(const std::string& metric, Path path) {
   if (counts("pipe_lsu")) return l1_load ? std::optional<std::size_t>(0) : std::nullopt;
   if (counts("pipe_tex")) return path == Path::texture ? std::optional<std::size_t>(0) : std::nullopt;
   if (counts("idc__")) return path == Path::constant ? std::optional<std::size_t>(0) : std::nullopt;
-  if (counts("gcc__")) return path == Path::constant ? std::optional<std::size_t>(1) : std::nullopt;
+  if (counts("type_constant")) return path == Path::constant ? std::optional<std::size_t>(1) : std::nullopt;
+  // Behind an L0 that nothing counts.
+  if (counts("icc")) return path == Path::instruction ? std::optional<std::size_t>(1) : std::nullopt;
+  if (counts("type_instruction")) return path == Path::instruction ? std::optional<std::size_t>(2) : std::nullopt;
   if (counts("lts__")) return path == Path::global_l2_only ? std::optional<std::size_t>(0) : std::nullopt;
   return std::nullopt;
 }

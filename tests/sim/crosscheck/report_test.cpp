@@ -45,7 +45,7 @@ TEST(Report, WhatAnEmptyLaunchCountsIsSubtractedAndTrafficMayDifferALittle) {
   walk.stride_bytes = 128;
   walk.record = program::Record::histogram;
   p.phases = {walk};
-  Subject subject{"l2", {"l2", "loads", "misses"}, 400, {}, 2, 0.005, 128, {}};
+  Subject subject{"l2", {"l2", "loads", "misses"}, 400, {}, 2, 0.005, 0, 128, {}};
   PlannedCheck full{PlannedCheck::Shape::sampled, 128000, 0, {}, {p}, 1, 0, false};
   PlannedCheck empty = full;
   empty.empty = true;
@@ -72,6 +72,38 @@ TEST(Report, WhatAnEmptyLaunchCountsIsSubtractedAndTrafficMayDifferALittle) {
   EXPECT_EQ(report.entries[4].verdict, verdict_differs) << "20 of 2000 sectors";
   EXPECT_EQ(report.entries[5].by_counter, 999);
   EXPECT_EQ(report.entries[5].verdict, verdict_differs) << "loads have no tolerance";
+}
+
+TEST(Report, CodeOfTheWalkItselfMayMissAsOftenAsItHasLines) {
+  program::Program p;
+  p.buffers = {{program::Space::code, 1 << 20, 0}};
+  program::Walk walk;
+  walk.path = program::Path::instruction;
+  walk.footprint_bytes = 25600;
+  walk.stride_bytes = 256;
+  walk.laps = 2;
+  walk.record = program::Record::histogram;
+  p.phases = {walk};
+  Subject subject{"instruction_l1_5", {"instruction_l1_5", "", "misses"}, 400, {}, 1, 0, 8, 256, {}};
+  PlannedCheck full{PlannedCheck::Shape::recorded, 25600, 0, {}, {p}, 1, 0, false};
+  PlannedCheck empty = full;
+  empty.empty = true;
+  std::get<program::Walk>(empty.launch[0].phases[0]).laps = 1;
+  std::get<program::Walk>(empty.launch[0].phases[0]).loads_per_lap = 1;
+  subject.plan = {empty, empty, empty, full, full, full};
+  const auto run = [](std::uint64_t hits, std::uint64_t misses, double counted) {
+    program::ProgramTrace trace;
+    trace.phases.resize(1);
+    trace.phases[0].histogram = {{300, hits}, {600, misses}};
+    return CountedRun{{trace}, {0, counted}};
+  };
+  CrossCheckReport report;
+  judge(subject, {run(1, 0, 0), run(1, 0, 30), run(1, 0, 30), run(180, 20, 50), run(180, 20, 66), run(180, 20, 67)},
+        report);
+  ASSERT_EQ(report.entries.size(), 3U) << "no loads are counted";
+  EXPECT_EQ(report.entries[0].verdict, verdict_equal);
+  EXPECT_EQ(report.entries[1].verdict, verdict_within) << "eight a lap";
+  EXPECT_EQ(report.entries[2].verdict, verdict_differs);
 }
 
 }  // namespace
