@@ -50,9 +50,14 @@ void bound_above(Estimate& estimate, std::string_view why) {
   estimate.note = why;
 }
 
+// The same below. Sizes go by ratios: their intervals may reach over more than half of them.
 void bound_below(Estimate& estimate, std::string_view why) {
   estimate.status = Status::lower_bound;
-  if (estimate.interval) estimate.value = std::max(0.0, 2 * estimate.interval->low - estimate.value.value_or(0));
+  const double value = estimate.value.value_or(0);
+  if (estimate.interval && estimate.unit == "B" && value > 0)
+    estimate.value = estimate.interval->low * (estimate.interval->low / value);
+  else if (estimate.interval)
+    estimate.value = std::max(0.0, 2 * estimate.interval->low - value);
   estimate.interval.reset();
   estimate.note = why;
 }

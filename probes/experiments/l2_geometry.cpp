@@ -169,11 +169,12 @@ class Rows {
 // What is held of a half more than about fits, and of twice that: the share of lines that are near. A cache that throws
 // out the oldest holds all of the last ones and none of the first, so stretches are spread evenly.
 Expected<Held> count_near(Session& session, Rows& rows, Rows::Asked& asked, const Levels& levels,
-                          std::uint64_t about_bytes) {
+                          std::uint64_t about_bytes, bool insists = true) {
   constexpr std::uint64_t most_warm_loads = 12'000'000;
   Held held;
   std::optional<NearCount> before;
   for (const std::uint64_t quarters : {6U, 8U, 12U}) {
+    if (quarters == 12U && !insists) break;
     const std::uint64_t bytes = about_bytes * quarters / 4 / unit_bytes * unit_bytes;
     if (bytes > session.info().largest_buffer_bytes / 2) break;
     const std::uint64_t warm_loads = bytes / rows.stride() * warm_laps;
@@ -229,11 +230,16 @@ struct Size {
   std::uint64_t about = 0;     // the likeliest, whether or not that is sure
 };
 
-// What fits, and what is held of more. `is_one`: what is held lies in one cache. Where sides keep copies of what lives
-// on another, lines that memory needn't bring again are in either: more than an SM's own side holds, and fewer than
-// all.
+// Of which caches lines that memory needn't bring again lie in.
+enum class Holds {
+  one,
+  perhaps_several,
+  sides  // that may keep copies: more than an SM's own side holds and fewer than all, and seldom as many of more
+};
+
+// What fits, and what is held of more.
 Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::uint64_t limit_bytes,
-                       std::string_view method, bool is_one) {
+                       std::string_view method, Holds holds) {
   Rows::Asked asked;
   auto found =
       search_l2(session, rows, asked, levels, small_bytes, limit_bytes, method == slower_hits ? "near_size" : "size");
@@ -241,9 +247,9 @@ Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::
   const Estimate fits = estimate_of(*found, method);
   if (fits.status != Status::measured && fits.status != Status::inconclusive) return Size{fits, found->patience};
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
-  auto held = if_available(count_near(session, rows, asked, levels, about));
+  auto held = if_available(count_near(session, rows, asked, levels, about, holds != Holds::sides));
   if (!held) return tl::unexpected<Error>(held.error());
-  if (*held) (*held)->is_sample = is_one;
+  if (*held) (*held)->is_sample = holds == Holds::one;
   const std::uint64_t resolution = std::max(unit_bytes, about / 16);
   const Estimate size = agreed_size(fits, *held, static_cast<double>(resolution));
   return Size{size, found->patience, bytes_to_fill(size, *held), about};
@@ -330,10 +336,10 @@ bool are_far_hits_unknown(const Findings& findings, const Memory& l2) {
          !findings.beyond_own_l2 && !findings.may_have_sides;
 }
 
-// Whether no side of the L2 keeps copies of another one's lines, for all that is known.
-bool is_in_one_piece(const Findings& findings, const Memory& l2) {
+Holds held_in(const Findings& findings, const Memory& l2) {
   const auto statement = l2.structure.find("l2_sides");
-  return findings.lines_have_sides || (statement != l2.structure.end() && statement->second.value == "1");
+  const bool is_one = findings.lines_have_sides || (statement != l2.structure.end() && statement->second.value == "1");
+  return is_one ? Holds::one : findings.beyond_own_l2 ? Holds::sides : Holds::perhaps_several;
 }
 
 }  // namespace
@@ -347,8 +353,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   Rows rows(session, *l2);
   Size whole{inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")};
   if (!are_far_hits_unknown(findings, memory)) {
-    auto by_memory =
-        size_by(session, rows, l2->levels, limit_of(session), "memory_loads", is_in_one_piece(findings, memory));
+    auto by_memory = size_by(session, rows, l2->levels, limit_of(session), "memory_loads", held_in(findings, memory));
     if (!by_memory) return tl::unexpected<Error>(by_memory.error());
     whole = *by_memory;
   }
@@ -364,7 +369,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
                                            : Expected<std::optional<Size>>(std::optional<Size>());
       if (!inside) return tl::unexpected<Error>(inside.error());
       if (!*inside) {
-        auto searched = size_by(session, rows, **slower, bytes * 2, slower_hits, true);
+        auto searched = size_by(session, rows, **slower, bytes * 2, slower_hits, Holds::one);
         if (!searched) return tl::unexpected<Error>(searched.error());
         *inside = *searched;
       }
