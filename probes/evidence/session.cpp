@@ -9,10 +9,6 @@
 namespace gputopo::evidence {
 namespace {
 
-// A program of half a slice is interrupted every other time, one of three quarters three times of four: 12 rounds in
-// which no program gets through come from programs that are longer than a slice.
-constexpr int most_rounds_in_vain = 12;
-
 // The SM clock steps in 15 MHz (under 1 %) and reads a little off where a program takes few microseconds.
 constexpr double same_clock = 0.03;
 constexpr std::uint32_t rejections_of_a_clock = 6;  // then the new clock is the one there is
@@ -47,8 +43,8 @@ Expected<std::vector<program::ProgramTrace>> Session::run_once(const program::Ba
   return device_.run(batch);
 }
 
-tl::unexpected<Error> Session::give_up(const program::Program& program) {
-  ++disturbance_.given_up;
+tl::unexpected<Error> Session::give_up(const program::Program& program, bool for_good) {
+  disturbance_.given_up += for_good ? 1 : 0;
   return fail(
       Error::Kind::unavailable,
       fmt::format("'{}' was interrupted by another process on the GPU every time; measure again when it is idle",
@@ -81,9 +77,9 @@ Expected<std::vector<program::ProgramTrace>> Session::run(const program::Batch& 
 }
 
 Expected<std::vector<program::ProgramTrace>> Session::run_in_order(
-    const std::function<std::vector<program::Batch>()>& make) {
+    const std::function<std::vector<program::Batch>()>& make, int most_rounds) {
   std::vector<program::Batch> stages;
-  for (int round = 0; round < most_rounds_in_vain; ++round) {
+  for (int round = 0; round < most_rounds; ++round) {
     stages = make();
     bool spoiled = false;
     std::vector<program::ProgramTrace> last;
@@ -96,7 +92,7 @@ Expected<std::vector<program::ProgramTrace>> Session::run_in_order(
     }
     if (!spoiled) return last;
   }
-  return give_up(stages.back().back());
+  return give_up(stages.back().back(), most_rounds >= most_rounds_in_vain);
 }
 
 void Session::report(double done, std::string_view what) const {

@@ -33,6 +33,10 @@ struct Disturbance {
   std::uint64_t clock_changes = 0;  ///< programs whose SM clock differed from those before
 };
 
+/// A program of half a slice is interrupted every other time, one of three quarters three times of four: so many rounds
+/// in which no program gets through come from programs that are longer than a slice.
+inline constexpr int most_rounds_in_vain = 12;
+
 class Session {
  public:
   Session(device::Device& device, Settings settings) : device_(device), settings_(std::move(settings)) {}
@@ -54,9 +58,10 @@ class Session {
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch);
 
   /// The same for batches that build on what earlier ones left behind, one after another; all are run again where a
-  /// program was interrupted, and made anew for that, since some look at what nobody has touched. What the last one
-  /// gave.
-  Expected<std::vector<program::ProgramTrace>> run_in_order(const std::function<std::vector<program::Batch>()>& make);
+  /// program was interrupted, and made anew for that, since some look at what nobody has touched: `most_rounds` times,
+  /// fewer where the same can be asked in shorter pieces. What the last one gave.
+  Expected<std::vector<program::ProgramTrace>> run_in_order(const std::function<std::vector<program::Batch>()>& make,
+                                                            int most_rounds = most_rounds_in_vain);
 
   /// Tells the progress callback.
   void report(double done, std::string_view what) const;
@@ -77,7 +82,7 @@ class Session {
  private:
   bool is_spoiled(const program::ProgramTrace& trace);
   Expected<std::vector<program::ProgramTrace>> run_once(const program::Batch& batch);
-  tl::unexpected<Error> give_up(const program::Program& program);
+  tl::unexpected<Error> give_up(const program::Program& program, bool for_good = true);
 
   device::Device& device_;
   Settings settings_;

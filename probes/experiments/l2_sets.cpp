@@ -134,6 +134,7 @@ Finds judge(const Look& look) {
 Expected<std::vector<Look>> look_at(Session& session, const CacheFacts& l2, ColdStretches& cold, std::uint32_t owner,
                                     const std::vector<std::uint32_t>& others) {
   constexpr std::size_t most_rounds = 8;
+  constexpr int rounds_of_many = 3;  // of which fewer can be asked
   std::vector<Look> looks(others.size());
   std::vector<std::size_t> open(others.size());
   std::iota(open.begin(), open.end(), std::size_t{0});
@@ -141,11 +142,13 @@ Expected<std::vector<Look>> look_at(Session& session, const CacheFacts& l2, Cold
     std::vector<std::uint32_t> sms;
     for (const std::size_t i : open) sms.push_back(others[i]);
     bool is_cold = true;
-    auto traces = session.run_in_order([&] {
-      const auto program = look_program(session, cold, owner, sms);
-      is_cold = program.has_value();
-      return std::vector<program::Batch>{is_cold ? program::Batch{*program} : program::Batch{}};
-    });
+    auto traces = session.run_in_order(
+        [&] {
+          const auto program = look_program(session, cold, owner, sms);
+          is_cold = program.has_value();
+          return std::vector<program::Batch>{is_cold ? program::Batch{*program} : program::Batch{}};
+        },
+        others.size() > 1 ? rounds_of_many : most_rounds_in_vain);
     if (traces && !is_cold) return fail(Error::Kind::unavailable, "there is no memory left that nobody has loaded");
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (std::size_t k = 0; k < open.size(); ++k)

@@ -73,6 +73,76 @@ TEST(BesideAProcessOnTheSameSms, LatenciesAreUpperBounds) {
   EXPECT_EQ(discovered_beside(*alone, {"shared"}).find("shared")->find("latency")->status, Status::measured);
 }
 
+// Other processes took turns, and a program ran at another clock.
+class ClockedGpu final : public device::Device {
+ public:
+  ClockedGpu(const Json& model, bool changes) : device_(device_of(model)), changes_(changes) {}
+  const device::DeviceInfo& info() const override { return device_->info(); }
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override {
+    auto traces = device_->run(batch);
+    if (!traces) return traces;
+    ++runs_;
+    for (program::ProgramTrace& trace : *traces) {
+      trace.interruptions.cycles_per_ns = changes_ && runs_ == 4 ? 0.8 : 1;
+      trace.interruptions.switches = runs_ == 2 ? 1 : 0;
+    }
+    return traces;
+  }
+
+ private:
+  std::unique_ptr<device::Device> device_;
+  bool changes_;
+  int runs_ = 0;
+};
+
+TEST(BesideATurnTaker, CyclesOfWhatHasClocksOfItsOwnAreUpperBoundsWhereOneChanged) {
+  for (const bool changes : {false, true}) {
+    ClockedGpu device(model_beside(150, 280), changes);
+    const Topology found = discovered_beside(device, {"l2", "device_memory", "shared"});
+    const Status beyond = changes ? Status::upper_bound : Status::measured;
+    EXPECT_EQ(found.find("l2")->find("latency")->status, beyond);
+    EXPECT_EQ(found.find("device_memory")->find("latency")->status, beyond);
+    EXPECT_EQ(found.find("shared")->find("latency")->status, Status::measured) << "the SM's clock counts its own";
+  }
+}
+
+// Programs of more than a few SMs are longer than the slices of this GPU.
+class SlicedGpu final : public device::Device {
+ public:
+  explicit SlicedGpu(const Json& model) : device_(device_of(model)) {}
+  const device::DeviceInfo& info() const override { return device_->info(); }
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override {
+    auto traces = device_->run(batch);
+    if (!traces) return traces;
+    constexpr std::size_t most_sms = 4;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const bool is_look = batch[i].label.find("as others find them") != std::string::npos;
+      looks_ += is_look ? 1 : 0;
+      if (is_look && batch[i].agents.size() > most_sms) (*traces)[i].interruptions.switches = 1;
+    }
+    return traces;
+  }
+  int looks() const { return looks_; }
+
+ private:
+  std::unique_ptr<device::Device> device_;
+  int looks_ = 0;
+};
+
+TEST(BesideATurnTaker, WhoSharesAnL2IsAskedOfAsManySmsAsFitASlice) {
+  Json model = model_beside(150, 280);
+  model["gpu"]["sm_count"] = 12;
+  model["caches"]["l2"]["size"] = "4 MiB";
+  SlicedGpu device(model);
+  experiments::DiscoverOptions options;
+  options.only = {"l2"};
+  const auto found = experiments::discover(device, options);
+  ASSERT_TRUE(found) << found.error().message;
+  const Memory& l2 = *found->find("l2");
+  EXPECT_EQ(l2.structure.at("l2_sides").value, "1") << l2.structure.at("l2_sides").note;
+  EXPECT_GT(device.looks(), 4);
+}
+
 TEST(BesideATenant, LatenciesLeaveOutItsWaits) {
   Json model = model_beside(150, 280);
   model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 0}, {"slow_share", 0.23}, {"slow_cycles", {55, 82}}};

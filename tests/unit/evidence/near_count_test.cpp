@@ -55,6 +55,22 @@ TEST(NearCount, OfLevelsThatLieApartIsNotMistakenForAMixture) {
   EXPECT_LT(count.mistaken, 2);
 }
 
+// Of what lies further on next to nothing was seen where levels were told; how far off they are the hits say.
+TEST(NearCount, OfALevelOfWhichNothingWasSeenIsNotMistaken) {
+  Levels levels = near_and_far();
+  levels.false_hit = 0.04;
+  levels.next = levels.hit;
+  const NearCount count = near_of(by_age(200, 0.5), levels, 1000, 1);
+  EXPECT_NEAR(count.held, 500, 3);
+  EXPECT_LT(count.mistaken, 2);
+}
+
+TEST(NearCount, TwoThatDifferByMoreThanTheyScatterAreUnsteadyWhateverIsMistaken) {
+  const NearCount a{1000, 500, 10, 60, 64}, b{2000, 560, 20, 70, 64}, same{2000, 525, 20, 70, 64};
+  EXPECT_FALSE(held_by(a, b).steady) << "the same rates are mistaken in both";
+  EXPECT_TRUE(held_by(a, same).steady);
+}
+
 TEST(NearCount, TwoThatAgreeAreTheirMeanAndTwoThatDontAreUnsteady) {
   const NearCount a{1000, 500, 10, 2, 64}, b{2000, 510, 10, 2, 64}, c{3000, 600, 10, 2, 64};
   const Held both = held_by(a, b);

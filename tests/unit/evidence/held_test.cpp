@@ -1,0 +1,74 @@
+// What is said of a size by what fits and by what is held of more.
+#include "evidence/held.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "evidence/estimates.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+constexpr double line = 64;
+
+Estimate fitting(double bytes, Interval interval) {
+  Estimate e = measured(bytes, "B", "misses", 1000);
+  e.interval = interval;
+  return e;
+}
+
+Held sampled(double bytes, double off) {
+  Held held;
+  held.bytes = bytes;
+  held.interval = {bytes - off, bytes + off};
+  held.walked_bytes = 3 * bytes;
+  held.steady = held.is_sample = true;
+  held.samples = 5000;
+  return held;
+}
+
+TEST(AgreedSize, IsWhatFitsWhereAsMuchIsHeldOfMore) {
+  const Estimate size = agreed_size(fitting(65536, {65536, 65600}), sampled(65700, 400), line);
+  EXPECT_EQ(size.status, Status::measured);
+  EXPECT_EQ(size.value, 65536);
+}
+
+TEST(AgreedSize, IsTheRoundestOfWhatASampleLeavesWhereMoreIsHeldThanFits) {
+  const Estimate size = agreed_size(fitting(60000, {59000, 60500}), sampled(65400, 900), line);
+  EXPECT_EQ(size.status, Status::measured);
+  EXPECT_EQ(size.value, 65536);
+  EXPECT_THAT(size.note, testing::HasSubstr("begins to miss"));
+}
+
+// Overfull sets lie together, and looks may have missed them all.
+TEST(AgreedSize, IsABoundWhereFewerAreHeldThanSeemToFit) {
+  const Estimate size = agreed_size(fitting(70000, {69000, 71000}), sampled(65500, 600), line);
+  EXPECT_EQ(size.status, Status::lower_bound);
+  EXPECT_EQ(size.value, 64900);
+}
+
+TEST(AgreedSize, IsOpenWhereSomethingElseMakesTheMostOfThemSlow) {
+  EXPECT_EQ(agreed_size(fitting(70000, {69000, 71000}), sampled(40000, 600), line).status, Status::inconclusive);
+}
+
+TEST(AgreedSize, IsAtLeastWhatIsHeldWhereNothingTellsWhatFits) {
+  const Estimate open = inconclusive("B", "misses", "misses rise, but not as those of a full cache do");
+  const Estimate size = agreed_size(open, sampled(30000, 1000), line);
+  EXPECT_EQ(size.status, Status::lower_bound);
+  EXPECT_EQ(size.value, 29000);
+  EXPECT_EQ(size.method, "residency");
+  EXPECT_EQ(agreed_size(open, std::nullopt, line).status, Status::inconclusive);
+}
+
+TEST(BoundBelow, GoesByRatiosOfSizesAndByDifferencesOfTimes) {
+  Estimate size = fitting(64000, {16000, 66000});
+  bound_below(size, "");
+  EXPECT_EQ(size.value, 4000);
+  Estimate cycles = measured(300, "cycles", "timed", 9);
+  cycles.interval = Interval{290, 310};
+  bound_below(cycles, "");
+  EXPECT_EQ(cycles.value, 280);
+}
+
+}  // namespace
+}  // namespace gputopo::evidence
