@@ -121,6 +121,17 @@ class CollisionSearch {
     return {};
   }
 
+  // Where an overfull set loses its lines always, what strangers hide now and then is none of them.
+  Lines lost_of(const Losses& losses) const {
+    Lines lost = lost_lines(losses, false_miss_);
+    if (found_.always)
+      std::erase_if(lost, [&](std::uint64_t line) {
+        const std::uint64_t at = line - losses.circle.first;
+        return 2 * losses.misses[at] < losses.looks[at];
+      });
+    return lost;
+  }
+
   // What each of the lengths loses; all that aren't known yet at once.
   Expected<void> look_at(const std::set<std::uint64_t>& lengths) {
     std::vector<Circle> circles;
@@ -129,7 +140,7 @@ class CollisionSearch {
     if (circles.empty()) return {};
     auto all = walk(circles);
     if (!all) return tl::unexpected<Error>(all.error());
-    for (const Losses& losses : *all) lost_by_length_[losses.circle.lines] = lost_lines(losses, false_miss_);
+    for (const Losses& losses : *all) lost_by_length_[losses.circle.lines] = lost_of(losses);
     if (found_.samples > most_loads_) found_.why_open = "it takes too long to look at its sets one by one";
     return {};
   }
@@ -214,7 +225,7 @@ class CollisionSearch {
       if (found_.samples > most_loads_) break;
       auto losses = walk({circle});
       if (!losses) return tl::unexpected<Error>(losses.error());
-      found_.windows.push_back({circle, lost_lines(losses->front(), false_miss_)});
+      found_.windows.push_back({circle, lost_of(losses->front())});
     }
     return {};
   }
