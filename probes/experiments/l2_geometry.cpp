@@ -251,8 +251,11 @@ Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::
   if (!held) return tl::unexpected<Error>(held.error());
   if (*held) (*held)->is_sample = holds == Holds::one;
   const std::uint64_t resolution = std::max(unit_bytes, about / 16);
-  const Estimate size = agreed_size(fits, *held, static_cast<double>(resolution));
-  return Size{size, found->patience, bytes_to_fill(size, *held), about};
+  Size size{agreed_size(fits, *held, static_cast<double>(resolution)), found->patience, 0, about};
+  size.fill = bytes_to_fill(size.estimate, *held);
+  if (holds == Holds::sides && size.estimate.status == Status::measured)
+    bound_below(size.estimate, "sides may keep copies of one another's lines in place of their own");
+  return size;
 }
 
 // What is near of more than fits at all, for which nothing else needs to be walked; where that doesn't tell it to a
