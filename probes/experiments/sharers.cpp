@@ -13,6 +13,15 @@ using evidence::SmSets;
 // these, since every instance serves as many, give or take what is switched off.
 constexpr std::size_t lone_sms_that_decide = 2;
 
+// Give or take what is switched off, and a last one that there are too few SMs for: most have more than half of what
+// the largest has. A few SMs together among many that are alone are those whose lines something else pushed out.
+bool serve_as_many(const SmSets& groups) {
+  std::size_t most = 0, large = 0;
+  for (const auto& g : groups) most = std::max(most, g.size());
+  for (const auto& g : groups) large += 2 * g.size() > most ? 1 : 0;
+  return 2 * large >= groups.size();
+}
+
 SmSets in_parts(const std::vector<std::uint32_t>& sms, std::size_t together) {
   SmSets parts;
   for (std::size_t i = 0; i < sms.size(); i += together)
@@ -82,6 +91,7 @@ Expected<Sharers> find_sharers(std::uint32_t sms, std::size_t together, const Lo
     }
   }
   std::sort(all.groups.begin(), all.groups.end());
+  all.has_problem = all.has_problem || !serve_as_many(all.groups);
   return all;
 }
 

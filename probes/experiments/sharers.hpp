@@ -18,7 +18,7 @@ using LostTo = std::function<Expected<std::vector<evidence::Tally>>(std::uint32_
 struct Sharers {
   evidence::SmSets groups;             ///< of all SMs, ascending
   double sure = 1;                     ///< probability of the least sure answer
-  bool has_problem = false;            ///< some others pushed out a part, but not as one on the same cache would
+  bool has_problem = false;            ///< some others pushed out a part, or few of many all, but not as on one cache
   std::vector<evidence::Asked> asked;  ///< by whom each group was looked for, and what it lost to whom
 };
 
