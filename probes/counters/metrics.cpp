@@ -27,32 +27,21 @@ constexpr MemoryMetrics instruction_l1_5{"instruction_l1_5", "",
                                          "gcc__cache_requests_type_instruction_lookup_miss_tag_miss.sum"};
 constexpr MemoryMetrics l2{"l2", global_loads, l2_misses};
 
-constexpr std::array<MemoryMetrics, 8> volta{{l1,
-                                              texture,
-                                              read_only,
-                                              constant_l1,
-                                              constant_l1_5,
-                                              instruction_l1_5,
-                                              l2,
-                                              {"device_memory", global_loads, "dram__sectors_read.sum"}}};
-constexpr std::array<MemoryMetrics, 9> until_hopper{{l1,
-                                                     texture,
-                                                     read_only,
-                                                     constant_l1,
-                                                     constant_l1_5,
-                                                     instruction_l1,
-                                                     instruction_l1_5,
-                                                     l2,
-                                                     {"device_memory", global_loads, "dram__sectors_read.sum"}}};
-constexpr std::array<MemoryMetrics, 9> client_blackwell{{l1,
-                                                         texture,
-                                                         read_only,
-                                                         constant_l1,
-                                                         constant_l1_5,
-                                                         instruction_l1,
-                                                         instruction_l1_5,
-                                                         l2,
-                                                         {"device_memory", global_loads, "dram__sectors_op_read.sum"}}};
+constexpr std::array<MemoryMetrics, 9> with_memory(std::string_view sectors_read) {
+  return {{l1,
+           texture,
+           read_only,
+           constant_l1,
+           constant_l1_5,
+           instruction_l1_5,
+           l2,
+           {"device_memory", global_loads, sectors_read},
+           instruction_l1}};
+}
+
+constexpr auto until_hopper = with_memory("dram__sectors_read.sum");
+constexpr auto client_blackwell = with_memory("dram__sectors_op_read.sum");
+constexpr auto volta = std::span(until_hopper).first<8>();  // counts nothing of the instruction L1
 
 constexpr ByteMetrics l1_bytes{"l1", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum", "", sector_bytes};
 constexpr ByteMetrics texture_bytes{"texture", "l1tex__t_sectors_pipe_tex_lookup_hit.sum", "", sector_bytes};

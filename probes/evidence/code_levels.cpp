@@ -1,7 +1,6 @@
 #include "evidence/code_levels.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -142,11 +141,9 @@ Expected<std::vector<CodeLevel>> find_code_levels(Session& session) {
 }
 
 std::vector<std::string_view> names_of_code_levels(std::size_t count, bool has_l2) {
-  static constexpr std::array<std::string_view, 4> names{"instruction_l0", "instruction_l1", "instruction_l1_5",
-                                                         "instruction_l2"};
   const std::size_t first = count > 3 || (has_l2 && count == 3) ? 0 : 1;
-  const std::size_t last = std::min(first + count, names.size());
-  return {names.begin() + static_cast<std::ptrdiff_t>(first), names.begin() + static_cast<std::ptrdiff_t>(last)};
+  const std::size_t last = std::min(first + count, code_level_names.size());
+  return {code_level_names.begin() + first, code_level_names.begin() + last};
 }
 
 }  // namespace gputopo::evidence

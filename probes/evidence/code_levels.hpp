@@ -1,6 +1,7 @@
 // The levels of caches that serve instructions: what a jump to a block of code takes, over how much code is walked.
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -31,7 +32,11 @@ struct CodeLevel {
 /// back. Errors are the session's.
 Expected<std::vector<CodeLevel>> find_code_levels(Session& session);
 
-/// Memories that such levels are called by their place, where `count` of them were found: the last before an L2 is the
+/// Memories that such levels are called, the nearest first.
+inline constexpr std::array<std::string_view, 4> code_level_names{"instruction_l0", "instruction_l1",
+                                                                  "instruction_l1_5", "instruction_l2"};
+
+/// Which of these by their place, where `count` of them were found: the last before an L2 is the
 /// L1.5, the second last the L1, one before these the L0; without an L2, as on GT200, one behind the L1.5 is the
 /// instructions' own. Not more than there are names.
 std::vector<std::string_view> names_of_code_levels(std::size_t count, bool has_l2);

@@ -261,6 +261,18 @@ double roundest_within(const Interval& range) {
   return std::clamp(middle, std::ceil(range.low / unit) * unit, std::floor(range.high / unit) * unit);
 }
 
+namespace {
+
+// By the method that what fits was looked for by: who asked knows by that which memory it was.
+Estimate held_at_least(const Held& held, std::string_view method, std::string_view why) {
+  Estimate e = measured(held.interval.low, "B", method, held.samples);
+  e.status = Status::lower_bound;
+  e.note = why;
+  return e;
+}
+
+}  // namespace
+
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, double line_bytes) {
   constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
   constexpr std::string_view not_counted = "so much fits; how much is held of more can't be counted";
@@ -274,12 +286,7 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     if (has_fit) size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
   } else if (!has_fit) {
     if (fits.status != Status::inconclusive || counted.low <= 0) return fits;
-    size.value = counted.low;
-    size.status = Status::lower_bound;
-    size.method = "residency";
-    size.samples = held.samples;
-    size.note = "so much of more is held; where it begins to miss doesn't show";
-    return size;
+    return held_at_least(held, fits.method, "so much of more is held; where it begins to miss doesn't show");
   } else {
     size.samples += held.samples;
     // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
@@ -298,12 +305,7 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   const bool holds_what_fits = !has_fit || counted.high >= fits.interval->low;
   if (held.is_sample && held.steady && counted.high - counted.low <= telling * counted.low) {
     // Lines that overfull sets lost lie together, and looks may have missed them all.
-    if (!holds_what_fits) {
-      size.interval = Interval{counted.low, counted.low};
-      size.value = counted.low;
-      bound_below(size, "of more lines fewer are held than seemed to fit");
-      return size;
-    }
+    if (!holds_what_fits) return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
     size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : roundest_within(counted);
     size.interval = counted;
     if (*fits.value < counted.low)

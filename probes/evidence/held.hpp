@@ -31,7 +31,8 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
 /// never behind. So what `fits` bounds the capacity from below, and what is held of far more, where that is exact or a
 /// sample that knows its error, is the capacity; else it bounds what fits from above. Where both agree `fits`, which is
 /// exact to the line, stands; where they leave more than a line or a twentieth of the size between them, or where
-/// nothing was `counted`, a lower bound is all there is.
+/// nothing was `counted`, a lower bound is all there is; and so where fewer are held than seem to fit, or where nothing
+/// tells what fits: what is held.
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& counted, double line_bytes);
 
 /// Of numbers that are as likely as one another a multiple of the largest power of two: caches are built of round

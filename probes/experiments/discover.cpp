@@ -114,8 +114,8 @@ std::span<const std::string_view> memory_ids() {
 namespace {
 
 // Runs all in turn, `in_vain` of them for nothing so far. False where the clock changed for good meanwhile: levels
-// found before are those of another clock. One that never stays is measured as it comes, after six times; after a third
-// of one time beside a busy neighbour, where each time takes three seconds.
+// found before are those of another clock. One that never stays is measured as it comes, after five times as many
+// experiments as there are; after a third of them beside a busy neighbour, where one time through takes three seconds.
 Expected<bool> run_all(Session& session, std::span<const Experiment* const> experiments, Findings& findings,
                        std::size_t& in_vain) {
   const std::uint32_t clocks = session.clocks_left_behind();

@@ -23,8 +23,6 @@ namespace {
 using namespace evidence;
 
 constexpr std::string_view instructions_method = "jumps";
-constexpr std::array<std::string_view, 4> instruction_ids{"instruction_l0", "instruction_l1", "instruction_l1_5",
-                                                          "instruction_l2"};
 
 struct Found {
   CodeLevel level;
@@ -102,11 +100,11 @@ class Instructions {
   Expected<void> run() {
     auto levels = find_code_levels(session_);
     if (!levels) return tl::unexpected<Error>(levels.error());
-    if (levels->size() > instruction_ids.size()) levels->resize(instruction_ids.size());
+    if (levels->size() > code_level_names.size()) levels->resize(code_level_names.size());
     for (const CodeLevel& level : *levels) {
       session_.report(0.9, fmt::format("instruction cache {}", found_.size() + 1));
       Found next{level,
-                 code_facts(level, instruction_ids[found_.size()], found_.empty() ? nullptr : &found_.back(),
+                 code_facts(level, code_level_names[found_.size()], found_.empty() ? nullptr : &found_.back(),
                             levels->front().hit_cycles),
                  {}};
       if (auto ok = measure(next); !ok) return ok;
@@ -265,7 +263,7 @@ class Instructions {
   // By their place.
   void name() {
     if (found_.empty()) {
-      leave_open(instruction_ids[1], "jumps take as long over all the code there is: no cache shows");
+      leave_open(code_level_names[1], "jumps take as long over all the code there is: no cache shows");
       return;
     }
     const CacheFacts* l2 = findings_.cache("l2");
@@ -274,7 +272,7 @@ class Instructions {
     const CacheFacts* constants = findings_.cache("constant_l1_5");
     bool has_constants = constants != nullptr && constants->present;
     // Curves were kept by place so far; names are later ones, if others.
-    for (std::size_t i = names.size(); i-- > 0;) session_.rename_kept(instruction_ids[i], names[i]);
+    for (std::size_t i = names.size(); i-- > 0;) session_.rename_kept(code_level_names[i], names[i]);
     for (std::size_t i = 0; i < names.size(); ++i) {
       const std::string_view id = names[i];
       Memory& memory = findings_.memory(id);

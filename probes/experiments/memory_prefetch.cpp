@@ -51,10 +51,6 @@ struct TimedRuns {
   Histogram firsts, again;
 };
 
-void add_to(Histogram& histogram, std::uint32_t cycles) {
-  add(histogram, cycles);
-}
-
 Expected<std::optional<TimedRuns>> time_runs(ColdMemory& cold, std::uint64_t stride) {
   program::Batch batch;
   for (std::size_t order = 0; order < run_orders.size(); ++order) batch.push_back(runs_of(cold, stride, order));
@@ -67,8 +63,8 @@ Expected<std::optional<TimedRuns>> time_runs(ColdMemory& cold, std::uint64_t str
     auto& phases = (**traces)[order].phases;
     for (std::size_t i = 0; i < runs_of_an_order; ++i) {
       timed.runs[order].push_back(std::move(phases[3 * i + 1].latencies));
-      add_to(timed.firsts, timed.runs[order].back().front());
-      for (const std::uint32_t cycles : phases[3 * i + 2].latencies) add_to(timed.again, cycles);
+      add(timed.firsts, timed.runs[order].back().front());
+      for (const std::uint32_t cycles : phases[3 * i + 2].latencies) add(timed.again, cycles);
     }
   }
   return std::optional(std::move(timed));

@@ -56,7 +56,7 @@ TEST(AgreedSize, IsAtLeastWhatIsHeldWhereNothingTellsWhatFits) {
   const Estimate size = agreed_size(open, sampled(30000, 1000), line);
   EXPECT_EQ(size.status, Status::lower_bound);
   EXPECT_EQ(size.value, 29000);
-  EXPECT_EQ(size.method, "residency");
+  EXPECT_EQ(size.method, open.method);
   EXPECT_EQ(agreed_size(open, std::nullopt, line).status, Status::inconclusive);
 }
 
