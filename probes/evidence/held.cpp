@@ -246,7 +246,8 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (is_last) factor = most_factor;
     const Capacity capacity = when_full(counts);
     held.bytes = capacity.lines * line;
-    held.interval = {(capacity.lines - capacity.error) * line, (capacity.lines + capacity.error) * line};
+    held.interval = {std::floor(capacity.lines - capacity.error) * line,
+                     std::ceil(capacity.lines + capacity.error) * line};
     held.steady = capacity.steady;
     held.exact = capacity.exact;
   }

@@ -11,6 +11,7 @@ namespace {
 constexpr double shortly_cycles = 500;
 constexpr double long_cycles = 500'000;  // about 0.3 ms, a part of what a neighbour's turn leaves
 constexpr std::size_t kept_repetitions = 3;
+constexpr std::uint64_t kept_fewest_looks = 128;  // shares of so many that are lost by half and not at all differ
 constexpr std::uint64_t kept_most_looks = 512;
 
 // The time is spent in shared memory, which no cache sees, or else on one of the lines, which stays the newest.
@@ -46,17 +47,20 @@ program::Program idle_program(const Session& session, const CacheFacts& cache, s
 
 Expected<bool> is_left_alone(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes, Scope isolation) {
   const std::uint64_t bytes = std::max(cache.stride(), capacity_bytes * 3 / 4 / cache.stride() * cache.stride());
-  program::Batch batch(kept_repetitions, idle_program(session, cache, bytes, isolation, shortly_cycles));
-  batch.insert(batch.end(), kept_repetitions, idle_program(session, cache, bytes, isolation, long_cycles));
+  const std::uint64_t lines = bytes / cache.stride();
+  const std::size_t repetitions = std::max(kept_repetitions, (kept_fewest_looks + lines - 1) / lines);
+  program::Batch batch(repetitions, idle_program(session, cache, bytes, isolation, shortly_cycles));
+  batch.insert(batch.end(), repetitions, idle_program(session, cache, bytes, isolation, long_cycles));
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   double lost[2] = {0, 0}, looked[2] = {0, 0};
   for (std::size_t i = 0; i < traces->size(); ++i) {
     const auto& timed = (*traces)[i].phases.back().histogram;
-    lost[i / kept_repetitions] += static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
-    looked[i / kept_repetitions] += static_cast<double>(total(timed));
+    lost[i / repetitions] += static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
+    looked[i / repetitions] += static_cast<double>(total(timed));
   }
-  // Two shares differ by chance by five standard errors once in millions; fewer than three lines say nothing.
+  // Two shares differ by chance by five standard errors once in millions; fewer than nine looks, three lines' at the
+  // least, say nothing.
   const double pooled = (lost[0] + lost[1] + 1) / (looked[0] + looked[1] + 2);
   const double error = std::sqrt(pooled * (1 - pooled) * (1 / looked[0] + 1 / looked[1]));
   const double more = lost[1] / looked[1] - lost[0] / looked[0];

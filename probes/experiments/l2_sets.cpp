@@ -28,19 +28,24 @@ constexpr std::uint64_t beside_sets_bytes = 512;  // another line of the same pa
 constexpr std::size_t phases_of_a_look = 5;
 constexpr double one_pair_by_chance = 1e-6;  // a chip has some 10,000 pairs of SMs
 
-// Stretches of memory that the L2 doesn't hold. [0, flushed) was walked last to empty it, of which it keeps the end of
-// each SM's part; the lines right behind were looked at then (device_memory.cpp, l2_levels.cpp).
+// Stretches of memory that the L2 doesn't hold. [0, flushed) was walked last to empty it, and the lines right behind
+// were looked at then (device_memory.cpp, l2_levels.cpp): what lies behind these was walked before all that. Where it
+// is used up, what each SM walked first of its part, of which the L2 keeps the end, but more where SMs were done one
+// after another.
 class ColdStretches {
  public:
   ColdStretches(const device::DeviceInfo& info, std::uint64_t flushed_bytes, std::uint64_t end_bytes)
-      : flushed_(flushed_bytes), part_(flush_part_bytes(info, flushed_bytes)), end_(end_bytes) {}
+      : flushed_(flushed_bytes),
+        part_(flush_part_bytes(info, flushed_bytes)),
+        end_(end_bytes),
+        behind_((flushed_bytes + looked_at_bytes + apart_bytes - 1) / apart_bytes * apart_bytes) {}
   std::uint64_t buffer_bytes() const { return std::max(end_, slot_bytes); }
   // Nothing where all were given out.
   std::optional<std::uint64_t> next() {
-    while (at_ + apart_bytes <= end_) {
+    if (behind_ + apart_bytes <= end_) return std::exchange(behind_, behind_ + apart_bytes);
+    while (at_ + apart_bytes <= std::min(flushed_, end_)) {
       const std::uint64_t at = std::exchange(at_, at_ + apart_bytes);
-      const bool was_left_behind = at % part_ + apart_bytes <= part_ / 2;
-      if (at + apart_bytes <= flushed_ ? was_left_behind : at >= flushed_ + looked_at_bytes) return at;
+      if (at % part_ + apart_bytes <= part_ / 2) return at;
     }
     return std::nullopt;
   }
@@ -49,6 +54,7 @@ class ColdStretches {
   static constexpr std::uint64_t apart_bytes = 128 << 10;
   static constexpr std::uint64_t looked_at_bytes = 2 << 20;
   std::uint64_t flushed_, part_, end_;
+  std::uint64_t behind_;
   std::uint64_t at_ = slot_bytes;
 };
 

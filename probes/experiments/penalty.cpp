@@ -16,7 +16,14 @@ using namespace evidence;
 namespace {
 
 constexpr std::uint64_t penalty_lines = 64;
-constexpr std::uint64_t penalty_apart_bytes = 1152;  // nine lines of 128 B: over all slices
+constexpr std::uint64_t penalty_part_bytes = 32 << 10;  // pages of 4 KiB lie on one side: each line in another
+
+// Lines at equal distances may be of a few slices of an L2 alone, by its hash.
+std::uint64_t place_of(std::uint64_t line) {
+  constexpr std::uint64_t largest_line_bytes = 256;
+  constexpr std::uint64_t places = penalty_part_bytes / largest_line_bytes;
+  return line * penalty_part_bytes + static_cast<std::uint64_t>(even_place(line) * places) * largest_line_bytes;
+}
 
 // One look at each line. Lines were pushed out of the cache, and each is brought into the L2 right before it is looked
 // at, so that others, who push lines out of that, have no time to. On one SM, which is as far from them at every look.
@@ -33,7 +40,7 @@ program::Program lost_lines(const Session& session, const CacheFacts& cache, std
   program::Walk look = make_walk(cache.path, word_bytes, word_bytes, 1);
   p.phases = {by_all_lanes(make_walk(cache.path, 2 * cache.capacity_bytes, cache.stride(), 1), session.info())};
   for (std::uint64_t line = 0; line < penalty_lines; ++line) {
-    look.first_byte = first_byte + line * penalty_apart_bytes;
+    look.first_byte = first_byte + place_of(line);
     p.phases.emplace_back(past_l1(look));
     p.phases.emplace_back(recorded(look, program::Record::latencies, 1));
   }
@@ -41,7 +48,7 @@ program::Program lost_lines(const Session& session, const CacheFacts& cache, std
 }
 
 Expected<LooksByLine> time_lost_lines(Session& session, const CacheFacts& cache) {
-  const std::uint64_t first = session.fresh_region(cache.path.slot, penalty_lines * penalty_apart_bytes);
+  const std::uint64_t first = session.fresh_region(cache.path.slot, penalty_lines * penalty_part_bytes);
   auto traces = session.run(program::Batch(looks_at_a_line, lost_lines(session, cache, first)));
   if (!traces) return tl::unexpected<Error>(traces.error());
   LooksByLine looks;

@@ -203,10 +203,17 @@ Estimate reached_by(const Sample& sample, std::string_view unit, Effort effort) 
     static_assert(runs_in_brief == 3);
     constexpr double lord = 0.885;
     const auto& [low, high] = sample.range;
-    e.status = Status::lower_bound;
-    e.value = std::max(0.0, (low + sample.median + high) / runs_in_brief - lord * (high - low));
+    const double least = (low + sample.median + high) / runs_in_brief - lord * (high - low);
     e.interval.reset();
     e.interval_kind = interval_kinds.front();
+    if (least > 0) {
+      e.status = Status::lower_bound;
+      e.value = least;
+    } else {
+      e.status = Status::inconclusive;
+      e.value.reset();
+      e.note = "its runs differ by more than they reached";
+    }
   }
   return e;
 }

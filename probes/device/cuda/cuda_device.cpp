@@ -37,7 +37,9 @@ class CudaDevice final : public Device {
     if (retained_) driver_.cuDevicePrimaryCtxRelease(device_);
   }
 
+  // Its turn comes first: the driver clears memory for a context, by the L2 that another one measures.
   Expected<void> start() {
+    lock_ = GpuLock::acquire(info_.gpu.uuid, lock_options_);
     CUcontext context = nullptr;
     if (const CUresult code = driver_.cuDevicePrimaryCtxRetain(&context, device_); code != CUDA_SUCCESS)
       return tl::unexpected<Error>(driver_.error(code, fmt::format("can't use {}", info_.gpu.name)));
@@ -58,7 +60,6 @@ class CudaDevice final : public Device {
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override {
     auto launches = plan(batch, info_.gpu.sm_count, info_.warps_per_block);
     if (!launches) return tl::unexpected<Error>(launches.error());
-    if (lock_ == nullptr) lock_ = GpuLock::acquire(info_.gpu.uuid, lock_options_);
     std::vector<program::ProgramTrace> traces(batch.size());
     for (PlannedLaunch& launch : *launches) {
       auto ok = run_until_placed(batch, launch, traces);
@@ -70,14 +71,12 @@ class CudaDevice final : public Device {
 
   Expected<program::StreamTrace> run_stream(const program::Stream& stream) override {
     if (auto ok = program::validate(stream); !ok) return tl::unexpected<Error>(ok.error());
-    if (lock_ == nullptr) lock_ = GpuLock::acquire(info_.gpu.uuid, lock_options_);
     if (streams_ == nullptr) streams_ = std::make_unique<StreamLauncher>(driver_, info_);
     return streams_->run(stream);
   }
 
   Expected<program::WorkloadTrace> run_workload(const program::Workload& workload) override {
     if (auto ok = program::validate(workload); !ok) return tl::unexpected<Error>(ok.error());
-    if (lock_ == nullptr) lock_ = GpuLock::acquire(info_.gpu.uuid, lock_options_);
     if (workloads_ == nullptr) workloads_ = std::make_unique<WorkLauncher>(driver_, info_);
     return workloads_->run(workload);
   }
@@ -133,7 +132,7 @@ class CudaDevice final : public Device {
   DeviceInfo info_;
   CUdevice device_;
   GpuLockOptions lock_options_;
-  std::shared_ptr<const GpuLock> lock_;  ///< from the first run on
+  std::shared_ptr<const GpuLock> lock_;
   bool retained_ = false;
   bool is_shared_ = false;
   std::chrono::steady_clock::duration waited_{};  ///< for SMs that others held

@@ -22,10 +22,16 @@ class Noise {
     if (model_.jitter == JitterKind::uniform) cycles += random_.below(uniform_span_) - model_.jitter_cycles;
     if (model_.outlier_probability > 0 && random_.unit() < model_.outlier_probability)
       cycles += random_.within(model_.outlier_cycles.low, model_.outlier_cycles.high);
-    return static_cast<std::uint32_t>(std::max(1.0, std::floor(cycles + 0.5)));
+    return static_cast<std::uint32_t>(std::max(1.0, std::floor(cycles + rounding(latency_cycles))));
   }
 
  private:
+  // As many loads take a cycle more as the mean has of it. Jitter that knows fractions spreads over whole cycles anyway.
+  double rounding(double latency_cycles) {
+    const bool is_spread = model_.jitter == JitterKind::gaussian || latency_cycles == std::floor(latency_cycles);
+    return is_spread ? 0.5 : random_.unit();
+  }
+
   Random random_;
   NoiseModel model_;
   std::uint32_t uniform_span_;

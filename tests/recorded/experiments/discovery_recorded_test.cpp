@@ -22,7 +22,7 @@ struct Recorded {
   std::string folder() const { return std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/" + name + "/"; }
 };
 
-const std::vector<Recorded> recorded_gpus{{"h100", 52428800, 278}};
+const std::vector<Recorded> recorded_gpus{{"h100", 52428800, 284}};
 constexpr std::uintmax_t largest_recording_bytes = 2'000'000;
 constexpr std::size_t largest_evidence_bytes = 100'000;  // of fifty curves
 

@@ -1,11 +1,16 @@
 // What a user reads where the driver or the GPU can't be used: one line with what, why and what to do.
+#include <chrono>
 #include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
 #include <string>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include "device/cuda/cuda_device.hpp"
 
@@ -154,6 +159,25 @@ TEST_F(Driver, GpuThatAnotherProcessHoldsExclusivelyIsUnavailable) {
   EXPECT_EQ(error.kind, Error::Kind::unavailable);
   EXPECT_THAT(error.message, HasSubstr("exclusively"));
   expect_one_line(error);
+}
+
+// A context alone disturbs who measures: no process makes one before its turn.
+TEST_F(Driver, WaitsForItsTurnBeforeItMakesAContext) {
+  const std::string folder = ::testing::TempDir() + "gputopo_turns_" + std::to_string(::getpid());
+  std::filesystem::create_directory(folder);
+  cuda::GpuLockOptions options;
+  options.folders = {folder};
+  const std::string uuid = list_cuda(fake)->front().gpu.uuid;
+  const int other = ::open((folder + "/gputopo-" + uuid + ".lock").c_str(), O_CREAT | O_RDONLY, 0666);
+  ASSERT_EQ(::flock(other, LOCK_EX | LOCK_NB), 0);
+  options.patience = std::chrono::milliseconds(50);
+  bool waited = false;
+  options.waiting = [&](std::string_view) { waited = true; };
+  script("FAKE_cuDevicePrimaryCtxRetain", 46);
+  EXPECT_FALSE(open_cuda(0, options, fake));
+  EXPECT_TRUE(waited);
+  ::close(other);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(Driver, OutOfMemoryIsUnavailable) {

@@ -25,10 +25,14 @@ Moments moments_of(const NoiseModel& model, double latency, int n) {
   return {mean, std::sqrt(squares / n - mean * mean)};
 }
 
-TEST(Noise, WithoutJitterRoundsToTheNearestCycle) {
+TEST(Noise, WithoutJitterTakesTheTwoNearestCyclesAsOftenAsTheMeanSays) {
   Noise noise({}, 1);
-  EXPECT_EQ(noise.observe(38.4), 38U);
-  EXPECT_EQ(noise.observe(38.5), 39U);
+  std::map<std::uint32_t, int> counts;
+  for (int i = 0; i < 40000; ++i) ++counts[noise.observe(38.25)];
+  ASSERT_EQ(counts.size(), 2U);
+  EXPECT_NEAR(counts[39], 10000, 400);
+  EXPECT_EQ(counts[38] + counts[39], 40000);
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(noise.observe(38), 38U) << "nothing to round";
   EXPECT_EQ(noise.observe(0), 1U) << "no load takes less than a cycle";
 }
 
