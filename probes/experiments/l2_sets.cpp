@@ -99,6 +99,8 @@ struct Look {
   // Emptying an L2 leaves some of what was walked for it: what isn't from memory says nothing.
   void add(std::span<const program::PhaseTrace> phases, double memory_from_cycles) {
     if (quantile(phases[1].histogram, 0.1).value_or(0) < memory_from_cycles) return;
+    // Nor do lines that others pushed out before they were looked at again. Of eight sides one is near at least.
+    if (quantile(counted(phases[4].latencies), 0.1).value_or(0) >= memory_from_cycles) return;
     of_memory = merged(of_memory, phases[1].histogram);
     seen = merged(seen, counted(phases[3].latencies));
     for (std::size_t i = 0; i < phases[3].latencies.size(); ++i) {

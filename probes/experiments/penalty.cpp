@@ -118,6 +118,8 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   }
   if (l2->next_level) {
     penalty = penalty_of(*l2->next_level, *own.value + l2->overhead_cycles, own.samples);
+    penalty.interval->low -= own.interval->high - *own.value;
+    penalty.interval->high += *own.value - own.interval->low;
     return {};
   }
   penalty = measured(*next.value - *own.value, "cycles", "difference", next.samples);

@@ -176,6 +176,21 @@ TEST(BesideATenant, RepeatedLoadsThatTheL2AnswersAreNoL1) {
   for (const auto& [name, estimate] : found.find("l1")->attributes) EXPECT_FALSE(estimate.value) << name;
 }
 
+// The second look at a line comes from memory like the first.
+TEST(BesideATenant, LinesThatAreGoneBeforeTheSecondLookDontMakeTwoL2sOne) {
+  Json model = model_beside(150, 167);
+  model["gpu"]["clock_khz"] = 862000;
+  model["caches"]["l2"] = {{"size", 134400}, {"line", 256}, {"sector", 128},
+                           {"sets", 25},     {"ways", 21},  {"shared_by", {{"interleaved", 2}}}};
+  model["tenant"] = {{"l2_lines_per_us", 120}, {"sm_lines_per_us", 0}, {"slow_share", 0}, {"slow_cycles", {1, 2}}};
+  const auto device = device_of(model);
+  experiments::DiscoverOptions options;
+  options.only = {"l2"};
+  const auto found = experiments::discover(*device, options);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->find("l2")->structure.at("scope").status, Status::inconclusive);
+}
+
 // What the L2 loses the cache behind it has, by longer sectors and hardly slower: every other sector comes from there.
 TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
   Json model = model_beside(374, 482);
