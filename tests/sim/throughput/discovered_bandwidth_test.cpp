@@ -79,5 +79,36 @@ TEST(Discovery, SaysHowMuchEveryLevelDeliversAtLeast) {
   EXPECT_LE(too_high, 240 / 20 + 3 * 3.4) << "twelve, give or take three standard deviations";
 }
 
+// Two copies to the device of three wait for somebody else, a hundred times as long as they take.
+class Waiting final : public device::Device {
+ public:
+  explicit Waiting(device::Device& inner) : inner_(inner) {}
+  const device::DeviceInfo& info() const override { return inner_.info(); }
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override { return inner_.run(batch); }
+  Expected<program::StreamTrace> run_stream(const program::Stream& s) override {
+    auto trace = inner_.run_stream(s);
+    if (trace && s.operation == program::Operation::upload && copies_++ % 3 != 0) trace->ns *= 100;
+    return trace;
+  }
+
+ private:
+  device::Device& inner_;
+  int copies_ = 0;
+};
+
+TEST(Discovery, StatesNoBoundThatNothingReached) {
+  auto device = sim::make_device(*sim::parse_model(model_text(random_throughput(model_seed)), "random"));
+  Waiting waiting(*device);
+  experiments::DiscoverOptions options;
+  options.only = {"device_memory"};
+  const auto topology = experiments::discover(waiting, options);
+  ASSERT_TRUE(topology) << topology.error().message;
+  const Estimate* to_device = topology->find("device_memory")->find("to_device_bandwidth");
+  ASSERT_NE(to_device, nullptr);
+  EXPECT_EQ(to_device->status, Status::inconclusive);
+  EXPECT_FALSE(to_device->value);
+  EXPECT_GT(topology->find("device_memory")->find("to_host_bandwidth")->value.value_or(0), 0);
+}
+
 }  // namespace
 }  // namespace gputopo::throughput
