@@ -88,8 +88,9 @@ DecidingCurve period_curve(std::span<const bool> missed, std::uint64_t stride_by
 
 Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, std::string_view method) {
   using Kind = PatternWalk::Kind;
-  constexpr double collides =
-      0.5;  // of places, beforehand, that put both halves of a pattern into the same sets: unknown
+  // Beforehand: of places, those that put both halves of a pattern into the same sets, unknown; and of caches, those
+  // that do at every place, as one of a single set does.
+  constexpr double collides = 0.5, always_collides = 0.02;
   constexpr std::string_view why_not = "no stride's pattern both overflows as one too many lines do and fits as few do";
   Tally fits;
   using Place = std::pair<std::uint64_t, std::uint64_t>;  // stride, gap
@@ -102,6 +103,7 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
   // By stride: how likely all its places are if it is within a line, and if it is longer.
   struct Both {
     double within = 0, longer = 0;
+    double same = 0, mixed = 0;  // of the shifted patterns: all alike; each by its place
   };
   std::map<std::uint64_t, Both> by_stride;
   double samples = 0;
@@ -125,9 +127,14 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
     const auto control = straight.find({walk.stride_bytes, walk.gap_strides});
     if (walk.kind != Kind::shifted || walk.seen.loads == 0 || control == straight.end()) continue;
     const double same = likelihood_of(sameness(walk.seen, control->second, fits));
-    by_stride[walk.stride_bytes].within += std::log(same);
-    by_stride[walk.stride_bytes].longer += std::log(collides * same + (1 - collides) * (1 - same));
+    by_stride[walk.stride_bytes].same += std::log(same);
+    by_stride[walk.stride_bytes].mixed += std::log(collides * same + (1 - collides) * (1 - same));
     samples += walk.seen.loads + control->second.loads;
+  }
+  for (auto& [stride, both] : by_stride) {
+    both.within += both.same;
+    const double ratio = std::log(always_collides / (1 - always_collides)) + both.same - both.mixed;
+    both.longer += std::log(1 - always_collides) + both.mixed + (ratio > 30 ? ratio : std::log1p(std::exp(ratio)));
   }
   std::vector<Candidate> candidates;
   std::vector<std::uint64_t> lines{least_bytes};
