@@ -133,8 +133,8 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
   }
   for (auto& [stride, both] : by_stride) {
     both.within += both.same;
-    const double ratio = std::log(always_collides / (1 - always_collides)) + both.same - both.mixed;
-    both.longer += std::log(1 - always_collides) + both.mixed + (ratio > 30 ? ratio : std::log1p(std::exp(ratio)));
+    const double always = std::log(always_collides) + both.same, mixed = std::log(1 - always_collides) + both.mixed;
+    both.longer += std::max(always, mixed) + std::log1p(std::exp(-std::fabs(always - mixed)));
   }
   std::vector<Candidate> candidates;
   std::vector<std::uint64_t> lines{least_bytes};
