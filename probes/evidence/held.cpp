@@ -23,7 +23,6 @@ namespace {
 constexpr std::uint32_t walked_rounds = 4;
 constexpr std::uint32_t rounds_in_order = 2;    // of these, where the others needn't be
 constexpr std::uint32_t held_fewest_looks = 5;  // at each line: a stranger in twenty outvotes the others once in 900
-constexpr std::uint32_t held_most_looks = 128;
 constexpr double most_factor = 16;
 constexpr std::size_t most_at_once = 2048;             // programs in a batch: each has a record of its own
 constexpr std::uint64_t most_held_loads = 12'000'000;  // of one count: seconds of a simulator, milliseconds of a GPU
@@ -44,12 +43,6 @@ struct Plan {
 
 constexpr double a_level_more = 1.25;  // levels of memory are so much larger than what is in front of them at least
 constexpr double surely = 3;           // standard errors: nine sizes in a discovery, none of which may be wrong
-
-// Where looks at one line differ, a share of one half of n lines is known to 1.5 / sqrt(n looks): to 2 %.
-std::uint32_t looks_for(std::uint64_t capacity_lines, Scope isolation) {
-  const auto wanted = static_cast<std::uint32_t>(6000 / capacity_lines);
-  return isolation == Scope::gpu ? held_fewest_looks : std::clamp(wanted, held_fewest_looks, held_most_looks);
-}
 
 Plan plan_of(std::uint64_t capacity_lines, double factor, std::uint32_t looks) {
   Plan plan;
@@ -90,7 +83,9 @@ program::Program look_program(Session& session, const CacheFacts& cache, Scope i
 // Of a footprint of `lines`: how many were found near, and how far off that may be.
 struct Counted {
   double lines = 0, near = 0, error = 0;
-  bool exact = false;  // every line was there always or never, but for strangers
+  double scatter = 0;   // the part of the error that more looks make smaller
+  double in_front = 0;  // of those near, may be in the cache in front alone
+  bool exact = false;   // every line was there always or never, but for strangers
   std::uint64_t samples = 0;
 };
 
@@ -133,8 +128,19 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
   c.exact = vote && vote->wrong < unlikely;
   c.near = c.exact ? voted : std::max(0.0, sum - c.lines * false_hit) / (1 - false_miss - false_hit);
   // What looks like a hit is known from few loads, of which none or one did: there may be none or twice as many.
-  c.error = c.exact ? 0 : surely * std::sqrt(squares) + 0.5 + c.lines * false_hit;
+  c.scatter = c.exact ? 0 : surely * std::sqrt(squares);
+  c.error = c.exact ? 0 : c.scatter + c.lines * false_hit;
   return c;
+}
+
+// Where looks at one line differ: as many as make the count's scatter as small as what tells sizes apart, if there is
+// time. Two counts together are half a line off then, or a seventieth.
+std::uint32_t looks_for(const Plan& plan, const Counted& few) {
+  const double wanted = std::max(0.7, 0.02 * few.near), off = few.scatter / wanted;
+  Plan more = plan;
+  more.looks = 1;
+  const double most = static_cast<double>(most_held_loads) / static_cast<double>(more.loads());
+  return static_cast<std::uint32_t>(std::min(most, std::ceil(plan.looks * off * off)));
 }
 
 struct Capacity {
@@ -180,15 +186,26 @@ Capacity when_full(std::span<const Counted> counts) {
   return mean_count(pairs);
 }
 
-// Lines found. What a cache in front answered says that this one has the line where it is one of the newest, as many as
-// that one holds; of older lines it says nothing, and they are as the others looked for together.
-double hits_of(const Histogram& timed, const CacheFacts& cache, std::uint64_t newer_lines) {
+// Lines found, and how many of these the cache in front answered: one of the newest, as many as that one holds, may or
+// may not be in this one as well; of older lines its answer says nothing, and they are as the others looked for
+// together.
+struct Looked {
+  double held = 0, in_front = 0;
+};
+
+Looked look_at(const Histogram& timed, const CacheFacts& cache, std::uint64_t newer_lines) {
   const auto looked = static_cast<double>(total(timed));
   const auto missing = static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
   const auto told = static_cast<double>(count_from(timed, cache.front_threshold_cycles));
   const bool is_new = newer_lines * cache.front_line_bytes <= cache.front_capacity_bytes;
-  if (told == looked || is_new || told == 0) return looked - missing;
-  return looked * (told - missing) / told;
+  if (told == looked || is_new || told == 0) return {looked - missing, looked - told};
+  return {looked * (told - missing) / told, 0};
+}
+
+// A cache holds whole lines: those within its error, or the two around it. Without those of a cache in front.
+Interval whole_lines(const Capacity& c, double in_front, double line_bytes) {
+  const auto [low, high] = std::minmax({std::ceil(c.lines - c.error), std::floor(c.lines + c.error)});
+  return {std::max(0.0, std::floor(low - in_front)) * line_bytes, high * line_bytes};
 }
 
 Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolation, const Plan& plan) {
@@ -196,6 +213,7 @@ Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolati
   const std::uint64_t all = plan.programs() * plan.looks;
   const program::Stepping order = program::stepping(program::Order::shuffled, plan.lines, all);
   std::vector<std::vector<double>> hits(plan.programs());
+  double in_front = 0;
   std::uint64_t at = order.first;
   for (std::uint64_t done = 0; done < all;) {
     program::Batch batch;
@@ -210,10 +228,14 @@ Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolati
       const std::uint64_t newer = cache.path.slot == slot_code
                                       ? stretches[i] * plan.at_once  // walked downwards
                                       : plan.lines - std::min(plan.lines, (stretches[i] + 1) * plan.at_once);
-      hits[stretches[i]].push_back(hits_of((*traces)[i].phases.back().histogram, cache, newer));
+      const Looked looked = look_at((*traces)[i].phases.back().histogram, cache, newer);
+      hits[stretches[i]].push_back(looked.held);
+      in_front += looked.in_front;
     }
   }
-  return judge(hits, cache, plan);
+  Counted counted = judge(hits, cache, plan);
+  counted.in_front = in_front / plan.looks;
+  return counted;
 }
 
 }  // namespace
@@ -235,9 +257,9 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (plan.loads() > most_held_loads) break;
     auto counted = count(session, cache, isolation, plan);
     if (counted && !counted->exact) {
-      plan.looks = looks_for(about, isolation);
-      while (plan.looks > 3 && plan.loads() > most_held_loads) --plan.looks;
-      if (plan.looks > held_fewest_looks) counted = count(session, cache, isolation, plan);
+      const std::uint32_t wanted = looks_for(plan, *counted);
+      plan.looks = std::max(wanted, plan.looks);
+      if (wanted > held_fewest_looks) counted = count(session, cache, isolation, plan);
     }
     if (!counted) return tl::unexpected<Error>(counted.error());
     held.samples += counted->samples;
@@ -246,10 +268,10 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (is_last) factor = most_factor;
     const Capacity capacity = when_full(counts);
     held.bytes = capacity.lines * line;
-    held.interval = {std::floor(capacity.lines - capacity.error) * line,
-                     std::ceil(capacity.lines + capacity.error) * line};
+    held.interval = whole_lines(capacity, counted->in_front, line);
     held.steady = capacity.steady;
-    held.exact = capacity.exact;
+    held.exact = capacity.exact && counted->in_front == 0;
+    held.is_sample = !held.exact;
   }
   return held;
 }
@@ -304,7 +326,7 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   // Whatever a cache replaces, of far more it holds as much as it can: what a sample says of that is the capacity,
   // within which what fits says it to the line where its lines fill the sets evenly.
   const bool holds_what_fits = !has_fit || counted.high >= fits.interval->low;
-  if (held.is_sample && held.steady && counted.high - counted.low <= telling * counted.low) {
+  if (held.is_sample && held.steady && counted.high - counted.low <= std::max(line_bytes, telling * counted.low)) {
     // Lines that overfull sets lost lie together, and looks may have missed them all.
     if (!holds_what_fits) return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
     size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : roundest_within(counted);

@@ -19,7 +19,7 @@ struct Held {
   double walked_bytes = 0;    ///< of how much in all
   bool steady = false;        ///< twice the footprint held no more: every set was full
   bool exact = false;         ///< and every line was there always or never, but for strangers
-  bool is_sample = false;     ///< of lines all over the footprint: the interval is all that isn't known
+  bool is_sample = false;     ///< of lines of this cache alone: the interval is all that isn't known
   std::uint64_t samples = 0;  ///< lines looked for
 };
 

@@ -102,7 +102,8 @@ Expected<Estimate> within_own_bytes(const SearchSpec& spec, const SearchResult& 
 
 struct InOneBank {
   Estimate size;
-  bool all_fits = false;  // and where it ends others may show
+  bool all_fits = false;   // and where it ends others may show
+  std::uint64_t fill = 0;  // bytes to walk so that it overflows; 0: unknown
 };
 
 // By what fits into one bank, and by what is held of more.
@@ -116,9 +117,9 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache) 
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
   auto held = if_available(count_held(session, cache, about, Scope::gpu));
   if (!held) return tl::unexpected<Error>(held.error());
-  // What the cache in front holds of the newest lines counts as held, and need not be.
-  if (*held) (*held)->interval.low = 0;
-  return InOneBank{agreed_size(fits, *held, static_cast<double>(cache.stride()))};
+  InOneBank result{agreed_size(fits, *held, static_cast<double>(cache.stride()))};
+  result.fill = bytes_to_fill(result.size, *held) / cache.stride() * cache.stride();
+  return result;
 }
 
 }  // namespace
@@ -169,11 +170,12 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
     line_size.interval.reset();
     line_size.note = "what one miss brings in; the constants that there are don't tell whether a line has more";
   }
-  if (size.status != Status::measured || cache->capacity_bytes * 3 / 2 > bank) {
+  const std::uint64_t fill = size.status == Status::measured ? cache->capacity_bytes : in_one_bank->fill;
+  if (fill == 0 || fill * 3 / 2 > bank) {
     cache->line_bytes = cache->sector_bytes;
     return {};
   }
-  auto line = measure_line(session, *cache, cache->capacity_bytes, Scope::gpu);
+  auto line = measure_line(session, *cache, fill, Scope::gpu);
   if (!line) return tl::unexpected<Error>(line.error());
   attributes["line_size"] = *line;
   if (line->has_value()) cache->line_bytes = static_cast<std::uint64_t>(*line->value);
