@@ -7,6 +7,7 @@
 
 #include "device/sim/model.hpp"
 #include "tests/sim/random/tally.hpp"
+#include "tests/sim/random/untold.hpp"
 
 namespace gputopo::test {
 namespace {
@@ -126,6 +127,39 @@ Statement statement(Verdict verdict, double confidence, std::optional<bool> in_i
   s.confidence = confidence;
   s.in_interval = in_interval;
   return s;
+}
+
+// One module's constants, which the L1.5 holds all, and an SM whose clock fell so far that its L1 is as slow as the L2.
+TEST(Untold, IsACacheThatTheModelLeavesNothingToTellBy) {
+  const Json model = {{"schema", "gputopo-model/1"},
+                      {"gpu", {{"name", "Untold"}, {"sm_count", 2}, {"memory", "1 GiB"}, {"clock_khz", 1000000}}},
+                      {"caches",
+                       {{"l1", {{"size", 16384}, {"line", 128}, {"ways", 4}}},
+                        {"constant_l1", {{"size", 2048}, {"line", 64}, {"ways", 4}}},
+                        {"constant_l1_5", {{"size", 65536}, {"line", 64}, {"ways", 4}}},
+                        {"l2", {{"size", 1 << 20}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
+                      {"paths",
+                       {{"global_cached",
+                         {{{"level", "l1"}, {"latency", 150}},
+                          {{"level", "l2"}, {"latency", 200}},
+                          {{"level", "device_memory"}, {"latency", 500}}}},
+                        {"constant",
+                         {{{"level", "constant_l1"}, {"latency", 40}},
+                          {{"level", "constant_l1_5"}, {"latency", 80}},
+                          {{"level", "l2"}, {"latency", 200}},
+                          {{"level", "device_memory"}, {"latency", 500}}}}}},
+                      {"limits", {{"constant_modules", 1}}},
+                      {"clock", {{{"at_us", 10}, {"khz", 750000}}}}};
+  const auto parsed = sim::parse_model(model.dump(), "untold");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  std::vector<Statement> all;
+  for (const char* id : {"l1", "constant_l1", "constant_l1_5", "l2"})
+    all.push_back({id, "size", "16 KiB", "unknown", Verdict::inconclusive, true, ""});
+  mark_untold(*parsed, all);
+  EXPECT_FALSE(all[0].decidable);
+  EXPECT_TRUE(all[1].decidable);
+  EXPECT_FALSE(all[2].decidable);
+  EXPECT_TRUE(all[3].decidable);
 }
 
 TEST(Tally, CountsModelsValuesIntervalsAndConfidences) {

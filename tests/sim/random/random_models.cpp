@@ -23,6 +23,7 @@
 #include "tests/sim/programs.hpp"
 #include "tests/sim/random/random_model.hpp"
 #include "tests/sim/random/tally.hpp"
+#include "tests/sim/random/untold.hpp"
 
 namespace gputopo::test {
 namespace {
@@ -64,7 +65,7 @@ Result discover(const Options& options, std::uint64_t seed) {
   if (model) {
     truth = sim::truth(*model);
     sim::add_latency_spans(*model, truth);
-    const auto device = sim::make_device(std::move(*model));
+    const auto device = sim::make_device(*model);
     found = experiments::discover(*device, {});
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
@@ -72,7 +73,8 @@ Result discover(const Options& options, std::uint64_t seed) {
     result.tally.models = result.tally.failed_models = 1;
     result.text = fmt::format("{}: FAILED: {}\n", name, model ? found.error().message : model.error().message);
   } else {
-    const auto all = statements(*found, truth, Exactness::to_the_line);
+    auto all = statements(*found, truth, Exactness::to_the_line);
+    mark_untold(*model, all);
     result.tally.add(all);
     result.text = fmt::format("{}: {} wrong, {} undecided of {}, {:.1f} s\n", name, result.tally.wrong,
                               result.tally.undecided, result.tally.statements, seconds.count());
