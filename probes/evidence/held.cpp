@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "change_point/random.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
 #include "evidence/vote.hpp"
@@ -36,10 +37,31 @@ std::uint64_t looked_for_together(std::uint64_t capacity_lines) {
 struct Plan {
   std::uint64_t lines = 0;  // of the footprint
   std::uint64_t at_once = 1;
+  std::uint64_t apart = 1;  // those looked for together; 1: neighbours
   std::uint32_t looks = held_fewest_looks;
-  std::uint64_t programs() const { return (lines + at_once - 1) / at_once; }
+  bool in_any_order = false;  // else each look comes after the one at the same distance
+  std::uint64_t programs() const { return apart > 1 ? apart : (lines + at_once - 1) / at_once; }
   std::uint64_t loads() const { return programs() * walked_rounds * lines * looks; }
+  // The lines of a program, `apart` from one another.
+  std::uint64_t first(std::uint64_t stretch) const { return apart > 1 ? stretch : stretch * at_once; }
+  std::uint64_t lines_from(std::uint64_t first) const {
+    return apart > 1 ? (lines - 1 - first) / apart + 1 : std::min(at_once, lines - first);
+  }
 };
+
+bool is_prime(std::uint64_t n) {
+  for (std::uint64_t d = 2; d * d <= n; ++d)
+    if (n % d == 0) return false;
+  return true;
+}
+
+// Neighbours may fall into the same few ways, where one that is missing pushes the next one out sooner than any: lines
+// a prime apart fall into sets of their own, whatever their number.
+void look_all_over(Plan& plan) {
+  if (plan.at_once == 1 || plan.programs() == 1) return;
+  plan.apart = plan.programs();
+  while (!is_prime(plan.apart)) ++plan.apart;
+}
 
 constexpr double a_level_more = 1.25;  // levels of memory are so much larger than what is in front of them at least
 constexpr double surely = 3;           // standard errors: nine sizes in a discovery, none of which may be wrong
@@ -72,10 +94,10 @@ program::Program look_program(Session& session, const CacheFacts& cache, Scope i
     p.phases = {by_one_warp(make_walk(cache.path, bytes, cache.stride(), walked_rounds - rounds_in_order))};
   program::Walk walk = rounds_of(spec, bytes, 1);
   const std::uint64_t turns = std::max<std::uint64_t>(1, cache.stride() / walk.stride_bytes);
-  const std::uint64_t last = std::min(first + plan.at_once, plan.lines) - 1;
+  const std::uint64_t looked = plan.lines_from(first), last = first + (looked - 1) * plan.apart;
   walk.tail_first = last * turns;
-  walk.tail_step = program::positions(walk) - turns;
-  walk.loads_per_lap = walk.lead_loads + last - first + 1;
+  walk.tail_step = program::positions(walk) - turns * plan.apart;
+  walk.loads_per_lap = walk.lead_loads + looked;
   p.phases.emplace_back(walk);
   return p;
 }
@@ -129,14 +151,15 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
   c.near = c.exact ? voted : std::max(0.0, sum - c.lines * false_hit) / (1 - false_miss - false_hit);
   // What looks like a hit is known from few loads, of which none or one did: there may be none or twice as many.
   c.scatter = c.exact ? 0 : surely * std::sqrt(squares);
-  c.error = c.exact ? 0 : c.scatter + c.lines * false_hit;
+  // What is missing pushes out what is looked for after it (looked_for_together).
+  c.error = c.exact ? 0 : c.scatter + c.lines * false_hit + (plan.at_once > 1 ? 0.004 * c.near : 0);
   return c;
 }
 
 // Where looks at one line differ: as many as make the count's scatter as small as what tells sizes apart, if there is
-// time. Two counts together are half a line off then, or a seventieth.
+// time. Two counts together are half a line off then, or a hundredth.
 std::uint32_t looks_for(const Plan& plan, const Counted& few) {
-  const double wanted = std::max(0.7, 0.02 * few.near), off = few.scatter / wanted;
+  const double wanted = std::max(0.7, 0.015 * few.near), off = few.scatter / wanted;
   Plan more = plan;
   more.looks = 1;
   const double most = static_cast<double>(most_held_loads) / static_cast<double>(more.loads());
@@ -147,9 +170,11 @@ struct Capacity {
   double lines = 0, error = 0;
   bool steady = false;
   bool exact = false;
+  bool agreed = false;  // counts differ by no more than they may by chance
 };
 
-// The mean of counts that agree, weighted by their certainty.
+// The mean of counts that agree, weighted by their certainty. Those that don't are as far off as they differ: looks at
+// a cache that is never twice the same say what it holds, those at one that goes round in a way of its own need not.
 Capacity mean_count(std::span<const Counted> counts) {
   double weights = 0, sum = 0;
   for (const Counted& c : counts) {
@@ -160,6 +185,10 @@ Capacity mean_count(std::span<const Counted> counts) {
   const bool exact = std::all_of(counts.begin(), counts.end(), [](const Counted& c) { return c.exact; });
   Capacity mean{sum / weights, std::max(1 / std::sqrt(weights), 0.008 * sum / weights), true};
   if (exact) mean.error = 0;
+  const auto [fewest, most] = std::minmax_element(counts.begin(), counts.end(),
+                                                  [](const Counted& x, const Counted& y) { return x.near < y.near; });
+  mean.agreed = most->near - fewest->near <= std::hypot(fewest->error, most->error);
+  if (!mean.agreed) mean.error = std::max(mean.error, most->near - fewest->near);
   for (const Counted& c : counts)
     mean.steady = mean.steady && std::fabs(c.near - mean.lines) < c.error + mean.error + 0.5;
   mean.exact = exact && mean.steady;
@@ -179,11 +208,13 @@ Counted at_none(const Counted& a, const Counted& b) {
 
 // Of ever larger footprints; a cache's sets are full when more doesn't hold more.
 Capacity when_full(std::span<const Counted> counts) {
-  if (counts.size() < 2) return {counts[0].near, counts[0].error, false, false};
+  if (counts.size() < 2) return {counts[0].near, counts[0].error};
   if (const Capacity same = mean_count(counts.last(2)); same.steady || counts.size() < 3) return same;
   const std::array<Counted, 2> pairs{at_none(counts[counts.size() - 3], counts[counts.size() - 2]),
                                      at_none(counts[counts.size() - 2], counts.back())};
-  return mean_count(pairs);
+  Capacity without = mean_count(pairs);
+  without.agreed = false;
+  return without;
 }
 
 // Lines found, and how many of these the cache in front answered: one of the newest, as many as that one holds, may or
@@ -202,26 +233,41 @@ Looked look_at(const Histogram& timed, const CacheFacts& cache, std::uint64_t ne
   return {looked * (told - missing) / told, 0};
 }
 
+// How many hits look like misses is known from so many loads: all counts are as far off by that.
+double unsure_share(const Levels& levels) {
+  const double hits = std::max(1.0, static_cast<double>(total(levels.hit)));
+  return surely * std::sqrt(levels.false_miss * (1 - levels.false_miss) / hits) / levels.told_apart();
+}
+
 // A cache holds whole lines: those within its error, or the two around it. Without those of a cache in front.
 Interval whole_lines(const Capacity& c, double in_front, double line_bytes) {
   const auto [low, high] = std::minmax({std::ceil(c.lines - c.error), std::floor(c.lines + c.error)});
   return {std::max(0.0, std::floor(low - in_front)) * line_bytes, high * line_bytes};
 }
 
-Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolation, const Plan& plan) {
-  // Not in order: a cache that isn't emptied in between must not come to the same line in step with the looks.
+// The stretch of each look. Not in order: a cache that isn't emptied in between must not come to the same line in step
+// with the looks. What goes round in a way of its own may be in step with any regular order, what replaces at random
+// with none.
+std::vector<std::uint64_t> looks_of(const Plan& plan) {
   const std::uint64_t all = plan.programs() * plan.looks;
   const program::Stepping order = program::stepping(program::Order::shuffled, plan.lines, all);
+  std::vector<std::uint64_t> stretches;
+  for (std::uint64_t at = order.first; stretches.size() < all; at = program::advance(at, order.step, all))
+    stretches.push_back(at / plan.looks);
+  if (plan.in_any_order) change_point::Random(plan.lines).shuffle(stretches);
+  return stretches;
+}
+
+Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolation, const Plan& plan) {
+  const std::vector<std::uint64_t> looks = looks_of(plan);
   std::vector<std::vector<double>> hits(plan.programs());
   double in_front = 0;
-  std::uint64_t at = order.first;
-  for (std::uint64_t done = 0; done < all;) {
+  for (std::size_t done = 0; done < looks.size();) {
     program::Batch batch;
-    std::vector<std::uint64_t> stretches;
-    for (; done < all && batch.size() < most_at_once; ++done, at = program::advance(at, order.step, all)) {
-      stretches.push_back(at / plan.looks);
-      batch.push_back(look_program(session, cache, isolation, plan, stretches.back() * plan.at_once));
-    }
+    const auto stretches = std::span(looks).subspan(done, std::min(most_at_once, looks.size() - done));
+    done += stretches.size();
+    for (const std::uint64_t stretch : stretches)
+      batch.push_back(look_program(session, cache, isolation, plan, plan.first(stretch)));
     auto traces = session.run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (std::size_t i = 0; i < traces->size(); ++i) {
@@ -259,6 +305,8 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (counted && !counted->exact) {
       const std::uint32_t wanted = looks_for(plan, *counted);
       plan.looks = std::max(wanted, plan.looks);
+      plan.in_any_order = true;
+      if (cache.front_line_bytes == 0) look_all_over(plan);  // else old and new lines would be told together
       if (wanted > held_fewest_looks) counted = count(session, cache, isolation, plan);
     }
     if (!counted) return tl::unexpected<Error>(counted.error());
@@ -266,12 +314,13 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     held.walked_bytes = static_cast<double>(plan.lines) * line;
     counts.push_back(*counted);
     if (is_last) factor = most_factor;
-    const Capacity capacity = when_full(counts);
+    Capacity capacity = when_full(counts);
+    if (!capacity.exact) capacity.error += capacity.lines * unsure_share(cache.levels);
     held.bytes = capacity.lines * line;
     held.interval = whole_lines(capacity, counted->in_front, line);
     held.steady = capacity.steady;
     held.exact = capacity.exact && counted->in_front == 0;
-    held.is_sample = !held.exact;
+    held.is_sample = capacity.agreed && !held.exact;
   }
   return held;
 }
@@ -354,6 +403,11 @@ void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_by
   const double held = std::floor(*fits.value * asked / all / line) * line;
   if (fits.status == Status::lower_bound) fits.value = held;
   if (fits.interval) fits.interval->low = std::min(fits.interval->low, held);
+}
+
+void bound_by_lines(Estimate& size, std::uint64_t line_bytes) {
+  const auto line = static_cast<double>(line_bytes);
+  if (size.status == Status::lower_bound && size.value) size.value = std::floor(*size.value / line) * line;
 }
 
 std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& counted) {

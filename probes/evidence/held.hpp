@@ -43,6 +43,9 @@ double roundest_within(const Interval& range);
 /// share that was asked for in `counts` is held for sure, in whole lines.
 void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_bytes);
 
+/// A bound below in whole lines, of which a cache consists: ratios (bound_below) may end within one.
+void bound_by_lines(Estimate& size, std::uint64_t line_bytes);
+
 /// How much to walk so that the cache overflows: the size where that is measured; where it is a bound alone, the most
 /// that was seen to be held if that isn't much more; else 0.
 std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& counted);

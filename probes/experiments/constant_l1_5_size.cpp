@@ -118,6 +118,7 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache) 
   auto held = if_available(count_held(session, cache, about, Scope::gpu));
   if (!held) return tl::unexpected<Error>(held.error());
   InOneBank result{agreed_size(fits, *held, static_cast<double>(cache.stride()))};
+  bound_by_lines(result.size, cache.stride());
   result.fill = bytes_to_fill(result.size, *held) / cache.stride() * cache.stride();
   return result;
 }

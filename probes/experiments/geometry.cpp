@@ -161,6 +161,7 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
     cache->capacity_bytes = 0;
     if (auto confirmed = confirm(session, *cache, *found, rough->bytes); !confirmed) return confirmed;
   }
+  bound_by_lines(found->size, cache->stride());
   cache->warm_laps *= found->patience;
   if (session.settings().thesis && found->size.status == Status::measured) {
     cache->capacity_bytes = static_cast<std::uint64_t>(*found->size.value);

@@ -60,6 +60,24 @@ TEST(AgreedSize, IsAtLeastWhatIsHeldWhereNothingTellsWhatFits) {
   EXPECT_EQ(agreed_size(open, std::nullopt, line).status, Status::inconclusive);
 }
 
+TEST(AgreedSize, IsToTheLineOfALessExactCountOfFewLines) {
+  Held held = sampled(22 * line, 0);
+  EXPECT_EQ(agreed_size(fitting(21 * line, {21 * line, 21 * line}), held, line).value, 22 * line);
+  held.interval = {21 * line, 22 * line};
+  EXPECT_EQ(agreed_size(fitting(21 * line, {21 * line, 21 * line}), held, line).status, Status::measured);
+  held.interval = {20 * line, 23 * line};
+  EXPECT_EQ(agreed_size(fitting(21 * line, {21 * line, 21 * line}), held, line).status, Status::lower_bound);
+}
+
+TEST(BoundByLines, EndsWhereALineDoes) {
+  Estimate size = fitting(4110.2, {4000, 4200});
+  bound_by_lines(size, 32);
+  EXPECT_EQ(size.value, 4110.2);
+  size.status = Status::lower_bound;
+  bound_by_lines(size, 32);
+  EXPECT_EQ(size.value, 4096);
+}
+
 TEST(BoundBelow, GoesByRatiosOfSizesAndByDifferencesOfTimes) {
   Estimate size = fitting(64000, {16000, 66000});
   bound_below(size, "");
