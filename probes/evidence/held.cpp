@@ -286,7 +286,8 @@ Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolati
 
 }  // namespace
 
-Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64_t about_bytes, Scope isolation) {
+Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64_t about_bytes, Scope isolation,
+                          Care care) {
   const std::uint64_t about = std::max<std::uint64_t>(1, about_bytes / cache.stride());
   const std::uint64_t room = room_of(session.info(), cache.path.slot) / cache.stride();
   const auto line = static_cast<double>(cache.stride());
@@ -302,7 +303,7 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     plan.lines = std::min(plan.lines, room);
     if (plan.loads() > most_held_loads) break;
     auto counted = count(session, cache, isolation, plan);
-    if (counted && !counted->exact) {
+    if (counted && !counted->exact && care == Care::many_looks) {
       const std::uint32_t wanted = looks_for(plan, *counted);
       plan.looks = std::max(wanted, plan.looks);
       plan.in_any_order = true;
@@ -320,7 +321,7 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     held.interval = whole_lines(capacity, counted->in_front, line);
     held.steady = capacity.steady;
     held.exact = capacity.exact && counted->in_front == 0;
-    held.is_sample = capacity.agreed && !held.exact;
+    held.is_sample = care == Care::many_looks && capacity.agreed && !held.exact;
   }
   return held;
 }
@@ -403,6 +404,19 @@ void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_by
   const double held = std::floor(*fits.value * asked / all / line) * line;
   if (fits.status == Status::lower_bound) fits.value = held;
   if (fits.interval) fits.interval->low = std::min(fits.interval->low, held);
+}
+
+Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, const Estimate& fits,
+                                     std::uint64_t about_bytes, Scope isolation) {
+  SizeAndHeld result{fits, std::nullopt};
+  for (const Care care : {Care::few_looks, Care::many_looks}) {
+    auto held = if_available(count_held(session, cache, about_bytes, isolation, care));
+    if (!held) return tl::unexpected<Error>(held.error());
+    if (!*held && result.held) break;
+    result = {agreed_size(fits, *held, static_cast<double>(cache.stride())), *held};
+    if (result.size.status == Status::measured || !*held || (*held)->exact) break;
+  }
+  return result;
 }
 
 void bound_by_lines(Estimate& size, std::uint64_t line_bytes) {

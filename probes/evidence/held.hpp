@@ -23,9 +23,14 @@ struct Held {
   std::uint64_t samples = 0;  ///< lines looked for
 };
 
+/// How often lines are looked for: a few times, or as often as it takes to tell sizes apart, in an order that nothing
+/// is in step with.
+enum class Care { few_looks, many_looks };
+
 /// `about_bytes` is a first idea of the capacity, within a fifth. Not steady where the count still grows when there is
 /// no more to walk or no more time. `isolation` as the footprints of the cache need it.
-Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64_t about_bytes, Scope isolation);
+Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64_t about_bytes, Scope isolation,
+                          Care care = Care::many_looks);
 
 /// Two opinions. A footprint fits where its lines fill the sets evenly: it may overflow before the whole cache is full,
 /// never behind. So what `fits` bounds the capacity from below, and what is held of far more, where that is exact or a
@@ -34,6 +39,16 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
 /// nothing was `counted`, a lower bound is all there is; and so where fewer are held than seem to fit, or where nothing
 /// tells what fits: what is held.
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& counted, double line_bytes);
+
+struct SizeAndHeld {
+  Estimate size;
+  std::optional<Held> held;
+};
+
+/// The size that both opinions agree on, of a cache of about so many bytes: by few looks, or where these leave it open
+/// by many.
+Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, const Estimate& fits,
+                                     std::uint64_t about_bytes, Scope isolation);
 
 /// Of numbers that are as likely as one another a multiple of the largest power of two: caches are built of round
 /// parts, and every run says the same. `range` lies above 1.

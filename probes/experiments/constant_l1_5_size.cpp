@@ -115,11 +115,11 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache) 
   const bool all_fits = fits.status == Status::lower_bound;
   if (fits.status != Status::measured && fits.status != Status::inconclusive) return InOneBank{fits, all_fits};
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
-  auto held = if_available(count_held(session, cache, about, Scope::gpu));
-  if (!held) return tl::unexpected<Error>(held.error());
-  InOneBank result{agreed_size(fits, *held, static_cast<double>(cache.stride()))};
+  auto agreed = agree_by_count(session, cache, fits, about, Scope::gpu);
+  if (!agreed) return tl::unexpected<Error>(agreed.error());
+  InOneBank result{agreed->size};
   bound_by_lines(result.size, cache.stride());
-  result.fill = bytes_to_fill(result.size, *held) / cache.stride() * cache.stride();
+  result.fill = bytes_to_fill(result.size, agreed->held) / cache.stride() * cache.stride();
   return result;
 }
 

@@ -67,16 +67,20 @@ Held held_of(const Residency& counted) {
   return held;
 }
 
-Expected<Held> count(Session& session, const CacheFacts& cache, std::uint64_t about_bytes) {
+Expected<SizeAndHeld> agree(Session& session, const CacheFacts& cache, const Estimate& fits,
+                            std::uint64_t about_bytes) {
   // Of another path's cache they'd say nothing.
   const bool probes = session.info().has_no_allocate && cache.path.path == program::Path::global_cached;
   if (probes) {
     auto counted = if_available(count_resident(session, cache, about_bytes));
     if (!counted) return tl::unexpected<Error>(counted.error());
     // Nothing there: it takes longer than a neighbour leaves. Nothing found: these loads look into another cache.
-    if (*counted && (*counted)->held_bytes > 0) return held_of(**counted);
+    if (*counted && (*counted)->held_bytes > 0) {
+      const Held held = held_of(**counted);
+      return SizeAndHeld{agreed_size(fits, held, static_cast<double>(cache.stride())), held};
+    }
   }
-  return count_held(session, cache, about_bytes, Scope::sm);
+  return agree_by_count(session, cache, fits, about_bytes, Scope::sm);
 }
 
 struct LineAndSize {
@@ -121,10 +125,10 @@ Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, 
   std::uint64_t fill = 0;
   if (rough_bytes != 0 && (size.status == Status::measured || size.status == Status::inconclusive)) {
     const auto about = size.has_value() ? static_cast<std::uint64_t>(*size.value) : rough_bytes;
-    auto held = if_available(count(session, cache, about));
-    if (!held) return tl::unexpected<Error>(held.error());
-    size = agreed_size(size, *held, static_cast<double>(cache.stride()));
-    fill = bytes_to_fill(size, *held) / cache.stride() * cache.stride();
+    auto agreed = agree(session, cache, size, about);
+    if (!agreed) return tl::unexpected<Error>(agreed.error());
+    size = agreed->size;
+    fill = bytes_to_fill(size, agreed->held) / cache.stride() * cache.stride();
   }
   if (fill == 0) found.line = inconclusive("B", "shifted_stride", "needs the size");
   auto alone = if_available(is_left_alone(session, cache, fill != 0 ? fill : first_bytes, Scope::sm));
