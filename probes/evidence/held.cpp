@@ -24,6 +24,7 @@ namespace {
 constexpr std::uint32_t walked_rounds = 4;
 constexpr std::uint32_t rounds_in_order = 2;    // of these, where the others needn't be
 constexpr std::uint32_t held_fewest_looks = 5;  // at each line: a stranger in twenty outvotes the others once in 900
+constexpr std::uint64_t enough_looks = 6000;    // in all: a share of one half is known to 1.5 / sqrt(n), to 2 %
 constexpr double most_factor = 16;
 constexpr std::size_t most_at_once = 2048;             // programs in a batch: each has a record of its own
 constexpr std::uint64_t most_held_loads = 12'000'000;  // of one count: seconds of a simulator, milliseconds of a GPU
@@ -188,9 +189,9 @@ Capacity mean_count(std::span<const Counted> counts) {
   const auto [fewest, most] = std::minmax_element(counts.begin(), counts.end(),
                                                   [](const Counted& x, const Counted& y) { return x.near < y.near; });
   mean.agreed = most->near - fewest->near <= std::hypot(fewest->error, most->error);
-  if (!mean.agreed) mean.error = std::max(mean.error, most->near - fewest->near);
   for (const Counted& c : counts)
     mean.steady = mean.steady && std::fabs(c.near - mean.lines) < c.error + mean.error + 0.5;
+  if (!mean.agreed) mean.error = std::max(mean.error, most->near - fewest->near);
   mean.exact = exact && mean.steady;
   return mean;
 }
@@ -302,12 +303,14 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (is_last && (!counts.empty() || 8 * room < 9 * about)) break;
     plan.lines = std::min(plan.lines, room);
     if (plan.loads() > most_held_loads) break;
+    if (care == Care::many_looks) {
+      plan.in_any_order = true;
+      if (cache.front_line_bytes == 0) look_all_over(plan);  // else old and new lines would be told together
+    }
     auto counted = count(session, cache, isolation, plan);
     if (counted && !counted->exact && care == Care::many_looks) {
       const std::uint32_t wanted = looks_for(plan, *counted);
       plan.looks = std::max(wanted, plan.looks);
-      plan.in_any_order = true;
-      if (cache.front_line_bytes == 0) look_all_over(plan);  // else old and new lines would be told together
       if (wanted > held_fewest_looks) counted = count(session, cache, isolation, plan);
     }
     if (!counted) return tl::unexpected<Error>(counted.error());
@@ -414,7 +417,9 @@ Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, 
     if (!held) return tl::unexpected<Error>(held.error());
     if (!*held && result.held) break;
     result = {agreed_size(fits, *held, static_cast<double>(cache.stride())), *held};
-    if (result.size.status == Status::measured || !*held || (*held)->exact) break;
+    if (!*held || (*held)->exact) break;
+    const bool is_told = held_fewest_looks * about_bytes / cache.stride() >= enough_looks;
+    if (is_told && result.size.status == Status::measured) break;
   }
   return result;
 }
