@@ -73,17 +73,27 @@ bool is_some_of_neither(const Histogram& lost, const Levels& levels) {
          of_lost - most > deviations * std::sqrt((of_lost * (1 - of_lost) + most * (1 - most) + 1 / n) / n);
 }
 
+// Whether hits are so much alike that another level shows among them.
+bool are_one_level(const Levels& levels, double overhead_cycles) {
+  constexpr double strangers = 0.05;
+  const double middle = quantile(levels.hit, 0.5).value_or(0),
+               slowest = quantile(levels.hit, 1 - strangers).value_or(0);
+  return slowest - overhead_cycles < half_a_level * (middle - overhead_cycles);
+}
+
 // Loads that are slower than hits and still sooner than the fastest from memory came from a cache in part. What is as
-// fast as a hit is none of these: a line that the L2, or its other side, still has.
+// fast as a hit is none of these: a line that the L2, or its other side, still has; as more than a few have them where
+// it doesn't go by age, and no cache behind it can be taken for that.
 LinesFrom lost_to(const CacheFacts& l2, const Histogram& lost, const Histogram& of_memory) {
-  constexpr double nearly_all = 0.9;
+  constexpr double nearly_all = 0.9, most = 0.5;
   const double slow =
       static_cast<double>(count_from(lost, l2.levels.threshold_cycles)) / static_cast<double>(total(lost));
   if (slow < 1 - nearly_all) return LinesFrom::a_cache;
   if (is_some_of_neither(lost, l2.levels)) return LinesFrom::a_cache_in_part;
   const bool as_slow =
       half_a_level * swift_mean(lost, l2.levels.threshold_cycles) > swift_mean(of_memory, l2.levels.threshold_cycles);
-  return slow > nearly_all && as_slow ? LinesFrom::memory : LinesFrom::unknown;
+  const bool are_told = slow > nearly_all || (slow > most && are_one_level(l2.levels, l2.overhead_cycles));
+  return are_told && as_slow ? LinesFrom::memory : LinesFrom::unknown;
 }
 
 // A level between hits and memory, among what was lost: a threshold halfway to memory may lie above it.
@@ -196,10 +206,11 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   // Others who fill the L2 push lines out of a cache behind it as well.
   if (*lost && !findings.others_fill_l2) {
     to = lost_to(*l2, **lost, l2->levels.next);
-    if (!findings.beyond_own_l2 && !findings.beyond_near_l2)
-      find_next_level(*l2, **lost);
-    else if (to == LinesFrom::memory)
+    // The fence of hits that are spread lies above memory, too.
+    if (to == LinesFrom::memory)
       l2->is_before_memory = true;
+    else if (!findings.beyond_own_l2 && !findings.beyond_near_l2)
+      find_next_level(*l2, **lost);
   }
   doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");

@@ -1,5 +1,6 @@
 // Near and far latency from either side of an L2 of two partitions.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "device/sim/model.hpp"
 #include "device/sim/sim_device.hpp"
@@ -36,6 +37,55 @@ TEST(L2Sides, AreLeftOutWhereThereIsOne) {
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->find("l2")->find("partitions"), nullptr);
   EXPECT_EQ(found->find("l2")->find("far_latency"), nullptr);
+}
+
+using Json = nlohmann::json;
+
+// What a miss of an L2 costs, with these levels on the way.
+Estimate penalty_of(Json l2, Json levels, Json behind = {}) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Behind"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
+                {"caches", {{"l2", std::move(l2)}}},
+                {"noise", {{"jitter", "gaussian"}, {"cycles", 1}}},
+                {"paths", {{"global_cached", levels}, {"global_l2_only", levels}}}};
+  if (model["caches"]["l2"].contains("partitions")) model["groups"]["partition"] = {{0, 1}, {2, 3}};
+  if (!behind.is_null()) model["caches"]["l3"] = std::move(behind);
+  auto parsed = sim::parse_model(model.dump(), "behind");
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  const auto device = sim::make_device(std::move(*parsed));
+  const auto found = experiments::discover(*device, {});
+  EXPECT_TRUE(found) << found.error().message;
+  return *found->find("l2")->find("miss_penalty");
+}
+
+Json l2_with(const char* replacement) {
+  return {{"size", "512 KiB"}, {"line", 128},    {"sector", 32},
+          {"ways", 16},        {"scope", "gpu"}, {"replacement", replacement}};
+}
+
+// The fence of hits that lie near and far is beyond memory, of what replaces at random a fifth is left.
+TEST(L2Penalty, IsMemorysHoweverHitsAreSpreadOrLeft) {
+  Json sides = l2_with("lru");
+  sides["partitions"] = {{"count", 2}, {"interleave", "8 KiB"}, {"mode", "home"}};
+  const Estimate of_sides = penalty_of(sides, {{{"level", "l2"}, {"latency", 221}, {"far_latency", 346}},
+                                               {{"level", "device_memory"}, {"latency", 370}}});
+  EXPECT_EQ(of_sides.status, Status::measured) << of_sides.note;
+  EXPECT_NEAR(of_sides.value.value_or(0), 149, 5);
+  const Estimate at_random = penalty_of(
+      l2_with("random"), {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 230}}});
+  EXPECT_EQ(at_random.status, Status::measured) << at_random.note;
+  EXPECT_NEAR(at_random.value.value_or(0), 30, 2);
+}
+
+TEST(L2Penalty, IsNotMemorysWhereACacheIsBetween) {
+  const Estimate penalty = penalty_of(l2_with("random"),
+                                      {{{"level", "l2"}, {"latency", 200}},
+                                       {{"level", "l3"}, {"latency", 212}},
+                                       {{"level", "device_memory"}, {"latency", 230}}},
+                                      {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}});
+  if (penalty.status == Status::measured) {
+    EXPECT_NEAR(*penalty.value, 12, 2);
+  }
 }
 
 }  // namespace
