@@ -91,6 +91,8 @@ class GrowingWalks {
     const auto missed = [&](const Histogram& walk) {
       return static_cast<double>(count_from(walk, middle)) / static_cast<double>(total(walk));
     };
+    level.of_less = missed_in_a_row(place_of(middle_of(behind)), middle, level.levels);
+    level.of_more = missed_in_a_row(place_of(behind.to), middle, level.levels);
     level.missed.label = "jumps to blocks in a row";
     for (std::size_t k = 0; k < places_.size() && places_[k] <= behind.to; ++k)
       if (places_[k] >= here.from)
@@ -98,23 +100,30 @@ class GrowingWalks {
     level.slowest.label = fmt::format("all but the slowest {:.0f} %", 100 * (1 - slowest));
     for (std::size_t k = 0; k < places_.size(); ++k)
       level.slowest.points.emplace_back(static_cast<double>(places_[k] * block_), cycles_[k]);
-    level.missed_share = missed(beyond);
-    level.missed_share_of_more = missed(walk_of(behind.to));
     return level;
   }
 
-  // Of a level's plateau, the walk that is as far from either end.
-  const Histogram& walk_in(const Plateau& plateau) const {
-    return walk_of(
-        static_cast<std::uint64_t>(std::sqrt(static_cast<double>(plateau.from) * static_cast<double>(plateau.to))));
+  MissedInARow missed_in_a_row(std::size_t place, double from_cycles, const Levels& levels) const {
+    const auto blocks = static_cast<double>(places_[place]), loads = static_cast<double>(total(walks_[place]));
+    const double share = static_cast<double>(count_from(walks_[place], from_cycles)) / loads,
+                 hidden = levels.false_miss;
+    return {blocks, blocks * std::max(0.0, share - hidden) / (1 - hidden),
+            3 * blocks * std::sqrt(hidden * (1 - hidden) / loads)};
+  }
+
+  // Of a level's plateau, the number of blocks that is as far from either end.
+  static std::uint64_t middle_of(const Plateau& plateau) {
+    return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(plateau.from) * static_cast<double>(plateau.to)));
   }
 
   // The walk over so many blocks, or the next fewer.
-  const Histogram& walk_of(std::uint64_t blocks) const {
+  std::size_t place_of(std::uint64_t blocks) const {
     std::size_t i = 0;
     while (i + 1 < places_.size() && places_[i + 1] <= blocks) ++i;
-    return walks_[i];
+    return i;
   }
+
+  const Histogram& walk_in(const Plateau& plateau) const { return walks_[place_of(middle_of(plateau))]; }
 
   Session& session_;
   std::uint64_t block_;

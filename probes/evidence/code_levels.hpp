@@ -10,6 +10,12 @@
 
 namespace gputopo::evidence {
 
+/// Of so many blocks in a row, how many jumps a round found theirs lost, less what strangers hide.
+struct MissedInARow {
+  double blocks = 0, missed = 0;
+  double error = 0;  ///< of `missed`, three standard deviations of strangers
+};
+
 /// One cache on the path of instructions, the nearest first.
 struct CodeLevel {
   Levels levels;                               ///< its hits against what lies behind, jumps as timed
@@ -19,9 +25,9 @@ struct CodeLevel {
   double error_cycles = 0;                     ///< of either, half a clock tick at least
   std::uint64_t from_bytes = 0, to_bytes = 0;  ///< code walked, between which it served nearly all that was lost before
   std::uint64_t lost_from_bytes = 0;           ///< code from which on it lost nearly all
-  /// Share of jumps to blocks in a row, each once, that found theirs lost: one in as many as a miss brings in. Of less
-  /// code and of more, both too much for it: where these differ it still held some.
-  double missed_share = 0, missed_share_of_more = 0;
+  /// Jumps to blocks in a row, each once, of less code and of more, both too much for it. Where these differ it still
+  /// held some.
+  MissedInARow of_less, of_more;
   std::uint64_t samples = 0;
   Series missed;   ///< share of jumps that found their block lost from here, over code walked, bytes
   Series slowest;  ///< what nearly the slowest jumps take, over all code walked: of all levels alike

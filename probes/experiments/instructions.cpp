@@ -14,6 +14,7 @@
 #include "evidence/held.hpp"
 #include "evidence/line.hpp"
 #include "evidence/pair.hpp"
+#include "evidence/spaced_lines.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 
@@ -44,18 +45,30 @@ CacheFacts code_facts(const CodeLevel& level, std::string_view id, const Found* 
   return facts;
 }
 
-// One jump in n finds its block lost: a miss brings in n of them, a power of two. Where every one does, it may bring in
-// less than one.
+// Of a row of blocks every n-th is missing where a miss brings in n of them, a power of two, and so many of both rows.
+// What the cache still holds only takes from these, and of four times as much next to nothing is held: more code alone
+// says it where there is as much. Where every block misses, a miss may bring in less than one.
+std::optional<double> blocks_of_a_miss(const CodeLevel& level, std::uint64_t block_bytes) {
+  constexpr double most = 8, near = 0.04, still_held = 0.15, much_more = 4;
+  const auto explains = [](const MissedInARow& row, double whole, double held) {
+    const double expected = std::ceil(row.blocks / whole), error = near * expected + row.error;
+    return row.missed <= expected + error && row.missed >= (1 - held) * expected - error;
+  };
+  double whole = most;
+  while (whole > 1 && !explains(level.of_more, whole, still_held)) whole /= 2;
+  const bool is_much_more =
+      level.of_more.blocks * static_cast<double>(block_bytes) >= much_more * static_cast<double>(level.lost_from_bytes);
+  const bool agree = explains(level.of_less, whole, 0) && explains(level.of_more, whole, 0);
+  return agree || (is_much_more && explains(level.of_more, whole, still_held)) ? std::optional(whole) : std::nullopt;
+}
+
 Estimate fetched_sector(const CodeLevel& level, std::uint64_t block_bytes, const Estimate* in_front) {
-  constexpr double near = 0.04;
-  const double blocks = 1 / std::max(1e-3, level.missed_share),
-               of_more = 1 / std::max(1e-3, level.missed_share_of_more);
-  const double whole = std::exp2(std::round(std::log2(blocks)));
-  if (std::fabs(blocks - whole) > near * whole || std::fabs(of_more - whole) > near * whole)
+  const auto whole = blocks_of_a_miss(level, block_bytes);
+  if (!whole)
     return inconclusive("B", instructions_method,
                         "other shares of blocks are missing than where one, two or four come with each that is");
-  Estimate sector = measured(whole * static_cast<double>(block_bytes), "B", instructions_method, level.samples);
-  if (whole == 1) bound_above(sector, "every block of code was missing by itself");
+  Estimate sector = measured(*whole * static_cast<double>(block_bytes), "B", instructions_method, level.samples);
+  if (*whole == 1) bound_above(sector, "every block of code was missing by itself");
   if (in_front != nullptr && (!in_front->value || *in_front->value >= *sector.value))
     bound_above(sector, "the cache in front asks for as much at once");
   return sector;
@@ -80,6 +93,11 @@ void keep_curves(Session& session, const CodeLevel& level, std::string_view id, 
   session.keep(std::move(ladder));
   DecidingCurve missed = make_curve(id, "sector_size", code, {std::string(share_that_misses), "", false});
   missed.series = {level.missed};
+  if (!sector.value) {
+    DecidingCurve walked = missed;  // all that there is of the size
+    walked.quantity = "size";
+    session.keep(std::move(walked));
+  }
   if (sector.has_value()) missed.series.front().label += fmt::format(", {:.0f} B a miss", *sector.value);
   session.keep(std::move(missed));
   DecidingCurve lost = make_curve(id, "miss_penalty", {"cycles more than a hit", "cycles", false}, share_axis("jumps"));
@@ -124,7 +142,16 @@ class Instructions {
     const Estimate& sector = attributes["sector_size"] =
         fetched_sector(cache.level, block_, found_.empty() ? nullptr : found_.back().memory.find("sector_size"));
     cache.facts.sector_bytes = sector.value ? static_cast<std::uint64_t>(*sector.value) : block_;
-    if (auto ok = measure_size(cache); !ok) return ok;
+    if (sector.value) {
+      if (auto ok = measure_size(cache); !ok) return ok;
+    } else {
+      // Of blocks that others bring along fewer miss than don't fit.
+      attributes["size"] = inconclusive("B", "misses", "needs to know what a miss brings in");
+      attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
+      cache.facts.capacity_bytes = cache.level.to_bytes;
+    }
+    auto spaced = measure_spaced(cache);
+    if (!spaced) return tl::unexpected<Error>(spaced.error());
     attributes["miss_penalty"] = penalty_between(cache.level);
     keep_curves(session_, cache.level, cache.facts.path.id, attributes["sector_size"], attributes["miss_penalty"]);
     if (!is_first(cache)) {
@@ -134,6 +161,14 @@ class Instructions {
       attributes["latency"].note = "more than a jump to code that the nearest cache has";
     }
     if (auto ok = measure_structure(cache); !ok) return ok;
+    if (*spaced) {
+      // Structure was asked of what fits beside the walk's own code.
+      cache.facts.capacity_bytes = (*spaced)->blocks * block_;
+      attributes["ways"] = exactly(static_cast<double>((*spaced)->ways), "", (*spaced)->rows);
+      cache.memory.structure["replacement"] = undecided("spaced_lines",
+                                                        "a set loses all of its lines as soon as it is overfull: none "
+                                                        "is drawn at random, in what order they go isn't told");
+    }
     return is_first(cache) ? Expected<void>() : measure_constants(cache);
   }
 
@@ -192,9 +227,36 @@ class Instructions {
     }
     cache.facts.capacity_bytes = bytes_to_fill(size, *held);
     if (cache.facts.capacity_bytes == 0) cache.facts.capacity_bytes = cache.level.to_bytes;
-    if (const std::uint64_t own = session_.info().code_own_bytes; own != 0 && is_first(cache) && size.has_value())
+    if (const std::uint64_t own = session_.info().code_own_bytes; own != 0 && size.has_value())
       bound_below(size, fmt::format("so much fits beside the code that runs between two jumps, {} B at most", own));
     return {};
+  }
+
+  static Estimate exactly(double value, const char* unit, std::uint64_t rows) {
+    Estimate e = measured(value, unit, "spaced_lines", rows);
+    e.interval = Interval{value, value};
+    return e;
+  }
+
+  // Where the walk's own code is in some of its sets no footprint says the size; rows of lines in others do. Not of the
+  // nearest cache: what a fetch brings along fills it, too.
+  Expected<std::optional<SpacedCapacity>> measure_spaced(Found& cache) {
+    Estimate& size = cache.memory.attributes["size"];
+    if (is_first(cache) || size.status == Status::measured) return std::optional<SpacedCapacity>();
+    const auto seen = static_cast<double>(cache.level.to_bytes);
+    // From where a sixth is lost on: of a single way all are by twice the size.
+    const Interval range{std::min(size.value.value_or(seen), seen),
+                         2 * static_cast<double>(cache.level.lost_from_bytes)};
+    auto found = find_spaced_capacity(session_, cache.facts, block_, range, isolation(cache));
+    if (!found) return found;
+    const double bytes = *found ? static_cast<double>((*found)->blocks * block_) : 0;
+    // Own code that is in every set makes all of them smaller alike.
+    const bool some_are_free = *found && (*found)->period * block_ > session_.info().code_own_bytes;
+    if (!some_are_free || bytes < size.value.value_or(seen) || bytes > range.high)
+      return std::optional<SpacedCapacity>();
+    size = exactly(bytes, "B", (*found)->rows);
+    size.note = "by lines a power of two apart, in sets that the walk's own code isn't in";
+    return found;
   }
 
   // By itself: what experiments of paths say goes to this cache, whichever it turns out to be.
@@ -270,7 +332,7 @@ class Instructions {
     const bool has_l2 = (l2 != nullptr && l2->present) || session_.info().l2_bytes != 0;
     const std::vector<std::string_view> names = names_of_code_levels(found_.size(), has_l2);
     const CacheFacts* constants = findings_.cache("constant_l1_5");
-    bool has_constants = constants != nullptr && constants->present;
+    bool has_constants = constants != nullptr && constants->present, nearer_are_told = true;
     // Curves were kept by place so far; names are later ones, if others.
     for (std::size_t i = names.size(); i-- > 0;) session_.rename_kept(code_level_names[i], names[i]);
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -280,7 +342,10 @@ class Instructions {
       memory.id = id;
       const auto with = memory.structure.find("constants");
       const bool shares = with != memory.structure.end() && with->second.value == "same";
-      const bool is_known = i == 0 || (with != memory.structure.end() && with->second.status == Status::measured);
+      const bool is_told = i == 0 || (with != memory.structure.end() && with->second.status == Status::measured);
+      // Which of two is the constants' own is known where the nearer one isn't in doubt.
+      const bool is_known = is_told && (!shares || nearer_are_told);
+      nearer_are_told = nearer_are_told && is_told;
       if (is_known && !(shares && constants == nullptr)) {
         memory.physical_cache = shares && has_constants ? "constant_l1_5" : std::string(id);
         memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", found_[i].level.samples);

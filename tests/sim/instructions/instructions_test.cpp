@@ -60,6 +60,51 @@ TEST(Instructions, OfTheH200HaveAnL0OfEachScheduler) {
   for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
 }
 
+// A nearest cache that forgets the walk's own code, so that some sets of the next one hold that: no footprint then says
+// what the next one holds, and what is held of more code is less by it.
+nlohmann::json behind_a_forgetful_one(const char* replacement, const char* index) {
+  return {{"schema", "gputopo-model/1"},
+          {"gpu", {{"name", "Code"}, {"sm_count", 8}, {"memory", "4 GiB"}, {"clock_khz", 1500000}}},
+          {"groups", {{"tpc", 2}, {"gpc", 4}}},
+          {"caches",
+           {{"l2", {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}},
+            {"near", {{"size", 1792}, {"line", 128}, {"sets", 1}, {"replacement", "fifo"}}},
+            {"next",
+             {{"size", "32 KiB"},
+              {"line", 128},
+              {"ways", 4},
+              {"replacement", replacement},
+              {"index", index},
+              {"scope", "tpc"}}}}},
+          {"paths",
+           {{"global_cached", {{{"level", "l2"}, {"latency", 220}}, {{"level", "device_memory"}, {"latency", 520}}}},
+            {"instruction",
+             {{{"level", "near"}, {"latency", 0}},
+              {{"level", "next"}, {"latency", 11}},
+              {{"level", "l2"}, {"latency", 277}},
+              {{"level", "device_memory"}, {"latency", 600}}}}}},
+          {"execution", {{"block", 128}, {"between", 640}, {"walked", "80 KiB"}}},
+          {"noise", {{"jitter", "gaussian"}, {"cycles", 0.6}, {"seed", 3}}}};
+}
+
+TEST(Instructions, BehindACacheThatForgetsTheWalkAreToldByLinesFarApart) {
+  using Text = const char*;
+  for (const auto& [replacement, index, is_told] : {std::tuple<Text, Text, bool>{"lru", "modulo", true},
+                                                    {"fifo", "modulo", true},
+                                                    {"random", "modulo", false},
+                                                    {"lru", "xor", false}}) {
+    const auto model = sim::parse_model(behind_a_forgetful_one(replacement, index).dump(), "code");
+    ASSERT_TRUE(model) << model.error().message;
+    const Topology found = discovered_instructions(*model);
+    for (const Found& f : instructions_found(*model, found))
+      EXPECT_NE(f.answer, Answer::wrong) << replacement << ' ' << index << ' ' << text_of(f);
+    const Memory* next = found.find("instruction_l1_5");
+    ASSERT_NE(next, nullptr);
+    EXPECT_EQ(next->find("size")->status == Status::measured, is_told) << replacement << ' ' << index;
+    EXPECT_EQ(next->find("ways")->value == 4.0, is_told) << replacement << ' ' << index;
+  }
+}
+
 TEST(Instructions, AreDeepAndNeverMeasuredUnasked) {
   const auto model = sim::builtin_model("gt200");
   ASSERT_TRUE(model);
