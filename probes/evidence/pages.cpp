@@ -14,12 +14,13 @@ PageProbe::PageProbe(const device::DeviceInfo& info, std::vector<std::uint32_t> 
 }
 
 PageProbe& PageProbe::touch(std::uint32_t agent, std::uint64_t at) {
-  return walk(agent, {at, 4, 1, 1});
+  return walk(agent, {at, 4, 1});
 }
 
 PageProbe& PageProbe::walk(std::uint32_t agent, const Others& others) {
   if (others.count == 0) return *this;
-  program::Walk walk = make_walk(pages_path, others.count * others.stride_bytes, others.stride_bytes, 1);
+  program::Walk walk = make_walk({pages_path.id, others.path, pages_path.slot}, others.count * others.stride_bytes,
+                                 others.stride_bytes, 1);
   walk.first_byte = others.first_byte;
   walk.agent = agent;
   walk.lanes = others.lanes;

@@ -18,6 +18,7 @@ inline constexpr CachePath pages_path{"tlb", program::Path::global_l2_only, slot
 struct Others {
   std::uint64_t first_byte = 0, stride_bytes = 0, count = 0;
   std::uint32_t lanes = 1;
+  program::Path path = program::Path::global_l2_only;
 };
 
 /// A probe: phases of agents in turn, the last of which times one line.

@@ -63,9 +63,12 @@ Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart
   const double weight_other = 0.1 * std::exp(other - highest);
   s.probability = weight_same / (weight_same + weight_apart);
   const double all = weight_same + weight_apart + weight_other;
-  // Missing more than even the control of 'the same' did is no third kind.
+  // Missing more than even the control of 'the same' did is no third kind, nor what is as near to a control as walks
+  // vary: at an end, where a control's walks hardly can, being off by little is unlikely of either.
   const bool beyond = seen.share() >= if_same.share() || seen.share() <= if_apart.share();
-  const double best = std::max(weight_same, weight_apart) / (beyond ? weight_same + weight_apart : all);
+  const double off = std::min(std::fabs(seen.share() - if_same.share()), std::fabs(seen.share() - if_apart.share()));
+  const bool is_either = beyond || off < std::min(spread, least_spread);
+  const double best = std::max(weight_same, weight_apart) / (is_either ? weight_same + weight_apart : all);
   if (beyond)
     s.probability = seen.share() >= if_same.share() ? std::max(s.probability, 0.99) : std::min(s.probability, 0.01);
   s.decided = beyond || (best > 0.9 && std::max(s.probability, 1 - s.probability) >= 0.99);

@@ -12,6 +12,7 @@
 #include "experiments/experiments.hpp"
 #include "experiments/tlb_entries.hpp"
 #include "experiments/tlb_scope.hpp"
+#include "experiments/tlb_textures.hpp"
 
 namespace gputopo::experiments {
 namespace {
@@ -78,6 +79,12 @@ class Translation {
       lost_cycles = *cycles;
     }
     if (auto ok = state_penalty(level, lost_cycles, memory); !ok) return ok;
+    const Estimate* entries = memory.find("entries");
+    const bool is_known = entries != nullptr && entries->status == Status::measured;
+    if (auto ok = measure_tlb_textures(
+            pages_, levels_, number, is_known ? static_cast<std::uint64_t>(*entries->value) : 0, entry->bytes, memory);
+        !ok)
+      return ok;
     return measure_tlb_scope(pages_, levels_, number, memory);
   }
 

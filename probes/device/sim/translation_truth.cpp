@@ -18,7 +18,8 @@ std::vector<std::size_t> tlbs_asked(const Model& model) {
   return {};
 }
 
-Memory tlb_memory(const Model& model, const TlbModel& tlb, std::string_view id) {
+Memory tlb_memory(const Model& model, std::size_t number, std::string_view id) {
+  const TlbModel& tlb = model.tlbs[number];
   const catalog::MemoryRow& row = *catalog::find_memory(id);
   Memory memory;
   memory.id = row.id;
@@ -33,6 +34,12 @@ Memory tlb_memory(const Model& model, const TlbModel& tlb, std::string_view id) 
       tlb.shared_by.empty() && (tlb.scope == Scope::sm || tlb.scope == Scope::gpu) ? tlb.scope : Scope::group;
   memory.structure["scope"] = true_text(std::string(to_string(*memory.scope)));
   if (memory.scope == Scope::group) memory.sm_groups = sharing_sets(model, tlb);
+  if (const auto& textures = model.path(program::Path::texture)) {
+    const bool asks = std::any_of(textures->begin(), textures->end(), [&](const Level& level) {
+      return std::find(level.tlbs.begin(), level.tlbs.end(), number) != level.tlbs.end();
+    });
+    memory.structure["textures"] = true_text(asks ? "same" : "apart");
+  }
   return memory;
 }
 
@@ -41,7 +48,7 @@ Memory tlb_memory(const Model& model, const TlbModel& tlb, std::string_view id) 
 void add_translation(const Model& model, Topology& truth) {
   const std::vector<std::size_t> asked = tlbs_asked(model);
   for (std::size_t i = 0; i < std::min(asked.size(), tlb_ids.size()); ++i)
-    truth.memories.push_back(tlb_memory(model, model.tlbs[asked[i]], tlb_ids[i]));
+    truth.memories.push_back(tlb_memory(model, asked[i], tlb_ids[i]));
 }
 
 }  // namespace gputopo::sim

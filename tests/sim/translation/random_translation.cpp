@@ -70,6 +70,13 @@ Json random_translation(std::uint64_t seed) {
                     {"outlier_probability", draw.chance(0.3) ? draw.between(0, 0.05) : draw.between(0, 0.001)},
                     {"outlier_cycles", {50, 600}},
                     {"seed", seed}};
+  if (draw.chance(0.7)) {
+    Json texture = {{"level", "l2"}, {"latency", 300}};
+    // Textures ask the same TLBs, only those behind the nearest, or none.
+    const std::uint32_t without = draw.below(levels + 2);
+    if (without <= levels) texture["tlbs"] = Json(names.begin() + std::min(without, levels), names.end());
+    model["paths"]["texture"] = {texture, {{"level", "device_memory"}, {"latency", 600}}};
+  }
   return model;
 }
 

@@ -41,5 +41,12 @@ TEST(SamenessOfReplicates, OfRunsThatAgreeIsThatOfAllLoads) {
   EXPECT_EQ(sameness(all, all, none).probability, sameness({1000, 264}, {1000, 264}, {1000, 0}).probability);
 }
 
+// Code that constants push out of a cache of 128 KiB: all but a few lines, as other code does but for fewer.
+TEST(Sameness, OfAShareAsNearToAControlsAsWalksVaryIsNoThirdKind) {
+  EXPECT_TRUE(sameness({768, 754}, {768, 763}, {768, 31}).is_same());
+  EXPECT_TRUE(sameness({768, 20}, {768, 763}, {768, 6}).is_apart());
+  EXPECT_FALSE(sameness({768, 640}, {768, 763}, {768, 31}).decided);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
