@@ -50,10 +50,14 @@ program::Program pair_program(const device::DeviceInfo& info, const PairSpec& sp
     return spec.by_all_lanes && slot != slot_constant ? by_all_lanes(walk, info) : walk;
   };
   p.phases = {quick(fill, kept.path.slot)};
-  const std::uint64_t evicting = spec.evictor == nullptr ? evictor.stride() : capacities * evictor.capacity_bytes;
+  const std::uint64_t all = capacities * evictor.capacity_bytes;
+  const std::uint64_t evicting = spec.evictor == nullptr ? evictor.stride() : all;
   for (std::uint32_t agent = 0; agent < std::max<std::size_t>(1, spec.others.size()); ++agent) {
     program::Walk other = walk_of_other(info, kept, evictor, evicting);
     other.agent = spec.others.empty() ? 0 : agent + 1;
+    // The longer a turn is waited for, the more code of the wait's own there is to push others out.
+    if (spec.evictor == nullptr && evictor.path.slot == slot_code)
+      other.laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, all / evictor.stride()));
     p.phases.emplace_back(quick(other, evictor.path.slot));
   }
   p.phases.emplace_back(recorded(fill, program::Record::histogram, 1));

@@ -12,7 +12,8 @@ namespace gputopo::evidence {
 /// one cache, each alone does.
 struct PairSpec {
   const CacheFacts* kept = nullptr;     ///< what is filled first and looked for afterwards
-  const CacheFacts* evictor = nullptr;  ///< how the others walk; null: one line only, which is the control of 'apart'
+  const CacheFacts* evictor = nullptr;  ///< how the others walk; null: one line only (of code as long as more would
+                                        ///< take), the control of 'apart'
   program::Agent first;                 ///< who fills and looks
   std::vector<program::Agent> others;   ///< who walks in between, one after another
   Scope isolation = Scope::sm;

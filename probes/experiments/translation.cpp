@@ -10,6 +10,7 @@
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "experiments/experiments.hpp"
+#include "experiments/tlb_code.hpp"
 #include "experiments/tlb_entries.hpp"
 #include "experiments/tlb_scope.hpp"
 #include "experiments/tlb_textures.hpp"
@@ -85,6 +86,7 @@ class Translation {
             pages_, levels_, number, is_known ? static_cast<std::uint64_t>(*entries->value) : 0, entry->bytes, memory);
         !ok)
       return ok;
+    if (auto ok = measure_tlb_code(pages_, levels_, number, memory); !ok) return ok;
     return measure_tlb_scope(pages_, levels_, number, memory);
   }
 

@@ -1,5 +1,5 @@
 // Walks over code: an SM's queue of phases, each a chase by one thread through blocks of instructions, or over
-// constants that share a cache with these.
+// constants that share a cache with these; or, in a kernel of its own, over memory whose translations may share a TLB.
 //
 // As small as can be, and by itself: what the interpreter fetches for itself between phases goes through the caches
 // that are being measured.
@@ -82,14 +82,30 @@ __device__ __noinline__ void walk_code(const Task& task, std::uint32_t* memory, 
   }
 }
 
-// Constants, untimed: they are here to push code out.
-__device__ __noinline__ void walk_constants(const Task& task, Seen& seen) {
+#ifdef GPUTOPO_KERNEL_PAGED_CODE
+#define GPUTOPO_CODE_KERNEL chase_paged_code
+constexpr std::uint32_t path_others = path_global_l2_only;
+
+__device__ __forceinline__ Place place_of_other(const Task& task, std::uint32_t position) {
+  return {task.buffer + task.first_byte + std::uint64_t{position} * task.stride_words * 4, 0};
+}
+#else
+#define GPUTOPO_CODE_KERNEL chase_code
+constexpr std::uint32_t path_others = path_constant;
+
+__device__ __forceinline__ Place place_of_other(const Task& task, std::uint32_t position) {
+  return {task.first_byte / 4 + position * task.stride_words, 0};
+}
+#endif
+
+// Constants or memory, untimed: they are here to push code or its translation out.
+__device__ __noinline__ void walk_others(const Task& task, Seen& seen) {
   std::uint32_t position = task.first_position;
   const std::uint32_t loads = task.loads * task.laps;
 #pragma unroll 1
   for (std::uint32_t k = 0; k < loads; ++k) {
     if (k % stretch_loads == 0) glance(seen);
-    consume(load<path_constant>({task.first_byte / 4 + position * task.stride_words, 0}));
+    consume(load<path_others>(place_of_other(task, position)));
     const std::uint32_t room = task.positions - position;
     position = task.step >= room ? task.step - room : position + task.step;
   }
@@ -120,7 +136,7 @@ __device__ __forceinline__ void copy_task(Task& task, const Task* from) {
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(block_threads, 1) chase_code(const LaunchArguments arguments) {
+extern "C" __global__ void __launch_bounds__(block_threads, 1) GPUTOPO_CODE_KERNEL(const LaunchArguments arguments) {
   extern __shared__ std::uint32_t memory[];
   __shared__ Seen seen;
   // Of each warp that has work, one thread: a warp's number tells its scheduler.
@@ -158,8 +174,8 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1) chase_code(const 
 #pragma unroll 1
         for (std::uint32_t k = 0; k < recorder_words; ++k) memory[k] = 0;
       std::uint32_t overflow_count = 0;
-      if (seen.go != 0 && task.path == path_constant) {
-        walk_constants(task, seen);
+      if (seen.go != 0 && task.path == path_others) {
+        walk_others(task, seen);
       } else if (seen.go != 0) {
         walk_code(task, memory, one, seen, overflow_count);
       }

@@ -34,7 +34,7 @@ file(MAKE_DIRECTORY ${ptx_folder})
 set(portable_ptx ${CMAKE_CURRENT_SOURCE_DIR}/portable_ptx.cmake)
 set(kernel_fatbin ${CMAKE_CURRENT_SOURCE_DIR}/kernel_fatbin.cmake)
 set(kept_code ${CMAKE_CURRENT_BINARY_DIR}/chase_code)  # machine code by itself, for a test
-foreach(variant chase chase_execute chase_store chase_banks chase_code stream work)
+foreach(variant chase chase_execute chase_store chase_banks chase_code chase_paged_code stream work)
   set(source ${kernels}/chase.cu)
   set(defines "")
   if(variant STREQUAL "chase_execute")
@@ -45,6 +45,9 @@ foreach(variant chase chase_execute chase_store chase_banks chase_code stream wo
     set(source ${kernels}/banks.cu)
   elseif(variant STREQUAL "chase_code")
     set(source ${kernels}/code.cu)
+  elseif(variant STREQUAL "chase_paged_code")
+    set(source ${kernels}/code.cu)
+    set(defines -DGPUTOPO_KERNEL_PAGED_CODE)
   elseif(variant MATCHES "stream|work")
     set(source ${kernels}/${variant}.cu)
   endif()
@@ -77,7 +80,7 @@ add_custom_target(gputopo_kernels DEPENDS ${images})
 
 # What a kernel spills lies in local memory and passes L1: a few registers too many look like a smaller cache. Workloads
 # of stated registers spill because they are meant to.
-foreach(variant chase chase_execute chase_store chase_banks chase_code stream)
+foreach(variant chase chase_execute chase_store chase_banks chase_code chase_paged_code stream)
   add_test(NAME Kernels.SpillNothing.${variant}
     COMMAND ${CMAKE_COMMAND} -DLOG=${CMAKE_CURRENT_BINARY_DIR}/${variant}.fatbin.log
             -P ${CMAKE_CURRENT_SOURCE_DIR}/check_spills.cmake)

@@ -50,7 +50,12 @@ Kernel kernel_of(const Program& p) {
     const auto* walk = std::get_if<Walk>(&x);
     return walk != nullptr && walk->path == program::Path::instruction;
   };
-  if (std::any_of(p.phases.begin(), p.phases.end(), is_code)) return Kernel::code;
+  const auto is_memory = [](const Phase& x) {
+    const auto* walk = std::get_if<Walk>(&x);
+    return walk != nullptr && walk->path == program::Path::global_l2_only;
+  };
+  if (std::any_of(p.phases.begin(), p.phases.end(), is_code))
+    return std::any_of(p.phases.begin(), p.phases.end(), is_memory) ? Kernel::paged_code : Kernel::code;
   const auto is_execute = [](const Phase& x) { return std::holds_alternative<Execute>(x); };
   if (std::any_of(p.phases.begin(), p.phases.end(), is_execute)) return Kernel::execute;
   if (std::any_of(p.phases.begin(), p.phases.end(), program::is_store)) return Kernel::store;
@@ -134,6 +139,17 @@ Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_c
     if (kernel_of(p) != Kernel::store && std::any_of(p.phases.begin(), p.phases.end(), program::is_store))
       return fail(Error::Kind::bad_input,
                   fmt::format("program '{}' stores beside code; no kernel has both, make it two programs", p.label));
+    if (const Kernel kernel = kernel_of(p); walks_code(kernel)) {
+      const auto other = kernel == Kernel::code ? program::Path::constant : program::Path::global_l2_only;
+      const auto is_other_kind = [&](const Phase& x) {
+        const auto* walk = std::get_if<Walk>(&x);
+        return walk == nullptr || (walk->path != program::Path::instruction && walk->path != other);
+      };
+      if (std::any_of(p.phases.begin(), p.phases.end(), is_other_kind))
+        return fail(Error::Kind::bad_input, fmt::format("program '{}' walks more beside code than constants or memory "
+                                                        "past L1; no kernel has all, make it two programs",
+                                                        p.label));
+    }
     const bool isolated = is_private(p);
     const std::uint32_t home = isolated ? p.agents.front().sm.value_or(next_sm) : 0;
     if (isolated && !p.agents.front().sm) next_sm = (next_sm + 1) % sm_count;

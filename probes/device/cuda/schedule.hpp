@@ -23,12 +23,18 @@ struct PlannedPhase {
 
 /// Which of the compiled kernels runs a launch.
 enum class Kernel {
-  chase,    ///< the interpreter
-  execute,  ///< the interpreter with straight-line code
-  store,    ///< the interpreter with stores
-  code,     ///< walks over code, and over constants that push it out
-  banks,    ///< walks over constant banks and nothing else, in as little code as can be
+  chase,       ///< the interpreter
+  execute,     ///< the interpreter with straight-line code
+  store,       ///< the interpreter with stores
+  code,        ///< walks over code, and over constants that push it out
+  paged_code,  ///< the same beside loads past L1 instead of constants
+  banks,       ///< walks over constant banks and nothing else, in as little code as can be
 };
+
+/// Whether it walks over code, with lists of blocks in shared memory.
+constexpr bool walks_code(Kernel kernel) {
+  return kernel == Kernel::code || kernel == Kernel::paged_code;
+}
 
 /// Phases that may be in one kernel launch, in an order that every SM keeps.
 struct PlannedLaunch {

@@ -18,7 +18,27 @@ std::vector<std::size_t> tlbs_asked(const Model& model) {
   return {};
 }
 
-Memory tlb_memory(const Model& model, std::size_t number, std::string_view id) {
+// TLBs that code asks, the nearest first.
+const std::vector<std::size_t>* tlbs_of_code(const Model& model) {
+  static const std::vector<std::size_t> none;
+  if (!model.execution) return nullptr;
+  for (const Level& level : model.execution->path)
+    if (!level.tlbs.empty()) return &level.tlbs;
+  return &none;
+}
+
+// Code loses its translation with data's where all that it asks up to this one are among what data lost.
+bool code_loses_it(const std::vector<std::size_t>& of_code, const std::vector<std::size_t>& of_data,
+                   std::size_t place) {
+  const auto here = std::find(of_code.begin(), of_code.end(), of_data[place]);
+  const auto lost = of_data.begin() + static_cast<std::ptrdiff_t>(place);
+  return here != of_code.end() &&
+         std::all_of(of_code.begin(), here, [&](std::size_t t) { return std::find(of_data.begin(), lost, t) != lost; });
+}
+
+Memory tlb_memory(const Model& model, const std::vector<std::size_t>& asked, std::size_t place) {
+  const std::size_t number = asked[place];
+  const std::string_view id = tlb_ids[place];
   const TlbModel& tlb = model.tlbs[number];
   const catalog::MemoryRow& row = *catalog::find_memory(id);
   Memory memory;
@@ -40,6 +60,8 @@ Memory tlb_memory(const Model& model, std::size_t number, std::string_view id) {
     });
     memory.structure["textures"] = true_text(asks ? "same" : "apart");
   }
+  if (const auto* of_code = tlbs_of_code(model))
+    memory.structure["code"] = true_text(code_loses_it(*of_code, asked, place) ? "same" : "apart");
   return memory;
 }
 
@@ -48,7 +70,7 @@ Memory tlb_memory(const Model& model, std::size_t number, std::string_view id) {
 void add_translation(const Model& model, Topology& truth) {
   const std::vector<std::size_t> asked = tlbs_asked(model);
   for (std::size_t i = 0; i < std::min(asked.size(), tlb_ids.size()); ++i)
-    truth.memories.push_back(tlb_memory(model, asked[i], tlb_ids[i]));
+    truth.memories.push_back(tlb_memory(model, asked, i));
 }
 
 }  // namespace gputopo::sim

@@ -35,13 +35,14 @@ std::vector<Found> translation_found(const sim::Model& model, const Topology& to
     const auto scope = said->structure.find("scope");
     all.push_back({id, "scope", scope_of(*is), scope_of(*said),
                    scope == said->structure.end() ? "" : scope->second.note, judged_scope(*is, *said)});
-    const auto by_textures = is->structure.find("textures");
-    if (by_textures == is->structure.end()) continue;
-    const auto told = said->structure.find("textures");
-    Found f{id, "textures", by_textures->second.value, "", "", Answer::open};
-    if (told != said->structure.end()) f.found = told->second.value, f.why = told->second.note;
-    if (!f.found.empty()) f.answer = f.found == f.truth ? Answer::exact : Answer::wrong;
-    all.push_back(f);
+    for (const char* name : {"textures", "code"}) {
+      const auto true_text = is->structure.find(name), told = said->structure.find(name);
+      if (true_text == is->structure.end()) continue;
+      Found f{id, name, true_text->second.value, "", "", Answer::open};
+      if (told != said->structure.end()) f.found = told->second.value, f.why = told->second.note;
+      if (!f.found.empty()) f.answer = f.found == f.truth ? Answer::exact : Answer::wrong;
+      all.push_back(f);
+    }
   }
   return all;
 }

@@ -77,6 +77,22 @@ Json random_translation(std::uint64_t seed) {
     if (without <= levels) texture["tlbs"] = Json(names.begin() + std::min(without, levels), names.end());
     model["paths"]["texture"] = {texture, {{"level", "device_memory"}, {"latency", 600}}};
   }
+  if (draw.chance(0.7)) {
+    Json beyond = {{"level", "l2"}, {"latency", 300}};
+    // Code asks the same TLBs, one of its own first, only those behind the nearest, or none.
+    const std::uint32_t without = draw.below(levels + 2);
+    Json asked = Json::array();
+    if (draw.chance(0.3)) {
+      model["tlbs"]["tlb_of_code"] = {{"page", "2 MiB"}, {"entries", 8}, {"miss_penalty", 30}};
+      asked.push_back("tlb_of_code");
+    }
+    for (std::uint32_t i = without; i < levels; ++i) asked.push_back(names[i]);
+    if (!asked.empty()) beyond["tlbs"] = asked;
+    model["caches"]["code"] = {{"size", "16 KiB"}, {"line", 128}, {"ways", 4}, {"scope", "sm"}};
+    model["paths"]["instruction"] = {
+        {{"level", "code"}, {"latency", 0}}, beyond, {{"level", "device_memory"}, {"latency", 600}}};
+    model["execution"] = {{"block", 128}, {"between", draw.chance(0.5) ? 640 : 0}};
+  }
   return model;
 }
 

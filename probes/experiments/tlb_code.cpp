@@ -1,0 +1,147 @@
+#include "experiments/tlb_code.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "evidence/curves.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/sameness.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+
+constexpr std::string_view code_method = "jumps_after_eviction";
+constexpr std::size_t looks = 24;
+
+// A block of code that is jumped to after all other code pushed it out of code's caches.
+class TlbCode {
+ public:
+  TlbCode(Pages& pages, const TlbLevels& levels, std::size_t level)
+      : pages_(pages),
+        drop_(levels.plateaus[level].to),
+        drop_nearer_(level > 1 ? levels.plateaus[level - 1].to : 0),
+        nearer_cycles_(levels.plateaus[level - 1].cycles),
+        more_cycles_((levels.plateaus[level].cycles - levels.plateaus[level - 1].cycles) / 2),
+        behind_cycles_(levels.hot_cycles / 2) {}
+
+  // Looks that found a translation lost from this level: code's and data's after as many loads as push it out of this
+  // one wherever it lies, and code's after such as push it out of nearer ones alone. Nothing, but why, where these
+  // can't be told apart.
+  Expected<std::optional<std::array<Tally, 3>>> lost() {
+    auto in_caches = jumps(false, 0);
+    if (!in_caches) return tl::unexpected<Error>(in_caches.error());
+    auto at_hand = jumps(true, 0);
+    if (!at_hand) return tl::unexpected<Error>(at_hand.error());
+    const auto nothing = [&](const char* why) {
+      why_open_ = why;
+      return std::optional<std::array<Tally, 3>>();
+    };
+    if (low_quartile(*at_hand) - low_quartile(*in_caches) < behind_cycles_)
+      return nothing("the code that there is stays in caches of its own, which may need no translation");
+    auto after_none = jumps(true, drop_nearer_);
+    if (!after_none) return tl::unexpected<Error>(after_none.error());
+    if (low_quartile(*after_none) - low_quartile(*at_hand) >= nearer_cycles_ + more_cycles_)
+      return nothing("what pushes code's translation out of nearer TLBs pushes it out of this one, too");
+    auto after_loads = jumps(true, drop_);
+    if (!after_loads) return tl::unexpected<Error>(after_loads.error());
+    auto data = pages_.run({data_program(drop_), data_program(drop_nearer_)}, looks);
+    if (!data) return tl::unexpected<Error>(data.error());
+    const double code_from = low_quartile(*after_none) + more_cycles_;
+    return std::optional(std::array{tally(*after_loads, code_from),
+                                    tally((*data)[0], low_quartile((*data)[1]) + more_cycles_),
+                                    tally(*after_none, code_from)});
+  }
+
+  std::string_view why_open() const { return why_open_; }
+
+ private:
+  static Tally tally(const std::vector<double>& cycles, double lost_from) {
+    return {static_cast<double>(cycles.size()),
+            static_cast<double>(std::count_if(cycles.begin(), cycles.end(), [&](double c) { return c >= lost_from; }))};
+  }
+
+  PageProgram data_program(std::uint64_t others) const {
+    return [this, others](std::uint64_t variant) {
+      PageProbe probe(pages_.session().info(), {0});
+      return probe.touch(0, 0).walk(0, pages_.spread(others, variant)).look(0, pages_.margin());
+    };
+  }
+
+  program::Program jump(bool is_lost, std::uint64_t others, std::uint64_t variant) const {
+    constexpr CachePath code{"tlb_code", program::Path::instruction, slot_code};
+    const device::DeviceInfo& info = pages_.session().info();
+    const std::uint64_t block = info.code_block_bytes;
+    program::Program p = make_program("jumps past caches of code", info, slot_code);
+    p.isolation = Scope::gpu;
+    p.buffers[slot_pages].size_bytes = pages_.bytes();
+    constexpr std::uint64_t least_page = 4096;
+    const std::uint64_t part = std::max<std::uint64_t>(1, info.code_bytes / 16 / least_page) * least_page;
+    // Not the first block, which lies beside the walk's own code.
+    program::Walk looked_at = make_walk(code, block, block, 1);
+    looked_at.first_byte = part;
+    // What a walk over code runs before its first jump has to be at hand when the one that counts begins, and so has
+    // the page's translation, which other code may have pushed out: fetches bring along what lies behind, not before.
+    program::Walk before = looked_at, all = looked_at;
+    before.first_byte = part + least_page / 2;
+    all.first_byte = 2 * part;
+    all.footprint_bytes = info.code_bytes - all.first_byte;
+    all.laps = 2;
+    p.phases = {looked_at, is_lost ? all : before, before};
+    // And the place that a look at data begins with: loads in any case, for in a kernel without them code lies
+    // elsewhere, where jumps take longer or shorter.
+    for (const Others& places : {pages_.spread(others, variant), Others{pages_.margin(), pages_.line_bytes(), 1}}) {
+      if (places.count == 0) continue;
+      program::Walk walk = make_walk(pages_path, places.count * places.stride_bytes, places.stride_bytes, 1);
+      walk.first_byte = places.first_byte;
+      p.phases.emplace_back(walk);
+    }
+    p.phases.emplace_back(recorded(looked_at, program::Record::latencies, 1));
+    return p;
+  }
+
+  // Ascending.
+  Expected<std::vector<double>> jumps(bool is_lost, std::uint64_t others) {
+    program::Batch batch;
+    for (std::size_t i = 0; i < looks; ++i) batch.push_back(jump(is_lost, others, pages_.samples() + i));
+    auto traces = pages_.session().run(batch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    std::vector<double> cycles;
+    for (const auto& trace : *traces) cycles.push_back(trace.phases.back().latencies.front());
+    std::sort(cycles.begin(), cycles.end());
+    return cycles;
+  }
+
+  Pages& pages_;
+  std::uint64_t drop_, drop_nearer_;
+  double nearer_cycles_, more_cycles_, behind_cycles_;
+  std::string_view why_open_;
+};
+
+}  // namespace
+
+Expected<void> measure_tlb_code(Pages& pages, const TlbLevels& levels, std::size_t level, Memory& memory) {
+  if (pages.session().info().code_bytes == 0) return {};
+  Statement& code = memory.structure["code"];
+  TlbCode test(pages, levels, level);
+  auto lost = test.lost();
+  if (!lost) return tl::unexpected<Error>(lost.error());
+  if (!*lost) {
+    code = undecided(code_method, test.why_open());
+    return {};
+  }
+  const auto& [by_loads, data, by_nothing] = **lost;
+  const auto places = static_cast<double>(levels.plateaus[level].to);
+  DecidingCurve curve = make_curve(memory.id, "code", {"other places loaded in between", "", false},
+                                   {"share of looks that found a translation lost", "", false});
+  curve.series = {{"of code", {{0, by_nothing.share()}, {places, by_loads.share()}}},
+                  {"of data (control)", {{0, 0}, {places, data.share()}}}};
+  pages.session().keep(std::move(curve));
+  const Sameness s = sameness(by_loads, data, by_nothing);
+  code = s.decided ? decided(std::string(verdict_of(s)), code_method, 4 * looks, s.sure())
+                   : undecided(code_method, "code loses its translation now and then, but not as data does");
+  return {};
+}
+
+}  // namespace gputopo::experiments
