@@ -183,6 +183,7 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
   const Effort effort{rounds, false};
   std::vector<bool> was_lost;
   std::vector<std::uint64_t> fresh;  // lines lost for the first time, by step
+  std::uint64_t most_kept = entries;
   Series grown{"circles that grow by a line", {}};
   const std::uint64_t first = entries - entries / 64;
   facts_.warm_laps = 1;  // after one a set that goes by age is as it stays
@@ -197,6 +198,7 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
       was_lost.resize(losses.circle.lines, false);
       std::uint64_t count = 0;
       const auto lost = voted_lost(losses, rounds, vote);
+      most_kept = std::max<std::uint64_t>(most_kept, losses.circle.lines - lost.size());
       for (const std::uint64_t line : lost) count += was_lost[line] ? 0 : 1;
       for (const std::uint64_t line : lost) was_lost[line] = true;
       grown.points.emplace_back(static_cast<double>(losses.circle.lines), static_cast<double>(lost.size()));
@@ -206,14 +208,18 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
           make_curve(facts_.path.id, "sets", {"lines of a circle", "", false}, {"lines that are lost", "", false});
       curve.series = {std::move(grown)};
       pages_.session().keep(std::move(curve));
-      return sets_of(fresh);
+      // Sets of which a circle kept more than they hold are none: what goes by a tree of bits, few at a time, looks
+      // like small ones.
+      const Held held = sets_of(fresh);
+      return held && held->entries >= most_kept ? held : Held();
     }
   }
   return Held();
 }
 
 Expected<std::optional<double>> TlbEntries::lost_cycles(std::uint64_t entries) {
-  constexpr std::size_t times = 8, enough = 16;
+  constexpr std::size_t times = 8;
+  constexpr double enough = 16;
   // A quarter more than fits: what lies behind holds twice as much at least, or it would hardly be seen.
   const std::uint64_t lines = std::min(
       {entries + entries / 4 + 1, circles_.room_lines(), std::uint64_t{pages_.session().info().largest_recording}});
@@ -229,7 +235,10 @@ Expected<std::optional<double>> TlbEntries::lost_cycles(std::uint64_t entries) {
       if (const double cycles = circles_.own(line, trace.phases.back().latencies[line]);
           cycles >= facts_.levels.threshold_cycles)
         lost.push_back(cycles);
-  if (lost.size() < enough) return std::optional<double>();
+  // Strangers look lost, too, by any number of cycles: the median is one of lines that are where most of them are.
+  const double strangers = facts_.levels.false_miss * static_cast<double>(times * lines);
+  if (static_cast<double>(lost.size()) < enough + 2 * strangers + 6 * std::sqrt(strangers))
+    return std::optional<double>();
   DecidingCurve curve = make_curve(facts_.path.id, "miss_penalty", {"more than a hit here", "cycles", false},
                                    share_axis("loads of lost lines"));
   std::vector<double> more = lost;
