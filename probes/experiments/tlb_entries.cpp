@@ -14,6 +14,7 @@ namespace {
 
 using namespace evidence;
 
+constexpr std::size_t circle_times = 8;
 constexpr std::string_view tlb_entries_method = "page_circles";
 
 struct PageLayout {
@@ -217,32 +218,53 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
   return Held();
 }
 
+// Of loads of a circle that goes round and round, what each takes longer than with nothing lost.
+Expected<std::vector<double>> TlbEntries::time_circle(std::uint64_t lines) {
+  if (auto ok = times_.learn({0, lines}); !ok) return tl::unexpected<Error>(ok.error());
+  program::Program p = circles_.program("pages round and round");
+  const program::Walk round = make_walk(facts_.path, lines * facts_.line_bytes, facts_.line_bytes, facts_.warm_laps);
+  p.phases = {round, recorded(round, program::Record::latencies, 1)};
+  auto traces = pages_.session().run(program::Batch(circle_times, p));
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::vector<double> cycles;
+  for (const auto& trace : *traces)
+    for (std::uint64_t line = 0; line < lines; ++line)
+      cycles.push_back(circles_.own(line, trace.phases.back().latencies[line]));
+  return cycles;
+}
+
+Expected<bool> TlbEntries::hides_a_level(std::uint64_t entries) {
+  constexpr double a_tenth = 0.1, few = 0.02;
+  const std::uint64_t lines = std::min(entries, std::uint64_t{pages_.session().info().largest_recording});
+  auto cycles = time_circle(lines);
+  if (!cycles) return tl::unexpected<Error>(cycles.error());
+  const double later = a_tenth * (level_.lost_cycles - level_.in_front_cycles);
+  const auto between = static_cast<double>(std::count_if(cycles->begin(), cycles->end(), [&](double c) {
+    return c >= level_.in_front_cycles + later && c < facts_.levels.threshold_cycles;
+  }));
+  const auto loads = static_cast<double>(cycles->size());
+  const double expected = loads * (few + times_.share_above(later));
+  return between > expected + 6 * std::sqrt(expected);
+}
+
 Expected<std::optional<double>> TlbEntries::lost_cycles(std::uint64_t entries) {
-  constexpr std::size_t times = 8;
   constexpr double enough = 16;
   // A quarter more than fits: what lies behind holds twice as much at least, or it would hardly be seen.
   const std::uint64_t lines = std::min(
       {entries + entries / 4 + 1, circles_.room_lines(), std::uint64_t{pages_.session().info().largest_recording}});
-  if (auto ok = times_.learn({0, lines}); !ok) return tl::unexpected<Error>(ok.error());
-  program::Program p = circles_.program("pages just lost");
-  const program::Walk round = make_walk(facts_.path, lines * facts_.line_bytes, facts_.line_bytes, facts_.warm_laps);
-  p.phases = {round, recorded(round, program::Record::latencies, 1)};
-  auto traces = pages_.session().run(program::Batch(times, p));
-  if (!traces) return tl::unexpected<Error>(traces.error());
+  auto cycles = time_circle(lines);
+  if (!cycles) return tl::unexpected<Error>(cycles.error());
   std::vector<double> lost;
-  for (const auto& trace : *traces)
-    for (std::uint64_t line = 0; line < lines; ++line)
-      if (const double cycles = circles_.own(line, trace.phases.back().latencies[line]);
-          cycles >= facts_.levels.threshold_cycles)
-        lost.push_back(cycles);
+  for (const double c : *cycles)
+    if (c >= facts_.levels.threshold_cycles) lost.push_back(c);
   // Strangers look lost, too, by any number of cycles: the median is one of lines that are where most of them are.
-  const double strangers = facts_.levels.false_miss * static_cast<double>(times * lines);
+  const double strangers = facts_.levels.false_miss * static_cast<double>(cycles->size());
   if (static_cast<double>(lost.size()) < enough + 2 * strangers + 6 * std::sqrt(strangers))
     return std::optional<double>();
   DecidingCurve curve = make_curve(facts_.path.id, "miss_penalty", {"more than a hit here", "cycles", false},
                                    share_axis("loads of lost lines"));
   std::vector<double> more = lost;
-  for (double& cycles : more) cycles -= level_.in_front_cycles;
+  for (double& c : more) c -= level_.in_front_cycles;
   curve.change = change_point::median(more);
   curve.series = {share_up_to("just lost", std::move(more))};
   pages_.session().keep(std::move(curve));

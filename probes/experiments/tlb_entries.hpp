@@ -34,6 +34,9 @@ class TlbEntries {
 
   /// The reach: the largest circle of which no entry is lost, in bytes.
   Expected<Estimate> fitting();
+  /// Whether lines of that circle are late by less than this level's misses: then a nearer one loses them that hardly
+  /// holds fewer, and all that was taken for this level's is of two.
+  Expected<bool> hides_a_level(std::uint64_t entries);
   /// What collides, where `entries` fit. Needs fitting() first.
   Expected<evidence::Collisions> collisions(std::uint64_t entries);
   /// What the sets hold together; nothing where those that were seen needn't be all. What fits is less where an index
@@ -46,6 +49,7 @@ class TlbEntries {
 
  private:
   Expected<std::optional<HeldEntries>> held_by_steps(std::uint64_t entries);
+  Expected<std::vector<double>> time_circle(std::uint64_t lines);
   void learn_strangers();
   Expected<evidence::Counts> count(const std::vector<evidence::RowRequest>& rows, std::size_t replicates);
 

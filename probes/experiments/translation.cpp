@@ -56,6 +56,9 @@ class Translation {
     return levels_.plateaus.empty() ? 0 : std::min(levels_.plateaus.size() - 1, tlb_ids.size());
   }
 
+  // Whether what was measured last may be two levels: which comes next isn't known then.
+  bool may_be_two() const { return may_be_two_; }
+
   Expected<void> measure(std::size_t number, Memory& memory) {
     const Plateau& lost = levels_.plateaus[number];
     keep_levels(number, memory.id);
@@ -80,6 +83,7 @@ class Translation {
       lost_cycles = *cycles;
     }
     if (auto ok = state_penalty(level, lost_cycles, memory); !ok) return ok;
+    if (may_be_two_) return {};
     const Estimate* entries = memory.find("entries");
     const bool is_known = entries != nullptr && entries->status == Status::measured;
     if (auto ok = measure_tlb_textures(
@@ -114,6 +118,13 @@ class Translation {
     }
     const auto fits = static_cast<std::uint64_t>(*reach->value) / level.entry.bytes;
     in_front_ = fits;
+    auto hides = entries.hides_a_level(fits);
+    if (!hides) return tl::unexpected<Error>(hides.error());
+    if (*hides) {
+      leave_translation_open(memory, "lines that fit are late by less than a miss costs: another level may lie before");
+      may_be_two_ = true;
+      return Cycles();
+    }
     auto cycles = entries.lost_cycles(fits);
     if (!cycles) return cycles;
     auto seen = entries.collisions(fits);
@@ -161,6 +172,7 @@ class Translation {
   Pages& pages_;
   TlbLevels levels_;
   std::uint64_t l2_bytes_;
+  bool may_be_two_ = false;  // the latest level, with one that hides in it
   double in_front_cycles_ = 0;
   std::uint64_t in_front_ = 0;
 };
@@ -208,6 +220,7 @@ Expected<void> measure_translation(Session& session, Findings& findings) {
   for (; number <= translation.seen(); ++number) {
     session.report(0.9, fmt::format("TLB level {}", number));
     if (auto ok = translation.measure(number, findings.memory(tlb_ids[number - 1])); !ok) return ok;
+    if (translation.may_be_two()) return {};
   }
   if (number > tlb_ids.size()) return {};
   leave_translation_open(
