@@ -22,9 +22,7 @@ namespace {
 
 // Lines replaced at random: after four rounds of twice the capacity one line in a thousand is older than they are.
 constexpr std::uint32_t walked_rounds = 4;
-constexpr std::uint32_t rounds_in_order = 2;    // of these, where the others needn't be
-constexpr std::uint32_t held_fewest_looks = 5;  // at each line: a stranger in twenty outvotes the others once in 900
-constexpr std::uint64_t enough_looks = 6000;    // in all: a share of one half is known to 1.5 / sqrt(n), to 2 %
+constexpr std::uint32_t rounds_in_order = 2;  // of these, where the others needn't be
 constexpr double most_factor = 16;
 constexpr std::size_t most_at_once = 2048;             // programs in a batch: each has a record of its own
 constexpr std::uint64_t most_held_loads = 12'000'000;  // of one count: seconds of a simulator, milliseconds of a GPU
@@ -64,8 +62,7 @@ void look_all_over(Plan& plan) {
   while (!is_prime(plan.apart)) ++plan.apart;
 }
 
-constexpr double a_level_more = 1.25;  // levels of memory are so much larger than what is in front of them at least
-constexpr double surely = 3;           // standard errors: nine sizes in a discovery, none of which may be wrong
+constexpr double surely = 3;  // standard errors: nine sizes in a discovery, none of which may be wrong
 
 Plan plan_of(std::uint64_t capacity_lines, double factor, std::uint32_t looks) {
   Plan plan;
@@ -327,113 +324,6 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     held.is_sample = care == Care::many_looks && capacity.agreed && !held.exact;
   }
   return held;
-}
-
-double roundest_within(const Interval& range) {
-  double unit = 1;
-  while (2 * unit <= range.high) unit *= 2;
-  while (unit > 1 && std::ceil(range.low / unit) * unit > range.high) unit /= 2;
-  const double middle = std::round((range.low + range.high) / 2 / unit) * unit;
-  return std::clamp(middle, std::ceil(range.low / unit) * unit, std::floor(range.high / unit) * unit);
-}
-
-namespace {
-
-// By the method that what fits was looked for by: who asked knows by that which memory it was.
-Estimate held_at_least(const Held& held, std::string_view method, std::string_view why) {
-  Estimate e = measured(held.interval.low, "B", method, held.samples);
-  e.status = Status::lower_bound;
-  e.note = why;
-  return e;
-}
-
-}  // namespace
-
-Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, double line_bytes) {
-  constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
-  constexpr std::string_view not_counted = "so much fits; how much is held of more can't be counted";
-  const bool has_fit = fits.status == Status::measured;
-  const Held held = count.value_or(Held{});
-  const Interval& counted = held.interval;
-  Estimate size = fits;
-  if (held.exact && counted.low > 0 && (!has_fit || *fits.value + line_bytes <= counted.low)) {
-    size = measured(held.bytes, "B", "residency", held.samples);
-    size.interval = counted;
-    if (has_fit) size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
-  } else if (!has_fit) {
-    if (fits.status != Status::inconclusive || counted.low <= 0) return fits;
-    return held_at_least(held, fits.method, "so much of more is held; where it begins to miss doesn't show");
-  } else {
-    size.samples += held.samples;
-    // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
-    if (held.samples != 0 && counted.high * a_level_more < size.interval->low)
-      return inconclusive("B", fits.method, "of more lines fewer are found than fit: something else makes them slow");
-    // From above the count is all there is, once more lines leave no more: then no set has room. A quarter more than
-    // fit reach every set, wherever they begin, but of hashes with a single way.
-    const double least_held = 2 * held.bytes - counted.high;
-    const bool none_more = held.walked_bytes >= a_level_more * *fits.value && least_held < *fits.value + line_bytes;
-    size.interval->high = held.steady || none_more ? std::max(size.interval->high, counted.high) : 1e300;
-    // A count that says more than fits, but isn't exact, says nothing of how little may fit.
-    if (held.steady && counted.low <= *size.value) size.interval->low = std::max(size.interval->low, counted.low);
-  }
-  // Whatever a cache replaces, of far more it holds as much as it can: what a sample says of that is the capacity,
-  // within which what fits says it to the line where its lines fill the sets evenly.
-  const bool holds_what_fits = !has_fit || counted.high >= fits.interval->low;
-  if (held.is_sample && held.steady && counted.high - counted.low <= std::max(line_bytes, telling * counted.low)) {
-    // Lines that overfull sets lost lie together, and looks may have missed them all.
-    if (!holds_what_fits) return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
-    size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : roundest_within(counted);
-    size.interval = counted;
-    if (*fits.value < counted.low)
-      size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
-    return size;
-  }
-  const double apart = std::max(size.interval->high - *size.value, *size.value - size.interval->low);
-  if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;
-  bound_below(size, not_counted);
-  return size;
-}
-
-void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_bytes) {
-  if (!fits.has_value()) return;
-  double asked = 0, all = 0;
-  for (const Count& c : counts) {
-    if (c.footprint_bytes != *fits.value) continue;
-    asked += static_cast<double>(c.loads);
-    all += static_cast<double>(c.loads + c.in_front);
-  }
-  if (asked == all) return;
-  const auto line = static_cast<double>(line_bytes);
-  const double held = std::floor(*fits.value * asked / all / line) * line;
-  if (fits.status == Status::lower_bound) fits.value = held;
-  if (fits.interval) fits.interval->low = std::min(fits.interval->low, held);
-}
-
-Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, const Estimate& fits,
-                                     std::uint64_t about_bytes, Scope isolation) {
-  SizeAndHeld result{fits, std::nullopt};
-  for (const Care care : {Care::few_looks, Care::many_looks}) {
-    auto held = if_available(count_held(session, cache, about_bytes, isolation, care));
-    if (!held) return tl::unexpected<Error>(held.error());
-    if (!*held && result.held) break;
-    result = {agreed_size(fits, *held, static_cast<double>(cache.stride())), *held};
-    if (!*held || (*held)->exact) break;
-    const bool is_told = held_fewest_looks * about_bytes / cache.stride() >= enough_looks;
-    if (is_told && result.size.status == Status::measured) break;
-  }
-  return result;
-}
-
-void bound_by_lines(Estimate& size, std::uint64_t line_bytes) {
-  const auto line = static_cast<double>(line_bytes);
-  if (size.status == Status::lower_bound && size.value) size.value = std::floor(*size.value / line) * line;
-}
-
-std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& counted) {
-  if (size.status == Status::measured) return static_cast<std::uint64_t>(*size.value);
-  if (size.status != Status::lower_bound || !counted || counted->samples == 0) return 0;
-  const double most = std::max(*size.value, counted->bytes);
-  return most <= a_level_more * *size.value ? static_cast<std::uint64_t>(most) : 0;
 }
 
 }  // namespace gputopo::evidence

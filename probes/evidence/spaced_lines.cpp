@@ -48,21 +48,27 @@ bool goes_on(const SpacedRow& row, const SpacedFit& fit) {
   return full->told - full->missed > mostly - half_a_line && is_never_above(row, twice);
 }
 
-std::optional<SpacedFit> agreed_fit(const SpacedRows& distance) {
-  constexpr std::size_t enough = 2;  // by chance none does to half a line in each of its looks
-  std::optional<SpacedFit> best;
-  std::size_t votes = 0;
+struct AgreedFit {
+  SpacedFit fit;
+  std::uint64_t rows = 0;  // that say so
+};
+
+std::optional<AgreedFit> agreed_fit(const SpacedRows& distance) {
+  constexpr std::uint64_t enough = 2;  // by chance none does to half a line in each of its looks
+  std::vector<AgreedFit> all;
   for (const SpacedRow& row : distance.rows) {
     const auto fit = fit_of_row(row);
     if (!fit) continue;
-    const auto same = static_cast<std::size_t>(std::count_if(distance.rows.begin(), distance.rows.end(),
-                                                             [&](const SpacedRow& r) { return fit_of_row(r) == fit; }));
-    if (same > votes) best = fit, votes = same;
+    auto known = std::find_if(all.begin(), all.end(), [&](const AgreedFit& a) { return a.fit == *fit; });
+    if (known == all.end()) known = all.insert(known, {*fit, 0});
+    ++known->rows;
   }
-  if (votes < enough) return std::nullopt;
+  const auto best =
+      std::max_element(all.begin(), all.end(), [](const AgreedFit& x, const AgreedFit& y) { return x.rows < y.rows; });
+  if (best == all.end() || best->rows < enough) return std::nullopt;
   const bool none_above = std::all_of(distance.rows.begin(), distance.rows.end(),
-                                      [&](const SpacedRow& row) { return is_never_above(row, *best); });
-  return none_above ? best : std::nullopt;
+                                      [&](const SpacedRow& row) { return is_never_above(row, best->fit); });
+  return none_above ? std::optional(*best) : std::nullopt;
 }
 
 // Enough that a stranger in one of them is none of a line.
@@ -87,7 +93,7 @@ program::Program row_program(const device::DeviceInfo& info, const CacheFacts& c
 
 SpacedRows planned_rows(std::uint64_t apart, const Interval& blocks, std::uint64_t room) {
   const auto distance = static_cast<double>(apart);
-  const auto from = static_cast<std::uint64_t>(blocks.low / distance),
+  const auto from = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(blocks.low / distance)),
              to = static_cast<std::uint64_t>(std::ceil(blocks.high / distance)) + 1;
   SpacedRows rows{apart, {}};
   const std::uint64_t places =
@@ -155,12 +161,13 @@ std::optional<SpacedFit> fit_of_row(const SpacedRow& row) {
 }
 
 std::optional<SpacedCapacity> capacity_of_rows(const SpacedRows& rows, const SpacedRows& half_as_far) {
-  const auto fit = agreed_fit(rows);
-  const bool agrees = fit && 2 * half_as_far.apart == rows.apart && !half_as_far.rows.empty() &&
-                      std::all_of(half_as_far.rows.begin(), half_as_far.rows.end(),
-                                  [&](const SpacedRow& row) { return goes_on(row, *fit); });
-  if (!agrees) return std::nullopt;
-  return SpacedCapacity{fit->lines * rows.apart, fit->ways(), fit->sets * rows.apart, rows.rows.size()};
+  const auto agreed = agreed_fit(rows);
+  const bool goes_on_so = agreed && 2 * half_as_far.apart == rows.apart && !half_as_far.rows.empty() &&
+                          std::all_of(half_as_far.rows.begin(), half_as_far.rows.end(),
+                                      [&](const SpacedRow& row) { return goes_on(row, agreed->fit); });
+  if (!goes_on_so) return std::nullopt;
+  const SpacedFit& fit = agreed->fit;
+  return SpacedCapacity{fit.lines * rows.apart, fit.ways(), fit.sets * rows.apart, agreed->rows};
 }
 
 Expected<std::optional<SpacedCapacity>> find_spaced_capacity(Session& session, const CacheFacts& cache,

@@ -47,7 +47,7 @@ struct SpacedCapacity {
   std::uint64_t blocks = 0;  ///< held of neighbouring ones
   std::uint64_t ways = 0;
   std::uint64_t period = 0;  ///< blocks after which the sets begin anew
-  std::uint64_t rows = 0;  ///< that say so
+  std::uint64_t rows = 0;    ///< that say so
 };
 
 /// What several rows of one distance say exactly, of which none holds more, and where rows of half that distance go to

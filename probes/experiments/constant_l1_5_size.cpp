@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "evidence/agreed_size.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
-#include "evidence/held.hpp"
 #include "evidence/line.hpp"
 #include "experiments/experiments.hpp"
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/agreed_size.hpp"
 #include "evidence/code_levels.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
@@ -215,9 +216,6 @@ class Instructions {
       held = if_available(count_held(session_, cache.facts, about, isolation(cache)));
       if (!held) return tl::unexpected<Error>(held.error());
     }
-    // What the cache in front holds of the newest code counts as held, and need not be.
-    if (Interval* least = *held ? &(*held)->interval : nullptr; least != nullptr && !is_first(cache))
-      least->low = std::max(0.0, least->low - static_cast<double>(cache.facts.front_capacity_bytes));
     const bool fits_some = size.has_value();
     size = agreed_size(size, *held, static_cast<double>(cache.facts.stride()));
     // What overflows it isn't known, and a line is told by what does.

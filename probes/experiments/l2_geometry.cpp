@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "evidence/agreed_size.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
-#include "evidence/held.hpp"
 #include "evidence/kept.hpp"
 #include "evidence/line.hpp"
 #include "evidence/modes.hpp"

@@ -14,6 +14,7 @@ using namespace evidence;
 
 constexpr std::string_view code_method = "jumps_after_eviction";
 constexpr std::size_t looks = 24;
+constexpr std::uint64_t least_page = 4096;
 
 // A block of code that is jumped to after all other code pushed it out of code's caches.
 class TlbCode {
@@ -76,15 +77,15 @@ class TlbCode {
     program::Program p = make_program("jumps past caches of code", info, slot_code);
     p.isolation = Scope::gpu;
     p.buffers[slot_pages].size_bytes = pages_.bytes();
-    constexpr std::uint64_t least_page = 4096;
-    const std::uint64_t part = std::max<std::uint64_t>(1, info.code_bytes / 16 / least_page) * least_page;
+    const auto whole_blocks = [&](std::uint64_t bytes) { return std::max<std::uint64_t>(1, bytes / block) * block; };
+    const std::uint64_t part = whole_blocks(std::max<std::uint64_t>(1, info.code_bytes / 16 / least_page) * least_page);
     // Not the first block, which lies beside the walk's own code.
     program::Walk looked_at = make_walk(code, block, block, 1);
     looked_at.first_byte = part;
     // What a walk over code runs before its first jump has to be at hand when the one that counts begins, and so has
     // the page's translation, which other code may have pushed out: fetches bring along what lies behind, not before.
     program::Walk before = looked_at, all = looked_at;
-    before.first_byte = part + least_page / 2;
+    before.first_byte = part + whole_blocks(least_page / 2);
     all.first_byte = 2 * part;
     all.footprint_bytes = info.code_bytes - all.first_byte;
     all.laps = 2;
@@ -124,6 +125,10 @@ class TlbCode {
 Expected<void> measure_tlb_code(Pages& pages, const TlbLevels& levels, std::size_t level, Memory& memory) {
   if (pages.session().info().code_bytes == 0) return {};
   Statement& code = memory.structure["code"];
+  if (pages.session().info().code_bytes < 4 * least_page) {
+    code = undecided(code_method, "there is too little code to push any out of its caches");
+    return {};
+  }
   TlbCode test(pages, levels, level);
   auto lost = test.lost();
   if (!lost) return tl::unexpected<Error>(lost.error());

@@ -45,17 +45,16 @@ bool walks_a_bank(const Program& p, const Phase& phase) {
          p.agents[walk->agent].warp == 0 && (walk->record == Record::nothing || walk->record == Record::histogram);
 }
 
+bool walks_by(const Program& p, program::Path path) {
+  return std::any_of(p.phases.begin(), p.phases.end(), [&](const Phase& x) {
+    const auto* walk = std::get_if<Walk>(&x);
+    return walk != nullptr && walk->path == path;
+  });
+}
+
 Kernel kernel_of(const Program& p) {
-  const auto is_code = [](const Phase& x) {
-    const auto* walk = std::get_if<Walk>(&x);
-    return walk != nullptr && walk->path == program::Path::instruction;
-  };
-  const auto is_memory = [](const Phase& x) {
-    const auto* walk = std::get_if<Walk>(&x);
-    return walk != nullptr && walk->path == program::Path::global_l2_only;
-  };
-  if (std::any_of(p.phases.begin(), p.phases.end(), is_code))
-    return std::any_of(p.phases.begin(), p.phases.end(), is_memory) ? Kernel::paged_code : Kernel::code;
+  if (walks_by(p, program::Path::instruction))
+    return walks_by(p, program::Path::global_l2_only) ? Kernel::paged_code : Kernel::code;
   const auto is_execute = [](const Phase& x) { return std::holds_alternative<Execute>(x); };
   if (std::any_of(p.phases.begin(), p.phases.end(), is_execute)) return Kernel::execute;
   if (std::any_of(p.phases.begin(), p.phases.end(), program::is_store)) return Kernel::store;
@@ -136,18 +135,19 @@ Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_c
         return fail(Error::Kind::bad_input,
                     fmt::format("program '{}' names SM {} warp {}, the GPU has {} SMs and {} warps a block", p.label,
                                 agent.sm.value_or(0), agent.warp, sm_count, warps));
-    if (kernel_of(p) != Kernel::store && std::any_of(p.phases.begin(), p.phases.end(), program::is_store))
+    const Kernel kernel = kernel_of(p);
+    if (kernel != Kernel::store && std::any_of(p.phases.begin(), p.phases.end(), program::is_store))
       return fail(Error::Kind::bad_input,
                   fmt::format("program '{}' stores beside code; no kernel has both, make it two programs", p.label));
-    if (const Kernel kernel = kernel_of(p); walks_code(kernel)) {
-      const auto other = kernel == Kernel::code ? program::Path::constant : program::Path::global_l2_only;
-      const auto is_other_kind = [&](const Phase& x) {
+    if (walks_code(kernel)) {
+      const auto beside = kernel == Kernel::code ? program::Path::constant : program::Path::global_l2_only;
+      const auto is_of_another_kernel = [&](const Phase& x) {
         const auto* walk = std::get_if<Walk>(&x);
-        return walk == nullptr || (walk->path != program::Path::instruction && walk->path != other);
+        return walk == nullptr || (walk->path != program::Path::instruction && walk->path != beside);
       };
-      if (std::any_of(p.phases.begin(), p.phases.end(), is_other_kind))
-        return fail(Error::Kind::bad_input, fmt::format("program '{}' walks more beside code than constants or memory "
-                                                        "past L1; no kernel has all, make it two programs",
+      if (std::any_of(p.phases.begin(), p.phases.end(), is_of_another_kernel))
+        return fail(Error::Kind::bad_input, fmt::format("program '{}' walks over code beside more than constants, or "
+                                                        "than memory past L1; no kernel has both, make it two programs",
                                                         p.label));
     }
     const bool isolated = is_private(p);
@@ -159,7 +159,7 @@ Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_c
       draft = std::prev(drafts.end());
       draft->is_private = isolated;
       draft->launch.carve_out_percent = p.carve_out_percent;
-      draft->launch.kernel = kernel_of(p);
+      draft->launch.kernel = kernel;
       draft->launch.modules = modules_of(p);
     }
     append(*draft, index, p, home);

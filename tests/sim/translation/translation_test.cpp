@@ -96,6 +96,27 @@ TEST(Translation, OfTexturesIsToldWhereTheyReachEnough) {
   }
 }
 
+// Code that asks what data asks loses its translation with data's; a TLB of its own in front keeps it.
+TEST(Translation, OfCodeIsToldByJumpsPastItsCaches) {
+  for (const auto& [asked, verdict] : {std::pair<Json, const char*>{Json{"1"}, "same"}, {Json{"own", "1"}, "apart"}}) {
+    Json text = model_with_tlbs({{"1", {{"page", "2 MiB"}, {"entries", 16}, {"miss_penalty", 20}}}});
+    text["tlbs"]["own"] = {{"page", "2 MiB"}, {"entries", 8}, {"miss_penalty", 30}};
+    text["caches"]["code"] = {{"size", "16 KiB"}, {"line", 128}, {"ways", 4}};
+    text["paths"]["instruction"] = {{{"level", "code"}, {"latency", 0}},
+                                    {{"level", "l2"}, {"latency", 300}, {"tlbs", asked}},
+                                    {{"level", "device_memory"}, {"latency", 600}}};
+    // Blocks that don't divide a page, too.
+    for (const int block : {128, 96}) {
+      text["execution"] = {{"block", block}};
+      const Topology found = discovered_translation(parsed(text));
+      EXPECT_EQ(found.find("tlb_l1")->structure.at("code").value, verdict) << block;
+    }
+    text["execution"] = {{"block", 128}, {"walked", "12 KiB"}};
+    const Topology found = discovered_translation(parsed(text));
+    EXPECT_EQ(found.find("tlb_l1")->structure.at("code").status, Status::inconclusive);
+  }
+}
+
 // What is slower after many places were touched isn't translation where the L2 lost the line: its neighbour's touch
 // doesn't bring it back.
 TEST(Translation, IsNotSeenInAnL2ThatLosesItsLines) {

@@ -242,6 +242,31 @@ TEST(Plan, RefusesStoresBesideCode) {
   EXPECT_FALSE(plan({program_of({store_of(64), some})}, sms, warps));
 }
 
+// Each of the kernels that walk over code can do one other kind of load: any more would be read as jumps.
+TEST(Plan, GivesCodeTheKernelOfWhatIsBesideIt) {
+  const auto beside_code = [](const std::vector<program::Path>& paths) {
+    Program p = program_of({});
+    p.buffers = {{program::Space::code, 1 << 16, 0},
+                 {program::Space::constant, 1 << 16, 0},
+                 {program::Space::global, 1 << 16, 0}};
+    for (const program::Path path : paths) {
+      Walk walk = walk_of(4096);
+      walk.path = path;
+      walk.buffer = path == program::Path::instruction ? 0 : path == program::Path::constant ? 1 : 2;
+      p.phases.emplace_back(walk);
+    }
+    return p;
+  };
+  using program::Path;
+  EXPECT_EQ(planned({beside_code({Path::instruction, Path::constant})}).at(0).kernel, Kernel::code);
+  EXPECT_EQ(planned({beside_code({Path::instruction, Path::global_l2_only})}).at(0).kernel, Kernel::paged_code);
+  for (const Path other : {Path::global_cached, Path::constant}) {
+    const auto refused = plan({beside_code({Path::instruction, Path::global_l2_only, other})}, sms, warps);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("no kernel has both"), std::string::npos) << refused.error().message;
+  }
+}
+
 TEST(Plan, RefusesAnSmOrWarpThatIsNotThere) {
   Program p = program_of({walk_of(64)});
   p.agents = {{sms, 0}};

@@ -1,9 +1,8 @@
 // What is said of a size by what fits and by what is held of more.
-#include "evidence/held.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evidence/agreed_size.hpp"
 #include "evidence/estimates.hpp"
 
 namespace gputopo::evidence {
