@@ -9,6 +9,12 @@
 
 namespace gputopo::evidence {
 
+double rounded_within(double bytes, const Interval& range) {
+  const double unit = std::exp2(std::floor(std::log2(bytes / 32)));
+  const double rounded = std::round(bytes / unit) * unit;
+  return rounded >= range.low && rounded <= range.high ? rounded : roundest_within(range);
+}
+
 double roundest_within(const Interval& range) {
   double unit = 1;
   while (2 * unit <= range.high) unit *= 2;

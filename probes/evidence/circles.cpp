@@ -225,6 +225,25 @@ std::vector<std::uint64_t> lost_lines(const Losses& losses, double false_miss) {
   return lost;
 }
 
+double often_found(double false_hit) {
+  constexpr double seldom = 0.1;
+  return std::clamp(false_hit, seldom, 0.5);
+}
+
+bool always_lost(const Losses& losses, std::span<const std::uint64_t> lines, double false_hit) {
+  const double p = often_found(false_hit);
+  const double allowed = 1e-3 / static_cast<double>(std::max<std::size_t>(1, lines.size()));
+  double looks = 0, found = 0;
+  for (const std::uint64_t line : lines) {
+    const std::uint64_t at = line - losses.circle.first;
+    const std::uint32_t of_line = losses.looks[at] - losses.misses[at];
+    if (of_line != 0 && tail(losses.looks[at], p, of_line) < allowed) return false;
+    looks += losses.looks[at];
+    found += of_line;
+  }
+  return looks != 0 && found <= p * looks;
+}
+
 bool loses_any(const Losses& losses, double false_miss) {
   const double expected = floor_of(false_miss) * static_cast<double>(losses.total_looks());
   return static_cast<double>(losses.total_misses()) > 2 + expected + 6 * std::sqrt(expected);

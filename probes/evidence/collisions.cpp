@@ -105,9 +105,7 @@ class CollisionSearch {
       if (!losses) return tl::unexpected<Error>(losses.error());
       Losses& l = losses->front();
       const Lines lost = lost_lines(l, false_miss_);
-      found_.always = !lost.empty() && std::all_of(lost.begin(), lost.end(), [&](std::uint64_t line) {
-        return l.misses[line] * 10 >= l.looks[line] * 9;
-      });
+      found_.always = always_lost(l, lost, circles_.cache().levels.false_hit);
       const bool is_settled = lost.size() > 1 && lost == before;
       before = lost;
       effort_.other_orders = !found_.always;

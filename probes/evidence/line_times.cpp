@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,8 +11,8 @@ namespace gputopo::evidence {
 
 Expected<void> LineTimes::learn(const Circle& circle) {
   constexpr std::size_t most_at_once = 256;
-  // Single loads differ by as much as a level of translation takes; their middle one must not. And one before, which
-  // brings line and translation in.
+  // Single loads differ by as much as a level of translation takes; what they take together must not. And one before,
+  // which brings line and translation in.
   constexpr std::uint64_t looks = 33;
   std::vector<std::uint64_t> unknown;
   for (std::uint64_t line = circle.first; line < circle.first + circle.lines; ++line)
@@ -35,7 +36,10 @@ Expected<void> LineTimes::learn(const Circle& circle) {
     for (std::size_t i = done; i < end; ++i) {
       auto& all = (*traces)[i - done].phases.back().latencies;
       std::sort(all.begin() + 1, all.end());
-      const double own = cycles_[unknown[i]] = all[1 + looks / 2];
+      // Of the middle half: loads alternate between few latencies, so that one in the middle says little.
+      constexpr auto quarter = static_cast<std::ptrdiff_t>(looks / 4);
+      const double own = cycles_[unknown[i]] = std::accumulate(all.begin() + 1 + quarter, all.end() - quarter, 0.0) /
+                                               static_cast<double>(looks - 2 * quarter);
       for (std::size_t k = 1; k < all.size(); ++k) ++excess_[all[k] - own];
       looks_ += looks;
     }

@@ -18,7 +18,7 @@ class LineTimes {
   /// Times the circle's lines that aren't known yet: each is loaded again and again with nothing between. Errors are
   /// the session's.
   Expected<void> learn(const Circle& circle);
-  /// Cycles as timed, the median of its looks. The line must have been learned.
+  /// Cycles as timed, the mean of the middle half of its looks. The line must have been learned.
   double of(std::uint64_t line) const { return cycles_.at(line); }
   std::uint32_t sm() const { return sm_; }
   std::uint64_t looks() const { return looks_; }
@@ -33,7 +33,7 @@ class LineTimes {
   std::uint64_t stride_bytes_;
   std::uint32_t sm_;
   std::map<std::uint64_t, double> cycles_;
-  std::map<double, std::uint64_t> excess_;  // of looks over their line's time, in whole cycles
+  std::map<double, std::uint64_t> excess_;  // of looks over their line's time
   std::uint64_t looks_ = 0;
 };
 

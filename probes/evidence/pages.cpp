@@ -1,6 +1,7 @@
 #include "evidence/pages.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -64,19 +65,50 @@ Expected<std::vector<std::vector<double>>> Pages::run(const std::vector<PageProg
   for (std::size_t done = 0; done < programs.size() * looks; done += most_at_once) {
     const std::size_t end = std::min(programs.size() * looks, done + most_at_once);
     program::Batch batch;
-    for (std::size_t i = done; i < end; ++i) batch.push_back(programs[i / looks](samples_ + i));
+    // By turns: what loads take wanders while programs run, and none is to have a share in that of its own.
+    for (std::size_t i = done; i < end; ++i) batch.push_back(programs[i % programs.size()](samples_ + i));
     auto traces = session_->run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (std::size_t i = done; i < end; ++i)
-      all[i / looks].push_back((*traces)[i - done].phases.back().latencies.back());
+      all[i % programs.size()].push_back((*traces)[i - done].phases.back().latencies.back());
   }
   for (auto& values : all) std::sort(values.begin(), values.end());
   samples_ += programs.size() * looks;
   return all;
 }
 
-double low_quartile(const std::vector<double>& ascending) {
-  return ascending.at(ascending.size() / 4);
+double near_time(const std::vector<double>& ascending) {
+  const auto from = ascending.begin() + static_cast<std::ptrdiff_t>(ascending.size() / 8);
+  const auto to = ascending.begin() + static_cast<std::ptrdiff_t>(ascending.size() * 3 / 8 + 1);
+  return std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
+}
+
+namespace {
+
+// Strangers' are a twentieth of looks, seldom a fifth of a few.
+double shortest(const std::vector<double>& ascending) {
+  return ascending.at(ascending.size() / 10);
+}
+
+double longest(const std::vector<double>& ascending) {
+  return ascending.at(ascending.size() * 4 / 5);
+}
+
+}  // namespace
+
+double middle_time(const std::vector<double>& ascending) {
+  return (shortest(ascending) + longest(ascending)) / 2;
+}
+
+double spread_time(const std::vector<double>& ascending) {
+  return longest(ascending) - shortest(ascending);
+}
+
+Tally lost_translations(const std::vector<double>& looks, const std::vector<double>& kept, double cycles) {
+  const double from = middle_time(kept);
+  Tally lost{static_cast<double>(looks.size()), 0};
+  for (const double c : looks) lost.misses += std::clamp((c - from) / cycles, 0.0, 1.0);
+  return lost;
 }
 
 }  // namespace gputopo::evidence

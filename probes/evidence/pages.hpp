@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "evidence/sameness.hpp"
 #include "evidence/session.hpp"
 
 namespace gputopo::evidence {
@@ -63,7 +64,19 @@ class Pages {
   std::uint64_t samples_ = 0;  ///< each with a variant of its own
 };
 
-/// The lower quartile of ascending values: strangers and waiting only add.
-double low_quartile(const std::vector<double>& ascending);
+/// What looks took, ascending, of which strangers and waiting made some longer: the mean of those around the lower
+/// quartile. Single looks go by the phase of two clocks, which may differ by half of what a TLB's miss costs.
+double near_time(const std::vector<double>& ascending);
+
+/// The middle between the shortest and the longest of looks, strangers' left out: as far from those that are shorter by
+/// some cycles as from those that are longer by as many.
+double middle_time(const std::vector<double>& ascending);
+
+/// How far apart these two are.
+double spread_time(const std::vector<double>& ascending);
+
+/// Looks that lost a translation, which takes `cycles` more than looks like `kept` do. One that took a part of that
+/// counts as that part: of single looks hardly any tells, where they differ by as much.
+Tally lost_translations(const std::vector<double>& looks, const std::vector<double>& kept, double cycles);
 
 }  // namespace gputopo::evidence

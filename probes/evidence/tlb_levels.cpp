@@ -14,7 +14,7 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr std::size_t tlb_levels_looks = 17;
+constexpr std::size_t refill_looks = 33;
 constexpr std::uint64_t line_at = 0;
 
 // A line of the same page as `at`, but neither the same line nor one that comes with it.
@@ -38,15 +38,24 @@ std::vector<std::uint64_t> growing_pages(std::uint64_t most) {
   return all;
 }
 
-// Runs of neighbours within a step of the run's median, as long as they go; each begins where the one before ends.
-std::vector<std::pair<std::size_t, std::size_t>> runs_of(const std::vector<double>& cycles, double step, double share) {
+double middle_of_run(const std::vector<double>& values, std::size_t begin, std::size_t end) {
+  return change_point::median(
+      {values.begin() + static_cast<std::ptrdiff_t>(begin), values.begin() + static_cast<std::ptrdiff_t>(end)});
+}
+
+// What is told apart there.
+double step_at(const Rise& rise, double cycles) {
+  return std::max(least_step(rise.noise_cycles), rise.share * (cycles - rise.nothing_lost_cycles));
+}
+
+// Runs of neighbours that agree with the run's median, as long as they go; each begins where the one before ends.
+std::vector<std::pair<std::size_t, std::size_t>> runs_of(const Rise& rise) {
   std::vector<std::pair<std::size_t, std::size_t>> runs;
-  for (std::size_t i = 0; i < cycles.size();) {
+  for (std::size_t i = 0; i < rise.cycles.size();) {
     std::size_t end = i + 1;
-    for (; end < cycles.size(); ++end) {
-      const double middle = change_point::median(
-          {cycles.begin() + static_cast<std::ptrdiff_t>(i), cycles.begin() + static_cast<std::ptrdiff_t>(end)});
-      if (std::fabs(cycles[end] - middle) > std::max(step, share * (middle - cycles.front()))) break;
+    for (; end < rise.cycles.size(); ++end) {
+      const double middle = middle_of_run(rise.cycles, i, end);
+      if (std::fabs(rise.cycles[end] - middle) > step_at(rise, middle)) break;
     }
     runs.emplace_back(i, end);
     i = end;
@@ -56,20 +65,26 @@ std::vector<std::pair<std::size_t, std::size_t>> runs_of(const std::vector<doubl
 
 }  // namespace
 
-std::vector<Plateau> plateaus_of(const std::vector<std::uint64_t>& places, const std::vector<double>& cycles,
-                                 double noise_cycles, double share) {
+std::vector<Plateau> plateaus_of(const Rise& rise) {
   constexpr std::size_t enough = 3;
-  const double step = least_step(noise_cycles);
+  constexpr double of_a_step = 0.25;  // misses of one level may differ among themselves, by less than from hits
   std::vector<Plateau> all;
-  for (const auto& [begin, end] : runs_of(cycles, step, share)) {
-    if (end - begin < enough && begin != 0) continue;
-    const double level = change_point::median(
-        {cycles.begin() + static_cast<std::ptrdiff_t>(begin), cycles.begin() + static_cast<std::ptrdiff_t>(end)});
-    const double apart = std::max(step, share * (level - cycles.front()));
-    if (!all.empty() && std::fabs(level - all.back().cycles) <= apart) {
-      all.back().to = places[end - 1];
-    } else if (all.empty() || level > all.back().cycles) {
-      all.push_back({level, places[begin], places[end - 1], 0});
+  for (const auto& [begin, end] : runs_of(rise)) {
+    const double level = middle_of_run(rise.cycles, begin, end), step = step_at(rise, level);
+    // A first level may hold too few for a run, but then nothing is lost there.
+    const bool is_first = begin == 0 && std::fabs(level - rise.nothing_lost_cycles) <= step;
+    if (end - begin < enough && !is_first) continue;
+    const double risen = level - (all.empty() ? rise.nothing_lost_cycles : all.back().cycles);
+    const auto is_narrow = [&](double wider) { return wider <= std::max(step, of_a_step * risen); };
+    if (!rise.wider_cycles.empty() &&
+        std::count_if(rise.wider_cycles.begin() + static_cast<std::ptrdiff_t>(begin),
+                      rise.wider_cycles.begin() + static_cast<std::ptrdiff_t>(end),
+                      is_narrow) < static_cast<std::ptrdiff_t>(std::min(enough, end - begin)))
+      continue;
+    if (!all.empty() && std::fabs(risen) <= step) {
+      all.back().to = rise.places[end - 1];
+    } else if (all.empty() || risen > 0) {
+      all.push_back({level, rise.places[begin], rise.places[end - 1], 0});
     }
   }
   return all;
@@ -124,60 +139,87 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
 
 namespace {
 
-// How many plateaus are surely in a row. A look finds the line's translation in one level or in another, and a quartile
-// of looks is one look: times between two plateaus' are of a level that shows at too few numbers of places in a row.
+// How many plateaus are surely in a row. A look finds the line's translation in one level or in another: looks between
+// those of two plateaus are of a level that shows at too few numbers of places in a row. `hot` are looks with nothing
+// lost, ascending.
 std::size_t surely_in_a_row(const TlbLevels& found, const std::vector<std::uint64_t>& places,
-                            const std::vector<double>& cycles) {
+                            const std::vector<std::vector<double>>& looks, const std::vector<double>& hot) {
   constexpr std::size_t by_chance = 1;  // strangers delay a quarter of the looks at one number of places, hardly at two
   const double apart = least_step(found.noise_cycles);
+  const double shortest = hot[hot.size() / 50] - apart, longest = hot[hot.size() - 1 - hot.size() / 20] + apart;
   for (std::size_t level = 1; level < found.plateaus.size(); ++level) {
     const Plateau &before = found.plateaus[level - 1], &next = found.plateaus[level];
     std::size_t between = 0;
-    for (std::size_t i = 0; i < cycles.size(); ++i)
-      if (places[i] > before.from && places[i] < next.to)
-        between += cycles[i] > before.cycles + apart && cycles[i] < next.cycles - apart ? 1 : 0;
+    for (std::size_t i = 0; i < places.size() && places[i] < next.to; ++i) {
+      if (places[i] <= before.from) continue;
+      const auto are_between = std::count_if(looks[i].begin(), looks[i].end(), [&](double c) {
+        return c > before.cycles + longest && c < next.cycles + shortest;
+      });
+      between += 4 * static_cast<std::size_t>(are_between) > looks[i].size() ? 1 : 0;
+    }
     if (between > by_chance) return level;
   }
   return found.plateaus.size();
 }
 
+// Of each number of places; fewer of many, which take long: what lies behind a TLB of hundreds of entries is farther
+// than a load's noise.
+Expected<std::vector<std::vector<double>>> looks_after(Pages& pages, std::uint32_t sm,
+                                                       const std::vector<std::uint64_t>& places, bool touches) {
+  constexpr std::uint64_t few_places = 512;
+  constexpr std::size_t looks = 33, looks_after_many = 17;
+  std::vector<PageProgram> few, many;
+  for (const std::uint64_t count : places)
+    (count <= few_places ? few : many).push_back(probe_of(pages, sm, count, touches));
+  auto all = pages.run(few, looks);
+  if (!all) return all;
+  auto more = pages.run(many, looks_after_many);
+  if (!more) return more;
+  all->insert(all->end(), more->begin(), more->end());
+  return all;
+}
+
 }  // namespace
 
 Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
-  constexpr double normal_deviation = 1.4826;  // of the median absolute one, where values are normally distributed
+  // Of the absolute deviation that nine in ten don't exceed, where values are normally distributed. Here they may be
+  // far off seldom: a middle deviation would hide that.
+  constexpr double normal_deviation = 1 / 1.6449;
   TlbLevels found;
   const std::vector<std::uint64_t> places = growing_pages(pages.most());
-  std::vector<PageProgram> lost, back;
-  for (const std::uint64_t count : places) {
-    lost.push_back(probe_of(pages, sm, count, false));
-    back.push_back(probe_of(pages, sm, count, true));
-  }
-  auto without = pages.run(lost, tlb_levels_looks);
+  auto without = looks_after(pages, sm, places, false);
   if (!without) return tl::unexpected<Error>(without.error());
-  auto with = pages.run(back, tlb_levels_looks);
+  auto with = looks_after(pages, sm, places, true);
   if (!with) return tl::unexpected<Error>(with.error());
   // A line whose translation was brought back is the control: what it takes, and by how much that differs from one
   // number of places to the next. Of few, which no cache loses the line to.
   std::vector<double> control;
-  for (const auto& values : *with) control.push_back(low_quartile(values));
+  for (const auto& values : *with) control.push_back(near_time(values));
   std::vector<double> apart(control.begin(), control.begin() + static_cast<std::ptrdiff_t>((control.size() + 1) / 2));
-  found.hot_cycles = change_point::median(apart);
-  for (double& cycles : apart) cycles = std::fabs(cycles - found.hot_cycles);
-  found.noise_cycles = std::max(0.5, normal_deviation * change_point::median(apart));
-  const auto is_lost = [&](std::size_t i) { return control[i] - found.hot_cycles > least_step(found.noise_cycles); };
-  std::vector<double> cycles;
+  std::vector<double> hot;
+  for (std::size_t i = 0; i < apart.size(); ++i) hot.insert(hot.end(), (*with)[i].begin(), (*with)[i].end());
+  std::sort(hot.begin(), hot.end());
+  found.hot_cycles = middle_time(hot);
+  const double near = change_point::median(apart);
+  for (double& cycles : apart) cycles = std::fabs(cycles - near);
+  std::sort(apart.begin(), apart.end());
+  found.noise_cycles = std::max(0.5, normal_deviation * apart[apart.size() * 9 / 10]);
+  const auto is_lost = [&](std::size_t i) { return control[i] - near > least_step(found.noise_cycles); };
+  std::vector<double> cycles, wider;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (is_lost(i) && is_lost(std::min(i + 1, places.size() - 1))) break;
-    cycles.push_back(low_quartile((*without)[i]) - found.hot_cycles);
+    cycles.push_back(near_time((*without)[i]) - near);
+    wider.push_back(spread_time((*without)[i]) - spread_time(hot));
     found.most = places[i];
   }
-  found.by_places.label = "lower quartile of looks";
+  found.by_places.label = "looks around the lower quartile";
   for (std::size_t i = 0; i < cycles.size(); ++i)
     found.by_places.points.emplace_back(static_cast<double>(places[i]), cycles[i]);
-  if (!cycles.empty()) found.plateaus = plateaus_of(places, cycles, found.noise_cycles);
+  if (!cycles.empty()) found.plateaus = plateaus_of({places, cycles, 0, found.noise_cycles, 0, wider});
   for (std::size_t i = 1; i < found.plateaus.size(); ++i)
     if (auto ok = choose_typical(pages, sm, found, i); !ok) return tl::unexpected<Error>(ok.error());
-  const std::size_t sure = surely_in_a_row(found, places, cycles);
+  const std::size_t sure = surely_in_a_row(
+      found, {places.begin(), places.begin() + static_cast<std::ptrdiff_t>(cycles.size())}, *without, hot);
   found.may_hide_one = sure < found.plateaus.size();
   found.plateaus.resize(sure);
   return found;
@@ -195,7 +237,6 @@ class Refill {
         sm_(sm),
         drop_{levels.plateaus[level].typical, levels.plateaus[level].to},
         drop_nearer_(level > 1 ? levels.plateaus[level - 1].typical : 0) {
-    least_ = least_step(levels.noise_cycles);
     step_ = levels.plateaus[level].cycles - levels.plateaus[level - 1].cycles;
   }
 
@@ -203,16 +244,19 @@ class Refill {
   Expected<Served> serves(std::uint64_t line, std::uint64_t other) {
     // A second time with more others: not all sets are full with those that filled the first line's.
     for (const std::uint64_t drop : drop_) {
-      auto seen = pages_.run({program(drop, other, line), program(drop, other, other), program(drop, other, {})},
-                             2 * tlb_levels_looks);
+      auto seen =
+          pages_.run({program(drop, other, line), program(drop, other, other), program(drop, other, {})}, refill_looks);
       if (!seen) return tl::unexpected<Error>(seen.error());
-      const double yes = change_point::median((*seen)[1]), no = change_point::median((*seen)[2]);
-      if (no - yes < least_) continue;
+      const double apart = near_time((*seen)[2]) - near_time((*seen)[1]);
+      if (apart < step_ / 2) continue;
       // The others may have pushed it out of a further level, too, whose entry covers more: that isn't this one's.
-      const double served_below = yes + std::min(no - yes, step_) / 2;
-      const Tally answered = fast((*seen)[0], served_below);
-      served_[line][std::max(line, other) - std::min(line, other)] = answered.share();
-      const Sameness s = sameness(answered, fast((*seen)[1], served_below), fast((*seen)[2], served_below));
+      const double cycles = std::min(apart, step_);
+      const auto answered = [&](std::size_t i) {
+        const Tally lost = lost_translations((*seen)[i], (*seen)[1], cycles);
+        return Tally{lost.loads, lost.loads - lost.misses};
+      };
+      served_[line][std::max(line, other) - std::min(line, other)] = answered(0).share();
+      const Sameness s = sameness(answered(0), answered(1), answered(2));
       if (s.decided) return s.is_same() ? Served::yes : Served::no;
     }
     return Served::unclear;
@@ -229,12 +273,6 @@ class Refill {
   }
 
  private:
-  static Tally fast(const std::vector<double>& cycles, double threshold) {
-    Tally t{static_cast<double>(cycles.size()), 0};
-    for (const double c : cycles) t.misses += c < threshold ? 1 : 0;
-    return t;
-  }
-
   PageProgram program(std::uint64_t drop, std::uint64_t timed, std::optional<std::uint64_t> brought_back) const {
     return [this, drop, timed, brought_back](std::uint64_t variant) {
       PageProbe probe(pages_.session().info(), {sm_});
@@ -249,8 +287,7 @@ class Refill {
   std::uint32_t sm_;
   std::array<std::uint64_t, 2> drop_;
   std::uint64_t drop_nearer_;
-  // Cycles that tell two levels apart; from the level before to this one.
-  double least_ = 0, step_ = 0;
+  double step_ = 0;                                                  // cycles from the level before to this one
   std::map<std::uint64_t, std::map<std::uint64_t, double>> served_;  // by line and distance
 };
 

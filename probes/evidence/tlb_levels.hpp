@@ -19,8 +19,8 @@ struct Plateau {
 
 struct TlbLevels {
   std::vector<Plateau> plateaus;  ///< [0]: nothing lost; [i]: lost from i levels
-  double hot_cycles = 0;          ///< of the line, as timed, with its translation just used
-  double noise_cycles = 0;        ///< standard deviation of what a quartile of looks says
+  double hot_cycles = 0;          ///< of the line, as timed, with its translation just used: the middle of looks
+  double noise_cycles = 0;        ///< standard deviation of what the looks at one number of places say together
   std::uint64_t most = 0;         ///< places up to which the line itself stayed where it was
   /// What followed the last of the plateaus took times of neither now and then: another level may lie between.
   bool may_hide_one = false;
@@ -35,10 +35,21 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm);
 /// Chooses the typical number of places of a plateau. Errors are the session's.
 Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels, std::size_t level);
 
-/// Plateaus of latencies over ascending numbers of places: runs of three or more that agree, each higher than the last,
-/// by more than noise and by `share` of what it is more than the first.
-std::vector<Plateau> plateaus_of(const std::vector<std::uint64_t>& places, const std::vector<double>& cycles,
-                                 double noise_cycles, double share = 0);
+/// Latencies over ascending numbers of places.
+struct Rise {
+  const std::vector<std::uint64_t>& places;
+  const std::vector<double>& cycles;
+  double nothing_lost_cycles = 0;  ///< what it rises from
+  double noise_cycles = 0;
+  /// Of what a latency is more than with nothing lost: such that differ by less are one level's.
+  double share = 0;
+  /// By how much looks at a number of places lie farther apart than with nothing lost; empty: not known. Looks of two
+  /// levels in equal parts may agree with others, but lie as far apart as the levels.
+  std::vector<double> wider_cycles;
+};
+
+/// Its plateaus: runs of three or more that agree, each higher than the last by more than noise and `share`.
+std::vector<Plateau> plateaus_of(const Rise& rise);
 
 /// What one entry of a level covers.
 struct EntrySize {

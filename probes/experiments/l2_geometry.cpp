@@ -271,7 +271,7 @@ Expected<std::optional<Size>> near_by_count(Session& session, Rows& rows, const 
     about = static_cast<std::uint64_t>((*held)->bytes);
     const Interval& counted = (*held)->interval;
     if (counted.high - counted.low > telling * counted.low) continue;
-    Estimate near = measured(roundest_within(counted), "B", slower_hits, (*held)->samples);
+    Estimate near = measured(rounded_within((**held).bytes, counted), "B", slower_hits, (*held)->samples);
     near.interval = counted;
     near.note = "as the SM that was asked finds it";
     const std::uint64_t step = resolution_of(session);

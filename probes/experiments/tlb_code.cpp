@@ -23,8 +23,9 @@ class TlbCode {
       : pages_(pages),
         drop_(levels.plateaus[level].to),
         drop_nearer_(level > 1 ? levels.plateaus[level - 1].to : 0),
+        data_drop_nearer_(levels.plateaus[level - 1].typical),
         nearer_cycles_(levels.plateaus[level - 1].cycles),
-        more_cycles_((levels.plateaus[level].cycles - levels.plateaus[level - 1].cycles) / 2),
+        more_cycles_(levels.plateaus[level].cycles - levels.plateaus[level - 1].cycles),
         behind_cycles_(levels.hot_cycles / 2) {}
 
   // Looks that found a translation lost from this level: code's and data's after as many loads as push it out of this
@@ -39,30 +40,24 @@ class TlbCode {
       why_open_ = why;
       return std::optional<std::array<Tally, 3>>();
     };
-    if (low_quartile(*at_hand) - low_quartile(*in_caches) < behind_cycles_)
+    if (near_time(*at_hand) - near_time(*in_caches) < behind_cycles_)
       return nothing("the code that there is stays in caches of its own, which may need no translation");
     auto after_none = jumps(true, drop_nearer_);
     if (!after_none) return tl::unexpected<Error>(after_none.error());
-    if (low_quartile(*after_none) - low_quartile(*at_hand) >= nearer_cycles_ + more_cycles_)
+    if (near_time(*after_none) - near_time(*at_hand) >= nearer_cycles_ + more_cycles_ / 2)
       return nothing("what pushes code's translation out of nearer TLBs pushes it out of this one, too");
     auto after_loads = jumps(true, drop_);
     if (!after_loads) return tl::unexpected<Error>(after_loads.error());
-    auto data = pages_.run({data_program(drop_), data_program(drop_nearer_)}, looks);
+    auto data = pages_.run({data_program(drop_), data_program(data_drop_nearer_)}, looks);
     if (!data) return tl::unexpected<Error>(data.error());
-    const double code_from = low_quartile(*after_none) + more_cycles_;
-    return std::optional(std::array{tally(*after_loads, code_from),
-                                    tally((*data)[0], low_quartile((*data)[1]) + more_cycles_),
-                                    tally(*after_none, code_from)});
+    return std::optional(std::array{lost_translations(*after_loads, *after_none, more_cycles_),
+                                    lost_translations((*data)[0], (*data)[1], more_cycles_),
+                                    lost_translations(*after_none, *after_none, more_cycles_)});
   }
 
   std::string_view why_open() const { return why_open_; }
 
  private:
-  static Tally tally(const std::vector<double>& cycles, double lost_from) {
-    return {static_cast<double>(cycles.size()),
-            static_cast<double>(std::count_if(cycles.begin(), cycles.end(), [&](double c) { return c >= lost_from; }))};
-  }
-
   PageProgram data_program(std::uint64_t others) const {
     return [this, others](std::uint64_t variant) {
       PageProbe probe(pages_.session().info(), {0});
@@ -115,7 +110,8 @@ class TlbCode {
   }
 
   Pages& pages_;
-  std::uint64_t drop_, drop_nearer_;
+  // Of code's translations none is known to lie where data's typically do.
+  std::uint64_t drop_, drop_nearer_, data_drop_nearer_;
   double nearer_cycles_, more_cycles_, behind_cycles_;
   std::string_view why_open_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "change_point/robust.hpp"
 #include "evidence/curves.hpp"
@@ -89,7 +90,7 @@ Expected<Counts> TlbEntries::count(const std::vector<RowRequest>& rows, std::siz
   return counts;
 }
 
-Expected<Estimate> TlbEntries::fitting() {
+Expected<FittingEntries> TlbEntries::fitting() {
   SearchSpec spec;
   spec.count = [&](const auto& rows, std::size_t replicates) { return count(rows, replicates); };
   spec.unit_bytes = level_.entry.bytes;
@@ -101,8 +102,10 @@ Expected<Estimate> TlbEntries::fitting() {
   spec.most_patience = 4;
   spec.memory = facts_.path.id;
   if (spec.first_bytes + 2 * spec.unit_bytes > spec.limit_bytes)
-    return inconclusive("B", tlb_entries_method,
-                        "so few lines, each in an entry of its own, can be touched that it holds them all");
+    return FittingEntries{
+        inconclusive("B", tlb_entries_method,
+                     "so few lines, each in an entry of its own, can be touched that it holds them all"),
+        0};
   if (auto ok = times_.learn({0, std::min<std::uint64_t>(most_lines_, 64)}); !ok)
     return tl::unexpected<Error>(ok.error());
   learn_strangers();
@@ -111,7 +114,12 @@ Expected<Estimate> TlbEntries::fitting() {
   auto found = search_capacity(pages_.session(), spec);
   if (!found) return tl::unexpected<Error>(found.error());
   learn_strangers();
-  return estimate_of(*found, tlb_entries_method);
+  FittingEntries fitting{estimate_of(*found, tlb_entries_method), 0};
+  // What grows with laps is a range, not unknown.
+  if (fitting.reach.status == Status::measured || !found->settled)
+    fitting.about =
+        static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]) / level_.entry.bytes;
+  return fitting;
 }
 
 Expected<Collisions> TlbEntries::collisions(std::uint64_t entries) {
@@ -123,7 +131,7 @@ Expected<std::optional<HeldEntries>> TlbEntries::held(std::uint64_t entries, con
   using Held = std::optional<HeldEntries>;
   // Sets seen by chance may be parts of sets, or several.
   if (seen.why_open.empty() && seen.complete && !seen.sets.empty())
-    return seen.always || seen.held_lines == seen.fits ? Held({seen.held_lines, 0, 0}) : Held();
+    return seen.always || seen.held_lines == seen.fits ? Held({seen.held_lines, 0, 0, 0}) : Held();
   return held_by_steps(entries);
 }
 
@@ -154,6 +162,26 @@ std::vector<std::uint64_t> voted_lost(const Losses& losses, std::uint32_t rounds
 
 namespace {
 
+// Lines that a growing circle loses from some step on: an overfull set goes on losing its lines, what strangers delay
+// is there again in the next step.
+class FirstLosses {
+ public:
+  void add(const std::vector<std::uint64_t>& lost) {
+    std::uint64_t count = 0;
+    for (const std::uint64_t line : lost)
+      if (before_.contains(line) && known_.insert(line).second) ++count;
+    before_ = {lost.begin(), lost.end()};
+    // One is a set's that lost its others before.
+    if (count > 1) by_step_.push_back(count);
+  }
+  // How many were new, where it was more than one.
+  const std::vector<std::uint64_t>& by_step() const { return by_step_; }
+
+ private:
+  std::set<std::uint64_t> before_, known_;
+  std::vector<std::uint64_t> by_step_;
+};
+
 // From how many lines were lost for the first time at each step: nearly always those of one set, or of several. Now and
 // then one fewer, where somebody else has an entry in the set, or one more, that was part of a set lost before.
 std::optional<HeldEntries> sets_of(const std::vector<std::uint64_t>& fresh) {
@@ -169,7 +197,7 @@ std::optional<HeldEntries> sets_of(const std::vector<std::uint64_t>& fresh) {
     whole += f % set == 0 ? 1 : 0;
   }
   if (static_cast<double>(whole) < nearly_always * static_cast<double>(fresh.size())) return std::nullopt;
-  return HeldEntries{sets * (set - 1), sets, set - 1};
+  return HeldEntries{sets * (set - 1), sets, set - 1, 0};
 }
 
 }  // namespace
@@ -182,37 +210,36 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
   constexpr std::uint64_t most_steps = 1024, at_once = 32;
   const auto [rounds, vote] = rounds_to_judge(entries, facts_.levels);
   const Effort effort{rounds, false};
-  std::vector<bool> was_lost;
-  std::vector<std::uint64_t> fresh;  // lines lost for the first time, by step
-  std::uint64_t most_kept = entries;
+  FirstLosses first_losses;
+  std::uint64_t most_kept = 0;
   Series grown{"circles that grow by a line", {}};
   const std::uint64_t first = entries - entries / 64;
   facts_.warm_laps = 1;  // after one a set that goes by age is as it stays
   for (std::uint64_t lines = first; lines < first + most_steps;) {
     std::vector<Circle> circles;
     for (; circles.size() < at_once && lines <= circles_.room_lines(); ++lines) circles.push_back({0, lines});
-    const bool goes_by_chance = fresh.empty() && lines > entries + 4 * at_once;
+    const bool goes_by_chance = first_losses.by_step().empty() && lines > entries + 4 * at_once;
     if (circles.empty() || goes_by_chance) return Held();
     auto all = circles_.walk(circles, effort);
     if (!all) return tl::unexpected<Error>(all.error());
     for (const Losses& losses : *all) {
-      was_lost.resize(losses.circle.lines, false);
-      std::uint64_t count = 0;
       const auto lost = voted_lost(losses, rounds, vote);
       most_kept = std::max<std::uint64_t>(most_kept, losses.circle.lines - lost.size());
-      for (const std::uint64_t line : lost) count += was_lost[line] ? 0 : 1;
-      for (const std::uint64_t line : lost) was_lost[line] = true;
+      first_losses.add(lost);
       grown.points.emplace_back(static_cast<double>(losses.circle.lines), static_cast<double>(lost.size()));
-      if (count > 1) fresh.push_back(count);
       if (lost.size() < losses.circle.lines) continue;
+      first_losses.add(lost);
       DecidingCurve curve =
           make_curve(facts_.path.id, "sets", {"lines of a circle", "", false}, {"lines that are lost", "", false});
       curve.series = {std::move(grown)};
       pages_.session().keep(std::move(curve));
       // Sets of which a circle kept more than they hold are none: what goes by a tree of bits, few at a time, looks
-      // like small ones.
-      const Held held = sets_of(fresh);
-      return held && held->entries >= most_kept ? held : Held();
+      // like small ones. But for as many as lie in the level before, or in what the device has like it: an H200's
+      // second TLB keeps up to seven more than its sets, until an overfull one has lost its lines.
+      Held held = sets_of(first_losses.by_step());
+      if (!held || held->entries + level_.in_front < most_kept) return Held();
+      held->most_kept = most_kept;
+      return held;
     }
   }
   return Held();

@@ -23,6 +23,12 @@ struct TlbLevel {
 struct HeldEntries {
   std::uint64_t entries = 0;
   std::uint64_t sets = 0, ways = 0;  ///< 0 where nobody counted them
+  std::uint64_t most_kept = 0;       ///< the largest circle that was seen to lose none, where sets were counted
+};
+
+struct FittingEntries {
+  Estimate reach;           ///< the largest circle of which no entry is lost, in bytes
+  std::uint64_t about = 0;  ///< the likeliest number of entries, sure or not; 0: there is none
 };
 
 class TlbEntries {
@@ -32,8 +38,7 @@ class TlbEntries {
   TlbEntries(const TlbEntries&) = delete;
   TlbEntries& operator=(const TlbEntries&) = delete;
 
-  /// The reach: the largest circle of which no entry is lost, in bytes.
-  Expected<Estimate> fitting();
+  Expected<FittingEntries> fitting();
   /// Whether lines of that circle are late by less than this level's misses: then a nearer one loses them that hardly
   /// holds fewer, and all that was taken for this level's is of two.
   Expected<bool> hides_a_level(std::uint64_t entries);

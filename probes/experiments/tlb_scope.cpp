@@ -45,9 +45,9 @@ class TlbScope {
     auto seen = pages_.run(programs, looks);
     if (!seen) return tl::unexpected<Error>(seen.error());
     // Whatever was lost from a further level, too, and found there isn't here; what a nearer one still has is.
-    const double found_below = low_quartile(seen->back()) + found_below_;
+    const double found_below = middle_time(seen->back()) + found_below_;
     seen->pop_back();
-    const bool tells = low_quartile((*seen)[sets.size()]) < found_below && low_quartile(seen->back()) >= found_below;
+    const bool tells = middle_time((*seen)[sets.size()]) < found_below && middle_time(seen->back()) >= found_below;
     std::vector<Tally> all;
     for (const auto& cycles : *seen) {
       Tally t{static_cast<double>(cycles.size()), 0};

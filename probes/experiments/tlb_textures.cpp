@@ -20,18 +20,16 @@ class TlbTextures {
       : pages_(pages), entry_bytes_(entry_bytes), drop_nearer_(drop_nearer), places_(places) {}
 
   // Looks that found the line's translation lost after loads of a path, or after none.
-  Expected<std::array<Tally, 3>> lost(double lost_from_cycles) {
+  // It takes `cycles` more than `nearer_cycles`, which it takes after losses from nearer levels.
+  Expected<std::array<Tally, 3>> lost(double nearer_cycles, double cycles) {
     constexpr std::size_t looks = 24;
     auto seen = pages_.run({program(program::Path::texture, places_), program(program::Path::global_l2_only, places_),
                             program(program::Path::texture, 0), at_hand()},
                            looks);
     if (!seen) return tl::unexpected<Error>(seen.error());
-    const double lost_from = low_quartile(seen->back()) + lost_from_cycles;
+    for (double& c : seen->back()) c += nearer_cycles;
     std::array<Tally, 3> all;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i].loads = static_cast<double>(looks);
-      for (const double cycles : (*seen)[i]) all[i].misses += cycles >= lost_from ? 1 : 0;
-    }
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = lost_translations((*seen)[i], seen->back(), cycles);
     return all;
   }
 
@@ -88,7 +86,8 @@ Expected<void> measure_tlb_textures(Pages& pages, const TlbLevels& levels, std::
   // A nearer TLB may not be the textures' own, and would still have what these push out of this one.
   TlbTextures test(pages, places, entry_bytes, level > 1 ? levels.plateaus[level - 1].typical : 0);
   const std::uint64_t before = pages.samples();
-  auto lost = test.lost((levels.plateaus[level - 1].cycles + levels.plateaus[level].cycles) / 2);
+  auto lost =
+      test.lost(levels.plateaus[level - 1].cycles, levels.plateaus[level].cycles - levels.plateaus[level - 1].cycles);
   if (!lost) return tl::unexpected<Error>(lost.error());
   const auto& [by_textures, by_loads, by_nothing] = *lost;
   DecidingCurve curve = lost_to_curve(memory.id, "textures");

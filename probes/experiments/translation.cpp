@@ -109,14 +109,15 @@ class Translation {
   Expected<std::optional<double>> measure_entries(const TlbLevel& level, Memory& memory) {
     using Cycles = std::optional<double>;
     TlbEntries entries(pages_, tlb_ids[level.number - 1], level, looking_sm);
-    auto reach = entries.fitting();
-    if (!reach) return tl::unexpected<Error>(reach.error());
+    auto fitting = entries.fitting();
+    if (!fitting) return tl::unexpected<Error>(fitting.error());
     in_front_ = levels_.plateaus[level.number].from;
-    if (reach->status != Status::measured) {
-      state_entries(memory, *reach, level.entry.bytes);
+    Estimate reach = fitting->reach;
+    const std::uint64_t fits = fitting->about;
+    if (fits == 0) {
+      state_entries(memory, reach, level.entry.bytes);
       return Cycles();
     }
-    const auto fits = static_cast<std::uint64_t>(*reach->value) / level.entry.bytes;
     in_front_ = fits;
     auto hides = entries.hides_a_level(fits);
     if (!hides) return tl::unexpected<Error>(hides.error());
@@ -132,16 +133,22 @@ class Translation {
     auto held = entries.held(fits, *seen);
     if (!held) return tl::unexpected<Error>(held.error());
     if (*held) {
-      reach->value = static_cast<double>((**held).entries * level.entry.bytes);
-      reach->interval = Interval{*reach->value, *reach->value};
-    } else {
-      reach->status = Status::lower_bound;
-      if (reach->interval) reach->value = reach->interval->low;
-      reach->interval.reset();
-      reach->note = "so much fits; whether an index that fills the sets unevenly leaves room isn't known";
-      if (seen->why_open.empty()) seen->why_open = "the sets that were seen needn't be all that it holds";
+      const auto bytes = [&](std::uint64_t count) { return static_cast<double>(count * level.entry.bytes); };
+      const std::uint64_t most = std::max((**held).entries, (**held).most_kept);
+      Estimate sets = measured(bytes((**held).entries), "B", reach.method, seen->samples + reach.samples);
+      if (reach.value == sets.value) sets.confidence = reach.confidence;
+      sets.interval = Interval{*sets.value, bytes(most)};
+      reach = std::move(sets);
+      if (most > (**held).entries)
+        reach.note = fmt::format("what its sets hold; as many as {} were seen to fit for a while", most);
+    } else if (reach.status == Status::measured) {
+      reach.status = Status::lower_bound;
+      if (reach.interval) reach.value = reach.interval->low;
+      reach.interval.reset();
+      reach.note = "so much fits; whether an index that fills the sets unevenly leaves room isn't known";
     }
-    state_entries(memory, *reach, level.entry.bytes);
+    if (!*held && seen->why_open.empty()) seen->why_open = "the sets that were seen needn't be all that it holds";
+    state_entries(memory, reach, level.entry.bytes);
     if (auto ok = tell_organisation(entries.circles(), *seen, memory, level.entry.bytes); !ok)
       return tl::unexpected<Error>(ok.error());
     if (*held && (**held).sets != 0 && memory.find("sets")->status == Status::inconclusive) state_sets(memory, **held);

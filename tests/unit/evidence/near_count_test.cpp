@@ -81,6 +81,17 @@ TEST(NearCount, TwoThatAgreeAreTheirMeanAndTwoThatDontAreUnsteady) {
   EXPECT_FALSE(held_by(a, c).steady);
 }
 
+// What counts of one H200's side say, and their intervals: the roundest in one of them is another than in the next.
+TEST(RoundedWithin, IsTheSameForCountsThatHardlyDiffer) {
+  EXPECT_EQ(rounded_within(30'841'000, {30'243'608, 31'439'928}), 59 * 524'288);
+  EXPECT_EQ(rounded_within(31'050'000, {30'518'035, 31'585'481}), 59 * 524'288);
+  EXPECT_EQ(rounded_within(30'690'000, {30'202'883, 31'174'746}), 59 * 524'288);
+}
+
+TEST(RoundedWithin, IsTheRoundestWhereTheRangeIsNarrower) {
+  EXPECT_EQ(rounded_within(1000, {999, 1001}), 1000);
+}
+
 TEST(RoundestWithin, IsAMultipleOfTheLargestPowerOfTwo) {
   EXPECT_EQ(roundest_within({30'491'040, 31'184'918}), 59 * 524'288);
   EXPECT_EQ(roundest_within({20'754'269, 21'431'620}), 20 * 1'048'576);

@@ -11,8 +11,13 @@ std::vector<std::uint64_t> places(std::size_t count) {
   return all;
 }
 
+std::vector<Plateau> plateaus(const std::vector<double>& cycles, double noise_cycles) {
+  const auto all = places(cycles.size());
+  return plateaus_of({all, cycles, 0, noise_cycles, 0, {}});
+}
+
 TEST(Plateaus, AreRunsThatAgreeAndWhatLiesBetweenThemIsNone) {
-  const auto all = plateaus_of(places(12), {0, 1, 0, 0, 6, 40, 41, 40, 90, 130, 131, 130}, 0.5);
+  const auto all = plateaus({0, 1, 0, 0, 6, 40, 41, 40, 90, 130, 131, 130}, 0.5);
   ASSERT_EQ(all.size(), 3U);
   EXPECT_NEAR(all[0].cycles, 0, 1);
   EXPECT_NEAR(all[1].cycles, 40, 1);
@@ -23,13 +28,34 @@ TEST(Plateaus, AreRunsThatAgreeAndWhatLiesBetweenThemIsNone) {
   EXPECT_EQ(all[2].from, 11U);
 }
 
+// A first level of few entries, and a first look that says something else.
+TEST(Plateaus, BeginWhereNothingIsLost) {
+  const auto few = plateaus({0, 10, 10, 11, 10, 50, 51, 50}, 0.5);
+  ASSERT_EQ(few.size(), 3U);
+  EXPECT_EQ(few[0].to, 2U);
+  const auto odd = plateaus({5, 0, 1, 0, 10, 10, 11, 10}, 0.5);
+  ASSERT_EQ(odd.size(), 2U);
+  EXPECT_NEAR(odd[0].cycles, 0, 1);
+  EXPECT_NEAR(odd[1].cycles, 10, 1);
+}
+
+// Between 0 and 20 half of the looks may be lost at several numbers of places.
+TEST(Plateaus, ArentMadeOfTwoLevelsLooks) {
+  const std::vector<double> cycles{0, 1, 0, 0, 9, 10, 9, 20, 20, 21};
+  const auto numbers = places(cycles.size());
+  const auto all = plateaus_of({numbers, cycles, 0, 0.5, 0, {0, 0, 1, 0, 19, 20, 20, 2, 1, 0}});
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].to, 5U);
+  EXPECT_EQ(all[1].from, 9U);
+}
+
 TEST(Plateaus, AreNoneWhereNothingRises) {
-  EXPECT_EQ(plateaus_of(places(8), {0, 1, 0, -1, 0, 1, 0, 0}, 0.5).size(), 1U);
+  EXPECT_EQ(plateaus({0, 1, 0, -1, 0, 1, 0, 0}, 0.5).size(), 1U);
 }
 
 TEST(Plateaus, DontBeginWithinTheNoise) {
-  EXPECT_EQ(plateaus_of(places(8), {0, 0, 0, 0, 9, 9, 9, 9}, 3).size(), 1U);
-  EXPECT_EQ(plateaus_of(places(8), {0, 0, 0, 0, 9, 9, 9, 9}, 0.5).size(), 2U);
+  EXPECT_EQ(plateaus({0, 0, 0, 0, 9, 9, 9, 9}, 3).size(), 1U);
+  EXPECT_EQ(plateaus({0, 0, 0, 0, 9, 9, 9, 9}, 0.5).size(), 2U);
 }
 
 }  // namespace
