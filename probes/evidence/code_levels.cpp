@@ -61,7 +61,7 @@ class GrowingWalks {
   }
 
   std::vector<CodeLevel> levels() const {
-    const std::vector<Plateau> plateaus = plateaus_of({places_, cycles_, cycles_.front(), 0.5, least_apart, {}});
+    const std::vector<Plateau> plateaus = plateaus_of({places_, cycles_, cycles_.front(), 0.5, least_apart});
     std::vector<CodeLevel> found;
     for (std::size_t i = 0; i + 1 < plateaus.size(); ++i) found.push_back(level(plateaus, i, found));
     return found;

@@ -83,6 +83,17 @@ double near_time(const std::vector<double>& ascending) {
   return std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
 }
 
+double mode_time(const std::vector<double>& ascending, double reach_cycles) {
+  constexpr int enough = 4;  // from one end of a level's looks to their middle
+  double middle = ascending.at(ascending.size() / 4);
+  for (int step = 0; step < enough; ++step) {
+    const auto from = std::lower_bound(ascending.begin(), ascending.end(), middle - reach_cycles);
+    const auto to = std::upper_bound(ascending.begin(), ascending.end(), middle + reach_cycles);
+    middle = std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
+  }
+  return middle;
+}
+
 namespace {
 
 // Strangers' are a twentieth of looks, seldom a fifth of a few.
@@ -104,8 +115,9 @@ double spread_time(const std::vector<double>& ascending) {
   return longest(ascending) - shortest(ascending);
 }
 
-Tally lost_translations(const std::vector<double>& looks, const std::vector<double>& kept, double cycles) {
-  const double from = middle_time(kept);
+Tally lost_translations(const std::vector<double>& looks, const std::vector<double>& hot, double nearer_cycles,
+                        double cycles) {
+  const double from = middle_time(hot) + nearer_cycles;
   Tally lost{static_cast<double>(looks.size()), 0};
   for (const double c : looks) lost.misses += std::clamp((c - from) / cycles, 0.0, 1.0);
   return lost;

@@ -72,11 +72,17 @@ double near_time(const std::vector<double>& ascending);
 /// some cycles as from those that are longer by as many.
 double middle_time(const std::vector<double>& ascending);
 
-/// How far apart these two are.
+/// Of looks of several levels, ascending, what those of the lower quartile's level take: the mean of all within
+/// `reach_cycles` of it.
+double mode_time(const std::vector<double>& ascending, double reach_cycles);
+
+/// How far apart the shortest and the longest are.
 double spread_time(const std::vector<double>& ascending);
 
-/// Looks that lost a translation, which takes `cycles` more than looks like `kept` do. One that took a part of that
-/// counts as that part: of single looks hardly any tells, where they differ by as much.
-Tally lost_translations(const std::vector<double>& looks, const std::vector<double>& kept, double cycles);
+/// Looks that lost a translation from a level, which takes them `cycles` more than the `nearer_cycles` that it takes
+/// from nearer ones, each more than looks with it at hand, `hot`. One that took a part of that counts as that part: of
+/// single looks hardly any tells, where they differ by as much.
+Tally lost_translations(const std::vector<double>& looks, const std::vector<double>& hot, double nearer_cycles,
+                        double cycles);
 
 }  // namespace gputopo::evidence

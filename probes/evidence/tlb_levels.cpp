@@ -67,7 +67,6 @@ std::vector<std::pair<std::size_t, std::size_t>> runs_of(const Rise& rise) {
 
 std::vector<Plateau> plateaus_of(const Rise& rise) {
   constexpr std::size_t enough = 3;
-  constexpr double of_a_step = 0.25;  // misses of one level may differ among themselves, by less than from hits
   std::vector<Plateau> all;
   for (const auto& [begin, end] : runs_of(rise)) {
     const double level = middle_of_run(rise.cycles, begin, end), step = step_at(rise, level);
@@ -75,12 +74,6 @@ std::vector<Plateau> plateaus_of(const Rise& rise) {
     const bool is_first = begin == 0 && std::fabs(level - rise.nothing_lost_cycles) <= step;
     if (end - begin < enough && !is_first) continue;
     const double risen = level - (all.empty() ? rise.nothing_lost_cycles : all.back().cycles);
-    const auto is_narrow = [&](double wider) { return wider <= std::max(step, of_a_step * risen); };
-    if (!rise.wider_cycles.empty() &&
-        std::count_if(rise.wider_cycles.begin() + static_cast<std::ptrdiff_t>(begin),
-                      rise.wider_cycles.begin() + static_cast<std::ptrdiff_t>(end),
-                      is_narrow) < static_cast<std::ptrdiff_t>(std::min(enough, end - begin)))
-      continue;
     if (!all.empty() && std::fabs(risen) <= step) {
       all.back().to = rise.places[end - 1];
     } else if (all.empty() || risen > 0) {
@@ -139,24 +132,19 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
 
 namespace {
 
-// How many plateaus are surely in a row. A look finds the line's translation in one level or in another: looks between
-// those of two plateaus are of a level that shows at too few numbers of places in a row. `hot` are looks with nothing
-// lost, ascending.
+// How many plateaus are surely in a row. A look finds the line's translation in one level or in another, and what looks
+// around a quartile say is of one: times between two plateaus' are of a level that shows at too few numbers of places
+// in a row.
 std::size_t surely_in_a_row(const TlbLevels& found, const std::vector<std::uint64_t>& places,
-                            const std::vector<std::vector<double>>& looks, const std::vector<double>& hot) {
+                            const std::vector<double>& cycles) {
   constexpr std::size_t by_chance = 1;  // strangers delay a quarter of the looks at one number of places, hardly at two
   const double apart = least_step(found.noise_cycles);
-  const double shortest = hot[hot.size() / 50] - apart, longest = hot[hot.size() - 1 - hot.size() / 20] + apart;
   for (std::size_t level = 1; level < found.plateaus.size(); ++level) {
     const Plateau &before = found.plateaus[level - 1], &next = found.plateaus[level];
     std::size_t between = 0;
-    for (std::size_t i = 0; i < places.size() && places[i] < next.to; ++i) {
-      if (places[i] <= before.from) continue;
-      const auto are_between = std::count_if(looks[i].begin(), looks[i].end(), [&](double c) {
-        return c > before.cycles + longest && c < next.cycles + shortest;
-      });
-      between += 4 * static_cast<std::size_t>(are_between) > looks[i].size() ? 1 : 0;
-    }
+    for (std::size_t i = 0; i < cycles.size(); ++i)
+      if (places[i] > before.from && places[i] < next.to)
+        between += cycles[i] > before.cycles + apart && cycles[i] < next.cycles - apart ? 1 : 0;
     if (between > by_chance) return level;
   }
   return found.plateaus.size();
@@ -193,33 +181,33 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   if (!with) return tl::unexpected<Error>(with.error());
   // A line whose translation was brought back is the control: what it takes, and by how much that differs from one
   // number of places to the next. Of few, which no cache loses the line to.
-  std::vector<double> control;
-  for (const auto& values : *with) control.push_back(near_time(values));
-  std::vector<double> apart(control.begin(), control.begin() + static_cast<std::ptrdiff_t>((control.size() + 1) / 2));
+  const std::size_t few = (with->size() + 1) / 2;
   std::vector<double> hot;
-  for (std::size_t i = 0; i < apart.size(); ++i) hot.insert(hot.end(), (*with)[i].begin(), (*with)[i].end());
+  for (std::size_t i = 0; i < few; ++i) hot.insert(hot.end(), (*with)[i].begin(), (*with)[i].end());
   std::sort(hot.begin(), hot.end());
   found.hot_cycles = middle_time(hot);
+  const double reach = spread_time(hot) + 1;
+  std::vector<double> control;
+  for (const auto& looks : *with) control.push_back(mode_time(looks, reach));
+  std::vector<double> apart(control.begin(), control.begin() + static_cast<std::ptrdiff_t>(few));
   const double near = change_point::median(apart);
   for (double& cycles : apart) cycles = std::fabs(cycles - near);
   std::sort(apart.begin(), apart.end());
   found.noise_cycles = std::max(0.5, normal_deviation * apart[apart.size() * 9 / 10]);
   const auto is_lost = [&](std::size_t i) { return control[i] - near > least_step(found.noise_cycles); };
-  std::vector<double> cycles, wider;
+  std::vector<double> cycles;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (is_lost(i) && is_lost(std::min(i + 1, places.size() - 1))) break;
-    cycles.push_back(near_time((*without)[i]) - near);
-    wider.push_back(spread_time((*without)[i]) - spread_time(hot));
+    cycles.push_back(mode_time((*without)[i], reach) - near);
     found.most = places[i];
   }
-  found.by_places.label = "looks around the lower quartile";
+  found.by_places.label = "the lower quartile's looks";
   for (std::size_t i = 0; i < cycles.size(); ++i)
     found.by_places.points.emplace_back(static_cast<double>(places[i]), cycles[i]);
-  if (!cycles.empty()) found.plateaus = plateaus_of({places, cycles, 0, found.noise_cycles, 0, wider});
+  if (!cycles.empty()) found.plateaus = plateaus_of({places, cycles, 0, found.noise_cycles, 0});
   for (std::size_t i = 1; i < found.plateaus.size(); ++i)
     if (auto ok = choose_typical(pages, sm, found, i); !ok) return tl::unexpected<Error>(ok.error());
-  const std::size_t sure = surely_in_a_row(
-      found, {places.begin(), places.begin() + static_cast<std::ptrdiff_t>(cycles.size())}, *without, hot);
+  const std::size_t sure = surely_in_a_row(found, places, cycles);
   found.may_hide_one = sure < found.plateaus.size();
   found.plateaus.resize(sure);
   return found;
@@ -231,30 +219,46 @@ enum class Served { yes, no, unclear };
 
 // Whether a line is served by an entry that another line brought back.
 class Refill {
+  // Half of the looks are less than what a miss makes them longer by, so that all of them count as a bit less.
+  static constexpr double controls_tell = 0.7;
+
+  // Places that push a translation out of the level, and of nearer ones alone.
+  struct Drop {
+    std::uint64_t here = 0, nearer = 0;
+  };
+
  public:
   Refill(Pages& pages, std::uint32_t sm, const TlbLevels& levels, std::size_t level)
       : pages_(pages),
         sm_(sm),
-        drop_{levels.plateaus[level].typical, levels.plateaus[level].to},
-        drop_nearer_(level > 1 ? levels.plateaus[level - 1].typical : 0) {
-    step_ = levels.plateaus[level].cycles - levels.plateaus[level - 1].cycles;
+        drops_{Drop{levels.plateaus[level].typical, levels.plateaus[level - 1].typical},
+               Drop{levels.plateaus[level].to, level > 1 ? levels.plateaus[level - 1].to : 0}},
+        level_(level),
+        levels_(levels) {
+    nearer_cycles_ = levels.plateaus[level - 1].cycles;
+    step_ = levels.plateaus[level].cycles - nearer_cycles_;
   }
 
   // Held against the same with the line itself brought back, and with nothing.
   Expected<Served> serves(std::uint64_t line, std::uint64_t other) {
     // A second time with more others: not all sets are full with those that filled the first line's.
-    for (const std::uint64_t drop : drop_) {
-      auto seen =
-          pages_.run({program(drop, other, line), program(drop, other, other), program(drop, other, {})}, refill_looks);
+    for (const Drop& drop : drops_) {
+      std::vector<PageProgram> programs{program(drop, other, line), program(drop, other, other),
+                                        program(drop, other, {})};
+      if (level_ > 1) programs.push_back(at_hand(other));
+      auto seen = pages_.run(programs, refill_looks);
       if (!seen) return tl::unexpected<Error>(seen.error());
       const double apart = near_time((*seen)[2]) - near_time((*seen)[1]);
-      if (apart < step_ / 2) continue;
+      if (apart < step_ / 2 || (level_ > 1 && is_nearer((*seen)[1], (*seen)[3]))) continue;
       // The others may have pushed it out of a further level, too, whose entry covers more: that isn't this one's.
       const double cycles = std::min(apart, step_);
       const auto answered = [&](std::size_t i) {
-        const Tally lost = lost_translations((*seen)[i], (*seen)[1], cycles);
+        const Tally lost = level_ == 1 ? lost_translations((*seen)[i], (*seen)[1], 0, cycles)
+                                       : lost_translations((*seen)[i], (*seen)[3], nearer_cycles_, cycles);
         return Tally{lost.loads, lost.loads - lost.misses};
       };
+      // Where chance keeps or loses what the controls lose or keep, what comes back may be a further level's, too.
+      if (answered(1).share() < controls_tell || answered(2).share() > 1 - controls_tell) continue;
       served_[line][std::max(line, other) - std::min(line, other)] = answered(0).share();
       const Sameness s = sameness(answered(0), answered(1), answered(2));
       if (s.decided) return s.is_same() ? Served::yes : Served::no;
@@ -273,21 +277,37 @@ class Refill {
   }
 
  private:
-  PageProgram program(std::uint64_t drop, std::uint64_t timed, std::optional<std::uint64_t> brought_back) const {
+  // Whether what the line itself brought back lies in a nearer level still, more often than a level's typical number of
+  // places leaves it there: that one's entries would be told then.
+  bool is_nearer(const std::vector<double>& looks, const std::vector<double>& hot) const {
+    constexpr double nearly_all = controls_tell;
+    const double before = levels_.plateaus[level_ - 2].cycles;
+    return lost_translations(looks, hot, before, nearer_cycles_ - before).share() < nearly_all;
+  }
+
+  PageProgram at_hand(std::uint64_t timed) const {
+    return [this, timed](std::uint64_t) {
+      PageProbe probe(pages_.session().info(), {sm_});
+      return probe.touch(0, timed).touch(0, neighbour_of(timed)).look(timed, pages_.margin());
+    };
+  }
+
+  PageProgram program(const Drop& drop, std::uint64_t timed, std::optional<std::uint64_t> brought_back) const {
     return [this, drop, timed, brought_back](std::uint64_t variant) {
       PageProbe probe(pages_.session().info(), {sm_});
-      probe.touch(0, timed).walk(0, pages_.spread(drop, variant));
+      probe.touch(0, timed).walk(0, pages_.spread(drop.here, variant));
       // Another line than the one that is timed: what serves that is the entry.
       if (brought_back) probe.touch(0, neighbour_of(*brought_back));
-      return probe.walk(0, pages_.spread(drop_nearer_, variant + 1)).look(timed, pages_.margin());
+      return probe.walk(0, pages_.spread(drop.nearer, variant + 1)).look(timed, pages_.margin());
     };
   }
 
   Pages& pages_;
   std::uint32_t sm_;
-  std::array<std::uint64_t, 2> drop_;
-  std::uint64_t drop_nearer_;
-  double step_ = 0;                                                  // cycles from the level before to this one
+  std::array<Drop, 2> drops_;
+  std::size_t level_;
+  const TlbLevels& levels_;
+  double nearer_cycles_ = 0, step_ = 0;  // what losses from the levels before cost, and how much more from this one
   std::map<std::uint64_t, std::map<std::uint64_t, double>> served_;  // by line and distance
 };
 

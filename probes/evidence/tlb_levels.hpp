@@ -43,9 +43,6 @@ struct Rise {
   double noise_cycles = 0;
   /// Of what a latency is more than with nothing lost: such that differ by less are one level's.
   double share = 0;
-  /// By how much looks at a number of places lie farther apart than with nothing lost; empty: not known. Looks of two
-  /// levels in equal parts may agree with others, but lie as far apart as the levels.
-  std::vector<double> wider_cycles;
 };
 
 /// Its plateaus: runs of three or more that agree, each higher than the last by more than noise and `share`.

@@ -165,7 +165,8 @@ void leave_organisation_open(Memory& memory, std::string_view method, std::strin
   for (const char* name : {"index", "replacement"}) memory.structure[name] = undecided(method, why);
 }
 
-Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memory& memory, std::uint64_t line_bytes) {
+Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memory& memory, std::uint64_t line_bytes,
+                                 std::uint64_t counted_ways) {
   if (!seen.why_open.empty() || seen.sets.empty()) {
     leave_organisation_open(memory, organisation_method,
                             seen.why_open.empty() ? "no set was seen to overflow" : seen.why_open);
@@ -178,7 +179,9 @@ Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memor
   const bool in_order = (replacement->policy == "lru" || replacement->policy == "fifo") && seen.sets.front().size() > 3;
   const Shape shape = shape_of(seen, lines_of(*memory.find("size"), line_bytes), !in_order);
   state_shape(memory, shape, seen);
-  if (shape.sets == 0) replacement->policy.clear();
+  // What was seen may be two sets or a part of one.
+  const bool is_whole = shape.sets != 0 || (counted_ways != 0 && shape.ways == counted_ways);
+  if (!is_whole) replacement->policy.clear();
   if (shape.ways == 0 && seen.sets.front().size() - 1 <= 2) replacement->policy.clear();
   if (shape.sets != 0) state_index(memory, index_function(seen, shape.sets, shape.ways, line_bytes));
   state_replacement(memory, *replacement);

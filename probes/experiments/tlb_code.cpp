@@ -50,9 +50,12 @@ class TlbCode {
     if (!after_loads) return tl::unexpected<Error>(after_loads.error());
     auto data = pages_.run({data_program(drop_), data_program(data_drop_nearer_)}, looks);
     if (!data) return tl::unexpected<Error>(data.error());
-    return std::optional(std::array{lost_translations(*after_loads, *after_none, more_cycles_),
-                                    lost_translations((*data)[0], (*data)[1], more_cycles_),
-                                    lost_translations(*after_none, *after_none, more_cycles_)});
+    // What nearer TLBs' misses cost code, which may ask others than data does.
+    const double reach = spread_time(*at_hand) + 1;
+    const double nearer = mode_time(*after_none, reach) - mode_time(*at_hand, reach);
+    return std::optional(std::array{lost_translations(*after_loads, *at_hand, nearer, more_cycles_),
+                                    lost_translations((*data)[0], (*data)[1], 0, more_cycles_),
+                                    lost_translations(*after_none, *at_hand, nearer, more_cycles_)});
   }
 
   std::string_view why_open() const { return why_open_; }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "change_point/robust.hpp"
+#include "evidence/agreed_size.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/vote.hpp"
@@ -116,6 +117,7 @@ Expected<FittingEntries> TlbEntries::fitting() {
   learn_strangers();
   FittingEntries fitting{estimate_of(*found, tlb_entries_method), 0};
   // What grows with laps is a range, not unknown.
+  leave_out_front(fitting.reach, found->counts, level_.entry.bytes);
   if (fitting.reach.status == Status::measured || !found->settled)
     fitting.about =
         static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]) / level_.entry.bytes;

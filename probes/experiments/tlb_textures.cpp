@@ -20,16 +20,15 @@ class TlbTextures {
       : pages_(pages), entry_bytes_(entry_bytes), drop_nearer_(drop_nearer), places_(places) {}
 
   // Looks that found the line's translation lost after loads of a path, or after none.
-  // It takes `cycles` more than `nearer_cycles`, which it takes after losses from nearer levels.
   Expected<std::array<Tally, 3>> lost(double nearer_cycles, double cycles) {
     constexpr std::size_t looks = 24;
     auto seen = pages_.run({program(program::Path::texture, places_), program(program::Path::global_l2_only, places_),
                             program(program::Path::texture, 0), at_hand()},
                            looks);
     if (!seen) return tl::unexpected<Error>(seen.error());
-    for (double& c : seen->back()) c += nearer_cycles;
     std::array<Tally, 3> all;
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = lost_translations((*seen)[i], seen->back(), cycles);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = lost_translations((*seen)[i], seen->back(), nearer_cycles, cycles);
     return all;
   }
 

@@ -13,7 +13,7 @@ std::vector<std::uint64_t> places(std::size_t count) {
 
 std::vector<Plateau> plateaus(const std::vector<double>& cycles, double noise_cycles) {
   const auto all = places(cycles.size());
-  return plateaus_of({all, cycles, 0, noise_cycles, 0, {}});
+  return plateaus_of({all, cycles, 0, noise_cycles, 0});
 }
 
 TEST(Plateaus, AreRunsThatAgreeAndWhatLiesBetweenThemIsNone) {
@@ -37,16 +37,6 @@ TEST(Plateaus, BeginWhereNothingIsLost) {
   ASSERT_EQ(odd.size(), 2U);
   EXPECT_NEAR(odd[0].cycles, 0, 1);
   EXPECT_NEAR(odd[1].cycles, 10, 1);
-}
-
-// Between 0 and 20 half of the looks may be lost at several numbers of places.
-TEST(Plateaus, ArentMadeOfTwoLevelsLooks) {
-  const std::vector<double> cycles{0, 1, 0, 0, 9, 10, 9, 20, 20, 21};
-  const auto numbers = places(cycles.size());
-  const auto all = plateaus_of({numbers, cycles, 0, 0.5, 0, {0, 0, 1, 0, 19, 20, 20, 2, 1, 0}});
-  ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(all[0].to, 5U);
-  EXPECT_EQ(all[1].from, 9U);
 }
 
 TEST(Plateaus, AreNoneWhereNothingRises) {
