@@ -3,7 +3,7 @@
 namespace gputopo::catalog {
 namespace {
 
-constexpr std::array<AttributeRow, 36> attribute_rows{{
+constexpr std::array<AttributeRow, 37> attribute_rows{{
     {"size", "size", "B", "Size", "SizeBytes", "Size", "Size [B]",
      "Largest footprint that fits: what one instance can hold at the configuration in force."},
     {"line_size", "line size", "B", "Line", "LineSizeBytes", "LineSize", "Line [B]",
@@ -37,6 +37,8 @@ constexpr std::array<AttributeRow, 36> attribute_rows{{
     {"instances", "instances", "", "", "Instances", "", "", "How many there are on the GPU."},
     {"partitions", "partitions", "", "", "Partitions", "", "Partitions",
      "Parts of an L2 that differ in how near they are to an SM."},
+    {"slices", "slices", "", "", "Slices", "", "",
+     "Slices of an L2, each with a part of the lines, that its distances tell apart."},
     {"partition_size", "partition size", "B", "", "PartitionSizeBytes", "", "Partition size [B]",
      "What one of the partitions holds."},
     {"measured_size", "measured size", "B", "", "MeasuredSizeBytes", "", "",

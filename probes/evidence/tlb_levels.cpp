@@ -243,18 +243,16 @@ class Refill {
   Expected<Served> serves(std::uint64_t line, std::uint64_t other) {
     // A second time with more others: not all sets are full with those that filled the first line's.
     for (const Drop& drop : drops_) {
-      std::vector<PageProgram> programs{program(drop, other, line), program(drop, other, other),
-                                        program(drop, other, {})};
-      if (level_ > 1) programs.push_back(at_hand(other));
-      auto seen = pages_.run(programs, refill_looks);
+      auto seen = pages_.run(
+          {program(drop, other, line), program(drop, other, other), program(drop, other, {}), at_hand(other)},
+          refill_looks);
       if (!seen) return tl::unexpected<Error>(seen.error());
       const double apart = near_time((*seen)[2]) - near_time((*seen)[1]);
       if (apart < step_ / 2 || (level_ > 1 && is_nearer((*seen)[1], (*seen)[3]))) continue;
       // The others may have pushed it out of a further level, too, whose entry covers more: that isn't this one's.
       const double cycles = std::min(apart, step_);
       const auto answered = [&](std::size_t i) {
-        const Tally lost = level_ == 1 ? lost_translations((*seen)[i], (*seen)[1], 0, cycles)
-                                       : lost_translations((*seen)[i], (*seen)[3], nearer_cycles_, cycles);
+        const Tally lost = lost_translations((*seen)[i], (*seen)[3], nearer_cycles_, cycles);
         return Tally{lost.loads, lost.loads - lost.misses};
       };
       // Where chance keeps or loses what the controls lose or keep, what comes back may be a further level's, too.

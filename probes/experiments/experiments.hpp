@@ -59,6 +59,7 @@ Expected<void> measure_device_memory(Session& session, Findings& findings);
 /// Hardware prefetch, rows of DRAM and how lines differ, all of memory that no cache has.
 Expected<void> measure_memory_prefetch(Session& session, Findings& findings);
 Expected<void> measure_memory_rows(Session& session, Findings& findings);
+Expected<void> measure_l2_slices(Session& session, Findings& findings);
 Expected<void> measure_memory_lines(Session& session, Findings& findings);
 /// Latency of each combination of hits and misses in the L2 and the TLBs, from what was measured of either.
 Expected<void> measure_memory_patterns(Session& session, Findings& findings);

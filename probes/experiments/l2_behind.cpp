@@ -19,19 +19,24 @@ using namespace evidence;
 namespace {
 
 constexpr double mebi = 1 << 20;
-constexpr std::uint64_t l2_behind_lines = 384;
+constexpr std::uint64_t most_lines_behind = 384;
 constexpr std::uint64_t l2_behind_stride_bytes = 1152;  // as memory's loads are timed (device_memory.cpp)
 constexpr std::size_t looks_behind_it = 3;
 
-// Lines that half as much again as the L2 holds came after, a cache behind holds twice as much at least
-// (docs/domain.md).
+// With half as much again as the L2 holds that comes after them they fill less than a cache behind has room for, which
+// holds twice as much at least, in lines of 256 B at most (docs/domain.md).
+std::uint64_t lines_behind(std::uint64_t l2_bytes) {
+  constexpr std::uint64_t largest_line = 256, fewest = 32;
+  return std::clamp(l2_bytes / 4 / largest_line, fewest, most_lines_behind);
+}
+
 program::Program just_lost(Session& session, std::uint64_t l2_bytes) {
   program::Program p = make_program(fmt::format("l2 lines behind {} KiB", l2_bytes >> 10), session.info(), slot_flush);
   p.isolation = Scope::gpu;
   const std::uint64_t evicting = l2_bytes * 3 / 2;
-  p.buffers[slot_flush].size_bytes = std::max(evicting + l2_behind_lines * l2_behind_stride_bytes, slot_bytes);
+  p.buffers[slot_flush].size_bytes = std::max(evicting + most_lines_behind * l2_behind_stride_bytes, slot_bytes);
   const program::Walk evict = by_all_lanes(make_walk(l2_path, evicting, 32, 1), session.info());
-  program::Walk look = make_walk(l2_path, l2_behind_lines * l2_behind_stride_bytes, l2_behind_stride_bytes, 1);
+  program::Walk look = make_walk(l2_path, lines_behind(l2_bytes) * l2_behind_stride_bytes, l2_behind_stride_bytes, 1);
   look.first_byte = evicting;
   p.phases = {look, evict, recorded(look, program::Record::histogram, 1)};
   return p;
@@ -41,7 +46,8 @@ program::Program just_lost(Session& session, std::uint64_t l2_bytes) {
 Expected<std::optional<Histogram>> time_just_lost(Session& session, const CacheFacts& l2) {
   const std::uint64_t bytes = l2.capacity_bytes;
   if (l2.next_level || bytes == 0 || bytes > session.info().largest_buffer_bytes / 2) return std::optional<Histogram>();
-  auto traces = if_available(session.run(program::Batch(looks_behind_it, just_lost(session, bytes))));
+  const std::size_t looks = looks_behind_it * most_lines_behind / lines_behind(bytes);
+  auto traces = if_available(session.run(program::Batch(looks, just_lost(session, bytes))));
   if (!traces) return tl::unexpected<Error>(traces.error());
   if (!*traces) return std::optional<Histogram>();
   Histogram all;

@@ -166,14 +166,15 @@ class Rows {
   std::map<Key, std::vector<Histogram>> seen_;
 };
 
-// What is held of a half more than about fits, and of twice that: the share of lines that are near. A cache that throws
-// out the oldest holds all of the last ones and none of the first, so stretches are spread evenly.
+// What is held of twice what about fits, and of more: the share of lines that are near. Of half as much again some sets
+// get fewer lines than they have ways, where a hash deals these out: of 16 ways and 24 lines 0.8 % stay empty. A cache
+// that throws out the oldest holds all of the last ones and none of the first, so stretches are spread evenly.
 Expected<Held> count_near(Session& session, Rows& rows, Rows::Asked& asked, const Levels& levels,
                           std::uint64_t about_bytes, bool insists = true) {
   constexpr std::uint64_t most_warm_loads = 12'000'000;
   Held held;
   std::optional<NearCount> before;
-  for (const std::uint64_t quarters : {6U, 8U, 12U}) {
+  for (const std::uint64_t quarters : {8U, 10U, 12U}) {
     if (quarters == 12U && !insists) break;
     const std::uint64_t bytes = about_bytes * quarters / 4 / unit_bytes * unit_bytes;
     if (bytes > session.info().largest_buffer_bytes / 2) break;
@@ -295,11 +296,18 @@ Expected<std::optional<Levels>> levels_between(Rows& rows, const Levels& l2, con
                                                std::uint64_t whole_bytes) {
   constexpr double a_share_of_loads = 0.25;  // half of what the smallest of two sides leaves out of a full one
   Rows::Asked asked;
-  auto timed = rows.histograms({{small_bytes, 16}, {whole_bytes * 15 / 16 / unit_bytes * unit_bytes, 1}}, 2,
-                               Purpose::search, asked);
-  if (!timed) return tl::unexpected<Error>(timed.error());
-  const Histogram small = merged((*timed)[0], (*timed)[1]);
-  const Histogram large = between(merged((*timed)[2], (*timed)[3]), 0, l2.threshold_cycles);
+  // As many places of the small one as of the large one: lines of one stretch are of few slices, and as far as these.
+  const auto looks_at = [&](std::uint64_t bytes, std::uint32_t patience) {
+    return rows.histograms({{bytes, patience}}, 2 * most_stretches / rows.stretches(bytes, Purpose::search),
+                           Purpose::search, asked);
+  };
+  auto few = looks_at(small_bytes, 16);
+  if (!few) return tl::unexpected<Error>(few.error());
+  auto many = looks_at(whole_bytes * 15 / 16 / unit_bytes * unit_bytes, 1);
+  if (!many) return tl::unexpected<Error>(many.error());
+  Histogram small, large;
+  for (const Histogram& h : *few) small = merged(small, h);
+  for (const Histogram& h : *many) large = merged(large, between(h, 0, l2.threshold_cycles));
   Levels levels = levels_of(small, large);
   if (far.empty()) {
     if (levels.told_apart() < a_share_of_loads || levels.doubt > 1e-6) return std::optional<Levels>();

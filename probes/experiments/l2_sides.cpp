@@ -106,6 +106,21 @@ Homes homes_of(const std::vector<std::vector<double>>& by_sm) {
   return homes;
 }
 
+// Where an SM found a line lost, what others take for it: memory is so much farther than a side that few such lines
+// would hide what the others show.
+std::vector<std::vector<double>> as_hits(std::vector<std::vector<double>> by_sm, double threshold_cycles) {
+  for (std::uint64_t line = 0; line < l2_sides_lines; ++line) {
+    std::vector<double> hits;
+    for (const auto& latencies : by_sm)
+      if (latencies[line] < threshold_cycles) hits.push_back(latencies[line]);
+    if (hits.empty()) continue;
+    const double usual = median(hits);
+    for (auto& latencies : by_sm)
+      if (latencies[line] >= threshold_cycles) latencies[line] = usual;
+  }
+  return by_sm;
+}
+
 // By SM, what each line's loads take longer than for the SM that is nearest to it: a TLB's miss, a line that others
 // pushed out, memory behind the L2 are the same for all of them.
 std::vector<std::vector<double>> beyond_nearest(std::vector<std::vector<double>> by_sm) {
@@ -182,11 +197,12 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   if (!findings.l2_sets) return leave_open("first_loads", "which SMs share it isn't known");
   const Findings::L2Sets& found = *findings.l2_sets;
   if (!found.why_open.empty()) return leave_open("first_loads", found.why_open);
-  if (found.sets.size() == 1 && see_opposite_patterns(*later)) {
+  const double lost_from = l2->levels.threshold_cycles - l2->overhead_cycles;
+  if (found.sets.size() == 1 && see_opposite_patterns(as_hits(*later, lost_from))) {
     findings.may_have_sides = true;
     return leave_open("lines_by_sm", "what is near for some SMs is far for others: sides or distance");
   }
-  if (!are_hits(*later, l2->levels.threshold_cycles - l2->overhead_cycles))
+  if (!are_hits(*later, lost_from))
     return leave_open("lines_by_sm", "the L2 loses the lines that SMs look at one after another");
   if (found.sets.size() == 1 || !found.shares) {
     statement = decided("1", "first_loads", found.samples);

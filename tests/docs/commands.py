@@ -47,7 +47,7 @@ SMALL = (r"^(gputopo discover (?!.*--device))", r"\1--device sim:gt200 ")
 
 # Blocks that show output: the page, how the block begins, what prints it, the lines before that aren't compared.
 SHOWN = [
-    ("README.md", "NVIDIA H100 80GB HBM3 (real GPU", "build/bin/gputopo show tests/fixtures/h100/topology.json", 1),
+    ("README.md", "NVIDIA H200 (real GPU", "build/bin/gputopo show tests/fixtures/h200/topology.json", 1),
     ("README.md", "GPU 0: NVIDIA H200 (simulated)", "GPUTOPO_SIMULATE=h200 build/bin/likwid-topology -g", 0),
     ("docs/likwid.md", "GPU 0: NVIDIA H200 (simulated)", "GPUTOPO_SIMULATE=h200 build/bin/likwid-topology -g", 0),
     ("docs/likwid.md", "****", "GPUTOPO_SIMULATE=h200 build/bin/likwid-topology", 0),

@@ -8,7 +8,8 @@ Distances::Distances(const Model& model, const std::array<std::uint32_t, 6>& gro
     : by_slice_(model.distance.slice_bytes),
       by_sides_(std::max<std::size_t>(1, model.groups.partition.size())),
       side_(group[static_cast<std::size_t>(Scope::partition)]),
-      side_cycles_(model.distance.partition_cycles) {
+      side_cycles_(model.distance.partition_cycles),
+      count_(model.distance.slice_count) {
   const DistanceModel& d = model.distance;
   const auto add = [&](Scope scope, double amplitude, std::uint32_t steps) {
     const auto s = static_cast<std::size_t>(scope);

@@ -22,7 +22,7 @@ class Distances {
   /// Cycles to add to a load of `address` that is served beyond the SMs.
   double cycles(std::uint64_t address) const {
     const std::uint64_t slice = by_slice_.divide(address).quotient;
-    const std::uint64_t mixed = mix(slice);
+    const std::uint64_t mixed = mix(count_ == 0 ? slice : mix(slice) % count_);
     double sum = side_cycles_ * side_offset(mixed);
     for (const Term& t : terms_) sum += t.amplitude_cycles * offset(mixed, t);
     return sum;
@@ -50,6 +50,7 @@ class Distances {
   Divisor by_slice_, by_sides_;
   std::uint32_t side_ = 0;
   double side_cycles_ = 0;
+  std::uint32_t count_ = 0;  // of slices; 0: each stretch is one
   std::vector<Term> terms_;
 };
 

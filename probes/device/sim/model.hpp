@@ -168,6 +168,7 @@ struct NoiseModel {
 /// Latency that depends on where on the chip the SM and the line's slice lie, in the levels beyond the SMs.
 struct DistanceModel {
   std::uint64_t slice_bytes = 128;
+  std::uint32_t slice_count = 0;  ///< that memory is spread over by a hash; 0: each stretch is one by itself
   double partition_cycles = 0, gpc_cycles = 0, cpc_cycles = 0, tpc_cycles = 0, sm_cycles = 0;
   double slice_cycles = 0;  ///< of the slice by itself, alike for every SM
   std::uint32_t steps = 0;  ///< slice_cycles and sm_cycles come in that many even steps; 0: continuous

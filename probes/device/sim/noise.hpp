@@ -26,7 +26,8 @@ class Noise {
   }
 
  private:
-  // As many loads take a cycle more as the mean has of it. Jitter that knows fractions spreads over whole cycles anyway.
+  // As many loads take a cycle more as the mean has of it. Jitter that knows fractions spreads over whole cycles
+  // anyway.
   double rounding(double latency_cycles) {
     const bool is_spread = model_.jitter == JitterKind::gaussian || latency_cycles == std::floor(latency_cycles);
     return is_spread ? 0.5 : random_.unit();

@@ -47,6 +47,7 @@ void read_distance(Fields& root, Model& model) {
   Fields fields(*j, root.at("distance"));
   DistanceModel& d = model.distance;
   d.slice_bytes = fields.bytes("slice", {32, 0x1p30}, 128);
+  d.slice_count = static_cast<std::uint32_t>(fields.count("count", {0, 4096}, 0));
   const Range range{0, 10000};
   d.partition_cycles = fields.number("partition", range, 0);
   d.gpc_cycles = fields.number("gpc", range, 0);

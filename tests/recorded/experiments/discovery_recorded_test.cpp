@@ -1,5 +1,5 @@
 // Whole discoveries recorded on GPUs lead to the same Topologies again, bit for bit. A recording holds the programs of
-// the version that made it: of an H200 there is none since these changed on 2026-11-25.
+// the version that made it.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -22,7 +22,7 @@ struct Recorded {
   std::string folder() const { return std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/" + name + "/"; }
 };
 
-const std::vector<Recorded> recorded_gpus{{"h100", 52428800, 284}};
+const std::vector<Recorded> recorded_gpus{{"h100", 52428800, 284}, {"h200", 62914560, 282}};
 constexpr std::uintmax_t largest_recording_bytes = 2'000'000;
 constexpr std::size_t largest_evidence_bytes = 100'000;  // of fifty curves
 

@@ -66,6 +66,8 @@ void add_distance(Drawn& d) {
     distance[d.draw.chance(0.5) ? "slices" : "sm"] = d.draw.cycles(unit, 14 * unit);
     if (d.draw.chance(0.6)) distance["steps"] = d.draw.whole(2, 8);
   }
+  if (d.later.chance(0.5)) distance["slice"] = d.later.one_of({256, 1024, 4096});
+  if (d.later.chance(0.5)) distance["count"] = d.later.whole(8, 96);
   d.model["distance"] = distance;
 }
 

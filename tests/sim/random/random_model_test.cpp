@@ -64,6 +64,8 @@ std::vector<Property> properties() {
   has("second TLBs", "/tlbs/tlb_2", 100);
   has("slices", "/distance/slices", 100);
   has("steps", "/distance/steps", 150);
+  has("slices of several lines", "/distance/slice", 150);
+  has("a number of slices", "/distance/count", 150);
   has("shared L1", "/caches/l1/shared_by", 80);
   has("shared texture", "/caches/texture/shared_by", 80);
   has("shared constants", "/caches/constant_l1/shared_by", 100);

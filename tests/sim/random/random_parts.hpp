@@ -9,7 +9,7 @@ namespace gputopo::test {
 
 /// A model that grows, and what its later parts must know of its earlier ones.
 struct Drawn {
-  explicit Drawn(std::uint64_t seed) : draw(seed) {}
+  explicit Drawn(std::uint64_t seed) : draw(seed), later(~seed) {}
 
   /// Levels behind a first one of `own_cycles` (0: none): at least `ratio` of it, else what the L2 takes from here.
   nlohmann::json beyond(double own_cycles, double extra_cycles);
@@ -24,6 +24,7 @@ struct Drawn {
   double ratio(double most);
 
   Draw draw;
+  Draw later;                 ///< of what came to the domain later: the rest of a seed's model stays what it was
   double least_ratio = 1.05;  ///< of a level's latency to that of the level before it
   std::uint32_t sm_count = 0;
   bool has_l2 = false;
