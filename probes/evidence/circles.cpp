@@ -226,22 +226,21 @@ std::vector<std::uint64_t> lost_lines(const Losses& losses, double false_miss) {
 }
 
 double often_found(double false_hit) {
-  constexpr double seldom = 0.1;
-  return std::clamp(false_hit, seldom, 0.5);
+  // The walk's own loads come into sets, too, and change what goes; and lines whose own times are known least well seem
+  // to be found twice as often as others.
+  constexpr double seldom = 0.05;
+  return std::clamp(2 * false_hit, seldom, 0.5);
 }
 
 bool always_lost(const Losses& losses, std::span<const std::uint64_t> lines, double false_hit) {
-  const double p = often_found(false_hit);
-  const double allowed = 1e-3 / static_cast<double>(std::max<std::size_t>(1, lines.size()));
   double looks = 0, found = 0;
   for (const std::uint64_t line : lines) {
     const std::uint64_t at = line - losses.circle.first;
-    const std::uint32_t of_line = losses.looks[at] - losses.misses[at];
-    if (of_line != 0 && tail(losses.looks[at], p, of_line) < allowed) return false;
+    if (2 * losses.misses[at] < losses.looks[at]) return false;
     looks += losses.looks[at];
-    found += of_line;
+    found += losses.looks[at] - losses.misses[at];
   }
-  return looks != 0 && found <= p * looks;
+  return looks != 0 && found <= often_found(false_hit) * looks;
 }
 
 bool loses_any(const Losses& losses, double false_miss) {

@@ -84,12 +84,10 @@ class Circles {
 /// a thousand names a line that wasn't.
 std::vector<std::uint64_t> lost_lines(const Losses& losses, double false_miss);
 
-/// The share of looks that may seem to find a line that is always lost: `false_hit`, or as many as the walk's own loads
-/// make by coming into sets, too, and changing what goes.
+/// The share of looks that may seem to find lines that are always lost, of which `false_hit` do by their latency.
 double often_found(double false_hit);
 
-/// Whether all of `lines` were lost each time that they came round, but for that share, of each and of all together.
-/// One circle in a thousand is denied it by chance.
+/// Whether all of `lines` were lost each time that they came round, but for that share of all their looks.
 bool always_lost(const Losses& losses, std::span<const std::uint64_t> lines, double false_hit);
 
 /// Whether any was: by all misses together, of which fewer suffice than to tell which.

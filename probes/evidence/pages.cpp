@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "change_point/random.hpp"
+
 namespace gputopo::evidence {
 
 PageProbe::PageProbe(const device::DeviceInfo& info, std::vector<std::uint32_t> sms) {
@@ -62,15 +64,19 @@ Others Pages::spread(std::uint64_t count, std::uint64_t variant) const {
 Expected<std::vector<std::vector<double>>> Pages::run(const std::vector<PageProgram>& programs, std::size_t looks) {
   constexpr std::size_t most_at_once = 512;
   std::vector<std::vector<double>> all(programs.size());
-  for (std::size_t done = 0; done < programs.size() * looks; done += most_at_once) {
-    const std::size_t end = std::min(programs.size() * looks, done + most_at_once);
+  // In no order: what loads take wanders while programs run, and what one leaves in a TLB the next one finds. Neither
+  // is to be one program's share alone.
+  std::vector<std::size_t> order(programs.size() * looks);
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i % programs.size();
+  change_point::Random(order.size()).shuffle(order);
+  for (std::size_t done = 0; done < order.size(); done += most_at_once) {
+    const std::size_t end = std::min(order.size(), done + most_at_once);
     program::Batch batch;
-    // By turns: what loads take wanders while programs run, and none is to have a share in that of its own.
-    for (std::size_t i = done; i < end; ++i) batch.push_back(programs[i % programs.size()](samples_ + i));
+    for (std::size_t i = done; i < end; ++i) batch.push_back(programs[order[i]](samples_ + i));
     auto traces = session_->run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (std::size_t i = done; i < end; ++i)
-      all[i % programs.size()].push_back((*traces)[i - done].phases.back().latencies.back());
+      all[order[i]].push_back((*traces)[i - done].phases.back().latencies.back());
   }
   for (auto& values : all) std::sort(values.begin(), values.end());
   samples_ += programs.size() * looks;
@@ -89,6 +95,7 @@ double mode_time(const std::vector<double>& ascending, double reach_cycles) {
   for (int step = 0; step < enough; ++step) {
     const auto from = std::lower_bound(ascending.begin(), ascending.end(), middle - reach_cycles);
     const auto to = std::upper_bound(ascending.begin(), ascending.end(), middle + reach_cycles);
+    if (from >= to) break;  // looks on either side, just beyond its reach
     middle = std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
   }
   return middle;

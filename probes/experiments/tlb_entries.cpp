@@ -116,8 +116,8 @@ Expected<FittingEntries> TlbEntries::fitting() {
   if (!found) return tl::unexpected<Error>(found.error());
   learn_strangers();
   FittingEntries fitting{estimate_of(*found, tlb_entries_method), 0};
-  // What grows with laps is a range, not unknown.
   leave_out_front(fitting.reach, found->counts, level_.entry.bytes);
+  // What grows with laps is a range, not unknown.
   if (fitting.reach.status == Status::measured || !found->settled)
     fitting.about =
         static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]) / level_.entry.bytes;
@@ -131,9 +131,12 @@ Expected<Collisions> TlbEntries::collisions(std::uint64_t entries) {
 
 Expected<std::optional<HeldEntries>> TlbEntries::held(std::uint64_t entries, const Collisions& seen) {
   using Held = std::optional<HeldEntries>;
-  // Sets seen by chance may be parts of sets, or several.
+  // Sets seen by chance may be parts of sets, or several: those differ, and what they hold together need not be it all.
+  const auto is_like_first = [&](const auto& set) { return set.size() == seen.sets.front().size(); };
+  const bool are_whole =
+      seen.always || (seen.held_lines == seen.fits && std::all_of(seen.sets.begin(), seen.sets.end(), is_like_first));
   if (seen.why_open.empty() && seen.complete && !seen.sets.empty())
-    return seen.always || seen.held_lines == seen.fits ? Held({seen.held_lines, 0, 0, 0}) : Held();
+    return are_whole ? Held({seen.held_lines, 0, 0, 0}) : Held();
   return held_by_steps(entries);
 }
 
@@ -168,26 +171,36 @@ namespace {
 // is there again in the next step.
 class FirstLosses {
  public:
-  void add(const std::vector<std::uint64_t>& lost) {
+  // Of a circle of `lines`.
+  void add(const std::vector<std::uint64_t>& lost, std::uint64_t lines) {
     std::uint64_t count = 0;
     for (const std::uint64_t line : lost)
       if (before_.contains(line) && known_.insert(line).second) ++count;
-    before_ = {lost.begin(), lost.end()};
     // One is a set's that lost its others before.
+    if (count > 1 && by_step_.empty()) first_lines_ = lines_before_;
     if (count > 1) by_step_.push_back(count);
+    before_ = {lost.begin(), lost.end()};
+    lines_before_ = lines;
   }
+  // Whether more than half went at once: a line more overflows one set, which is all there is then.
+  bool are_of_one_set() const { return !by_step_.empty() && 2 * by_step_.front() > first_lines_ + 2; }
+  // Of the first circle that lost any.
+  std::uint64_t first_lines() const { return first_lines_; }
   // How many were new, where it was more than one.
   const std::vector<std::uint64_t>& by_step() const { return by_step_; }
 
  private:
   std::set<std::uint64_t> before_, known_;
+  std::uint64_t lines_before_ = 0, first_lines_ = 0;
   std::vector<std::uint64_t> by_step_;
 };
 
 // From how many lines were lost for the first time at each step: nearly always those of one set, or of several. Now and
 // then one fewer, where somebody else has an entry in the set, or one more, that was part of a set lost before.
-std::optional<HeldEntries> sets_of(const std::vector<std::uint64_t>& fresh) {
+std::optional<HeldEntries> sets_of(const FirstLosses& losses) {
   constexpr double nearly_always = 0.95;
+  if (losses.are_of_one_set()) return HeldEntries{losses.first_lines() - 1, 1, losses.first_lines() - 1, 0};
+  const std::vector<std::uint64_t>& fresh = losses.by_step();
   std::map<std::uint64_t, std::size_t> counts;
   for (const std::uint64_t f : fresh) ++counts[f];
   if (counts.empty()) return std::nullopt;
@@ -227,10 +240,10 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
     for (const Losses& losses : *all) {
       const auto lost = voted_lost(losses, rounds, vote);
       most_kept = std::max<std::uint64_t>(most_kept, losses.circle.lines - lost.size());
-      first_losses.add(lost);
+      first_losses.add(lost, losses.circle.lines);
       grown.points.emplace_back(static_cast<double>(losses.circle.lines), static_cast<double>(lost.size()));
       if (lost.size() < losses.circle.lines) continue;
-      first_losses.add(lost);
+      first_losses.add(lost, losses.circle.lines);
       DecidingCurve curve =
           make_curve(facts_.path.id, "sets", {"lines of a circle", "", false}, {"lines that are lost", "", false});
       curve.series = {std::move(grown)};
@@ -238,7 +251,7 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
       // Sets of which a circle kept more than they hold are none: what goes by a tree of bits, few at a time, looks
       // like small ones. But for as many as lie in the level before, or in what the device has like it: an H200's
       // second TLB keeps up to seven more than its sets, until an overfull one has lost its lines.
-      Held held = sets_of(first_losses.by_step());
+      Held held = sets_of(first_losses);
       if (!held || held->entries + level_.in_front < most_kept) return Held();
       held->most_kept = most_kept;
       return held;
