@@ -354,6 +354,13 @@ Estimate median_estimate(std::vector<double> numbers, double quantum, std::strin
   return e;
 }
 
+double middle_half(std::vector<double> looks) {
+  std::sort(looks.begin(), looks.end());
+  const auto quarter = static_cast<std::ptrdiff_t>(looks.size() / 4);
+  return std::accumulate(looks.begin() + quarter, looks.end() - quarter, 0.0) /
+         static_cast<double>(static_cast<std::ptrdiff_t>(looks.size()) - 2 * quarter);
+}
+
 Estimate mean_estimate(std::span<const double> numbers, std::string_view unit, std::string_view method) {
   if (numbers.empty()) return inconclusive(unit, method, "nothing was measured");
   const Mean mean = mean_of(numbers);

@@ -31,6 +31,9 @@ Expected<Estimate> measure_shared_latency(Session& session);
 /// Latencies as timed, by line: what several looks at each took.
 using LooksByLine = std::vector<std::vector<std::uint32_t>>;
 
+/// The mean of the middle half of looks: strangers don't move it, nor do loads that alternate between few latencies.
+double middle_half(std::vector<double> looks);
+
 /// All looks at all lines.
 Histogram histogram_of(const LooksByLine& looks);
 

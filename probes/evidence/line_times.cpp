@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "evidence/latency.hpp"
 
 namespace gputopo::evidence {
 
@@ -35,11 +36,7 @@ Expected<void> LineTimes::learn(const Circle& circle) {
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (std::size_t i = done; i < end; ++i) {
       auto& all = (*traces)[i - done].phases.back().latencies;
-      std::sort(all.begin() + 1, all.end());
-      // Of the middle half: loads alternate between few latencies, so that one in the middle says little.
-      constexpr auto quarter = static_cast<std::ptrdiff_t>(looks / 4);
-      const double own = cycles_[unknown[i]] = std::accumulate(all.begin() + 1 + quarter, all.end() - quarter, 0.0) /
-                                               static_cast<double>(looks - 2 * quarter);
+      const double own = cycles_[unknown[i]] = middle_half({all.begin() + 1, all.end()});
       for (std::size_t k = 1; k < all.size(); ++k) ++excess_[all[k] - own];
       looks_ += looks;
     }

@@ -83,6 +83,18 @@ Expected<std::vector<std::vector<double>>> Pages::run(const std::vector<PageProg
   return all;
 }
 
+std::uint64_t neighbour_of(std::uint64_t at) {
+  constexpr std::uint64_t away = 2048;  // pages are 4 KiB at least
+  return at ^ away;
+}
+
+PageProgram at_hand(Pages& pages, std::uint32_t sm, std::uint64_t line) {
+  return [&pages, sm, line](std::uint64_t) {
+    PageProbe probe(pages.session().info(), {sm});
+    return probe.touch(0, line).touch(0, neighbour_of(line)).look(line, pages.margin());
+  };
+}
+
 double near_time(const std::vector<double>& ascending) {
   const auto from = ascending.begin() + static_cast<std::ptrdiff_t>(ascending.size() / 8);
   const auto to = ascending.begin() + static_cast<std::ptrdiff_t>(ascending.size() * 3 / 8 + 1);

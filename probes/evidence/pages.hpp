@@ -64,6 +64,12 @@ class Pages {
   std::uint64_t samples_ = 0;  ///< each with a variant of its own
 };
 
+/// A line of the same page as `at`, but neither the same line nor one that comes with it.
+std::uint64_t neighbour_of(std::uint64_t at);
+
+/// A look of SM `sm` at the line, with its translation just used.
+PageProgram at_hand(Pages& pages, std::uint32_t sm, std::uint64_t line);
+
 /// What looks took, ascending, of which strangers and waiting made some longer: the mean of those around the lower
 /// quartile. Single looks go by the phase of two clocks, which may differ by half of what a TLB's miss costs.
 double near_time(const std::vector<double>& ascending);

@@ -17,12 +17,6 @@ namespace {
 constexpr std::size_t refill_looks = 33;
 constexpr std::uint64_t line_at = 0;
 
-// A line of the same page as `at`, but neither the same line nor one that comes with it.
-std::uint64_t neighbour_of(std::uint64_t at) {
-  constexpr std::uint64_t away = 2048;  // pages are 4 KiB at least
-  return at ^ away;
-}
-
 // What is told apart: four standard deviations, and more than a clock's grain.
 double least_step(double noise_cycles) {
   return std::max(4 * noise_cycles, 3.0);
@@ -243,9 +237,9 @@ class Refill {
   Expected<Served> serves(std::uint64_t line, std::uint64_t other) {
     // A second time with more others: not all sets are full with those that filled the first line's.
     for (const Drop& drop : drops_) {
-      auto seen = pages_.run(
-          {program(drop, other, line), program(drop, other, other), program(drop, other, {}), at_hand(other)},
-          refill_looks);
+      auto seen = pages_.run({program(drop, other, line), program(drop, other, other), program(drop, other, {}),
+                              at_hand(pages_, sm_, other)},
+                             refill_looks);
       if (!seen) return tl::unexpected<Error>(seen.error());
       const double apart = near_time((*seen)[2]) - near_time((*seen)[1]);
       if (apart < step_ / 2 || (level_ > 1 && is_nearer((*seen)[1], (*seen)[3]))) continue;
@@ -278,16 +272,8 @@ class Refill {
   // Whether what the line itself brought back lies in a nearer level still, more often than a level's typical number of
   // places leaves it there: that one's entries would be told then.
   bool is_nearer(const std::vector<double>& looks, const std::vector<double>& hot) const {
-    constexpr double nearly_all = controls_tell;
     const double before = levels_.plateaus[level_ - 2].cycles;
-    return lost_translations(looks, hot, before, nearer_cycles_ - before).share() < nearly_all;
-  }
-
-  PageProgram at_hand(std::uint64_t timed) const {
-    return [this, timed](std::uint64_t) {
-      PageProbe probe(pages_.session().info(), {sm_});
-      return probe.touch(0, timed).touch(0, neighbour_of(timed)).look(timed, pages_.margin());
-    };
+    return lost_translations(looks, hot, before, nearer_cycles_ - before).share() < controls_tell;
   }
 
   PageProgram program(const Drop& drop, std::uint64_t timed, std::optional<std::uint64_t> brought_back) const {

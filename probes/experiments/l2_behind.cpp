@@ -110,7 +110,7 @@ void find_next_level(CacheFacts& l2, const Histogram& all) {
   if (nearest.centre * half_a_level >= whole_mode(l2.levels.next).centre)
     l2.is_before_memory = true;
   else if (levels_of(lost, l2.levels.next).usable())
-    l2.next_level = nearest;
+    l2.next_level = nearest, l2.next_loads = lost;
 }
 
 // Where lines that the L2 lost to a cache come from, held against what other SMs brought in: from the same place, a
@@ -168,6 +168,7 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
     near.note = fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on",
                             *findings.l2_before_memory.value / mebi);
   l2.next_level = part->slower;
+  l2.next_loads = between(part->levels.next, part->levels.threshold_cycles, 1e9);
   memory.structure["l2_sides"] = decided("1", "slower_hits", near.samples);
   return near;
 }

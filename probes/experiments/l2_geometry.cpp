@@ -2,9 +2,7 @@
 // at a time, so that no TLB has a part in it. Loads that no cache served tell what fits and what is held of more. What
 // is slower than a hit before that is lines of another side, or of a cache behind this one: l2_behind.cpp.
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,12 +11,12 @@
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
 #include "evidence/kept.hpp"
+#include "evidence/l2_rows.hpp"
 #include "evidence/line.hpp"
 #include "evidence/modes.hpp"
 #include "evidence/near_count.hpp"
 #include "evidence/search.hpp"
 #include "experiments/experiments.hpp"
-#include "program/order.hpp"
 
 namespace gputopo::experiments {
 namespace {
@@ -31,154 +29,22 @@ constexpr std::string_view slower_hits = "slower_hits";  // the method of what i
 constexpr std::uint64_t kibi = 1 << 10;
 constexpr std::uint64_t l2_mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there has been
-constexpr std::uint64_t unit_bytes = 4 * kibi;
-constexpr std::uint64_t sampled_loads = 1024;  // of a walk for the line
-constexpr std::uint64_t most_stretches = 8, counted_stretches = 12;
-constexpr std::uint64_t least_places = 16;
-constexpr std::uint64_t counted_parts = 24;  // walks differ by more than places of one
-constexpr std::uint32_t warm_laps = 2;
-constexpr std::uint64_t patient_bytes = 8 * l2_mebi;  // larger ones don't get the time to settle
-
-// What rows are walked for: to tell whether all of it fits, or to count how much is held of more.
-enum class Purpose { search, count };
-
-// Lines of a stretch: one in 64 loads is the first of its page at most. What decides where a line lives goes by powers
-// of two: a count's stretches lie at multiples of their length, and have of each kind what there is of it.
-constexpr std::uint64_t stretch_lines(Purpose purpose) {
-  return purpose == Purpose::count ? 128 : 64;
-}
-
-class Rows {
- public:
-  Rows(Session& session, const CacheFacts& l2)
-      : session_(session), stride_(std::max<std::uint64_t>(32, l2.sector_bytes)), saturation_(l2.saturation()) {}
-
-  // Stretches looked at by one of so many programs: what it misses pushes out less than one line in 64. A count needs
-  // more of them: what goes by age is known to one of their distances.
-  std::uint64_t stretches(std::uint64_t bytes, Purpose purpose) const {
-    return std::clamp<std::uint64_t>(bytes / stride_ / 64 / stretch_lines(purpose), 1,
-                                     purpose == Purpose::count ? counted_stretches : most_stretches);
-  }
-
-  // Of `parts` programs that together look at stretches spread evenly over the footprint, the one of that number.
-  program::Program program(std::uint64_t bytes, std::uint32_t patience, std::uint64_t part, std::uint64_t parts,
-                           Purpose purpose) const {
-    program::Program p = make_program(fmt::format("l2 {} B", bytes), session_.info(), slot_flush);
-    p.isolation = Scope::gpu;
-    p.buffers[slot_flush].size_bytes = std::max(bytes, slot_bytes);
-    const Walk warm = by_all_lanes(make_walk(l2_path, bytes, stride_, warm_laps * patience), session_.info());
-    p.phases = {warm};
-    const std::uint64_t lines = stretch_lines(purpose), stretch_bytes = std::min(bytes, lines * stride_);
-    // The newest lines first: a cache that throws out the oldest has none of what comes behind its first miss.
-    const std::uint64_t count = stretches(bytes, purpose);
-    for (std::uint64_t i = count; i-- > 0;) {
-      Walk sample = recorded(make_walk(l2_path, stretch_bytes, stride_, 1), Record::histogram, 1);
-      const std::uint64_t room = (bytes - stretch_bytes) / stride_, own = room / count;
-      // The oldest lines always: by age they go first. Who counts looks at the middle of each part, of every stretch
-      // one further on: at equal distances many would be of the same few sets, and push out each other's lines.
-      const bool counts = purpose == Purpose::count;
-      const std::uint64_t shift = counts ? parts_of_a_place / 2 : i + part == 0 ? 0 : shift_of(bytes);
-      const std::uint64_t at = own * (part * parts_of_a_place + shift) / (parts * parts_of_a_place);
-      const std::uint64_t first = i * own + (counts && own != 0 ? (at + i * lines) % own : at);
-      sample.first_byte = (counts ? first / lines * lines : first) * stride_;
-      p.phases.emplace_back(sample);
-    }
-    return p;
-  }
-
-  /// How often each footprint was asked for, by one who tells hits from misses in his own way.
-  using Key = std::tuple<std::uint64_t, std::uint32_t, std::size_t, std::size_t, Purpose>;
-  using Asked = std::map<Key, std::size_t>;
-
-  // Near lines, and all that aren't memory's, are told from the same looks: what one asked for another isn't walked
-  // for.
-  Expected<std::vector<Histogram>> histograms(const std::vector<RowRequest>& rows, std::size_t replicates,
-                                              Purpose purpose, Asked& asked) {
-    program::Batch batch;
-    std::vector<std::pair<std::size_t, Key>> walked;  // place in the answer
-    std::vector<Histogram> all;
-    for (const RowRequest& row : rows)
-      for (std::size_t i = 0; i < replicates; ++i) {
-        const Key key{row.footprint_bytes, row.patience, i, replicates, purpose};
-        const std::size_t before = asked[key]++;
-        const auto& looks = seen_[key];
-        all.push_back(before < looks.size() ? looks[before] : Histogram{});
-        if (before < looks.size()) continue;
-        walked.emplace_back(all.size() - 1, key);
-      }
-    shuffle(walked);
-    for (const auto& [place, key] : walked) {
-      const auto& [bytes, patience, part, parts, why] = key;
-      batch.push_back(program(bytes, patience, part, parts, why));
-    }
-    auto traces = session_.run(batch);
-    if (!traces) return tl::unexpected<Error>(traces.error());
-    for (std::size_t i = 0; i < walked.size(); ++i) {
-      const auto& [place, key] = walked[i];
-      all[place] = recorded_histogram((*traces)[i]);
-      seen_[key].push_back(all[place]);
-    }
-    return all;
-  }
-
-  // Counts loads that took `threshold_cycles` or longer, of small footprints at `least_places` at least: which lines a
-  // full set throws out follows their order, and a few places may have none of these.
-  CountRows counter(double threshold_cycles, Asked& asked) {
-    return [this, threshold_cycles, &asked](const std::vector<RowRequest>& rows,
-                                            std::size_t replicates) -> Expected<Counts> {
-      if (!rows.empty() && rows.back().footprint_bytes <= patient_bytes)
-        replicates =
-            std::max<std::size_t>(replicates, least_places / stretches(rows.back().footprint_bytes, Purpose::search));
-      auto all = histograms(rows, replicates, Purpose::search, asked);
-      if (!all) return tl::unexpected<Error>(all.error());
-      Counts counts;
-      for (std::size_t i = 0; i < all->size(); ++i)
-        counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), total((*all)[i]),
-                          count_from((*all)[i], threshold_cycles), static_cast<std::uint32_t>(i % replicates)});
-      return counts;
-    };
-  }
-
-  std::uint64_t stride() const { return stride_; }
-  double saturation() const { return saturation_; }
-
- private:
-  // Not in order: what a look brought in a cache may keep until the next one, which must not be at the same lines.
-  template <class T>
-  static void shuffle(std::vector<T>& all) {
-    if (all.empty()) return;
-    const program::Stepping order = program::stepping(program::Order::shuffled, all.size(), all.size());
-    std::vector<T> shuffled;
-    for (std::uint64_t at = order.first; shuffled.size() < all.size();
-         at = program::advance(at, order.step, all.size()))
-      shuffled.push_back(all[at]);
-    all = std::move(shuffled);
-  }
-  // What overfull sets lost lies together: places that are alike in all footprints may miss it in all.
-  static constexpr std::uint64_t parts_of_a_place = 1024;
-  static std::uint64_t shift_of(std::uint64_t bytes) {
-    return static_cast<std::uint64_t>(even_place(bytes / unit_bytes) * parts_of_a_place);
-  }
-
-  Session& session_;
-  std::uint64_t stride_;
-  double saturation_;
-  std::map<Key, std::vector<Histogram>> seen_;
-};
+constexpr std::uint64_t sampled_loads = 1024;     // of a walk for the line
+constexpr std::uint64_t counted_parts = 24;       // walks differ by more than places of one
 
 // What is held of twice what about fits, and of more: the share of lines that are near. Of half as much again some sets
 // get fewer lines than they have ways, where a hash deals these out: of 16 ways and 24 lines 0.8 % stay empty. A cache
 // that throws out the oldest holds all of the last ones and none of the first, so stretches are spread evenly.
-Expected<Held> count_near(Session& session, Rows& rows, Rows::Asked& asked, const Levels& levels,
+Expected<Held> count_near(Session& session, L2Rows& rows, L2Rows::Asked& asked, const Levels& levels,
                           std::uint64_t about_bytes, bool insists = true) {
   constexpr std::uint64_t most_warm_loads = 12'000'000;
   Held held;
   std::optional<NearCount> before;
   for (const std::uint64_t quarters : {8U, 10U, 12U}) {
     if (quarters == 12U && !insists) break;
-    const std::uint64_t bytes = about_bytes * quarters / 4 / unit_bytes * unit_bytes;
+    const std::uint64_t bytes = about_bytes * quarters / 4 / l2_unit_bytes * l2_unit_bytes;
     if (bytes > session.info().largest_buffer_bytes / 2) break;
-    const std::uint64_t warm_loads = bytes / rows.stride() * warm_laps;
+    const std::uint64_t warm_loads = bytes / rows.stride() * l2_warm_laps;
     const std::uint64_t stretches = rows.stretches(bytes, Purpose::count);
     const auto parts = std::clamp<std::uint64_t>(most_warm_loads / warm_loads, counted_parts,
                                                  std::max(counted_parts, 512 / stretches));
@@ -202,10 +68,10 @@ std::uint64_t limit_of(const Session& session) {
 
 // One part in 64 of the driver's figure, the finest that a thousand loads tell of the share that misses.
 std::uint64_t resolution_of(const Session& session) {
-  return std::max(unit_bytes, session.info().l2_bytes / 64);
+  return std::max(l2_unit_bytes, session.info().l2_bytes / 64);
 }
 
-Expected<SearchResult> search_l2(Session& session, Rows& rows, Rows::Asked& asked, const Levels& levels,
+Expected<SearchResult> search_l2(Session& session, L2Rows& rows, L2Rows::Asked& asked, const Levels& levels,
                                  std::uint64_t first, std::uint64_t limit, std::string_view quantity) {
   SearchSpec spec;
   spec.quantity = quantity;
@@ -214,13 +80,13 @@ Expected<SearchResult> search_l2(Session& session, Rows& rows, Rows::Asked& aske
                 false,
                 {levels.false_miss, levels.false_hit, static_cast<double>(total(levels.hit))}};
   spec.sweep.saturation = rows.saturation();
-  spec.unit_bytes = unit_bytes;
+  spec.unit_bytes = l2_unit_bytes;
   spec.first_bytes = first;
   spec.limit_bytes = limit;
   spec.rows = 16;
   spec.replicates = 2;
   spec.resolution_bytes = resolution_of(session);
-  spec.most_patience = session.info().l2_bytes <= patient_bytes ? 16 : 1;
+  spec.most_patience = session.info().l2_bytes <= l2_patient_bytes ? 16 : 1;
   return search_capacity(session, spec);
 }
 
@@ -239,9 +105,9 @@ enum class Holds {
 };
 
 // What fits, and what is held of more.
-Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::uint64_t limit_bytes,
+Expected<Size> size_by(Session& session, L2Rows& rows, const Levels& levels, std::uint64_t limit_bytes,
                        std::string_view method, Holds holds) {
-  Rows::Asked asked;
+  L2Rows::Asked asked;
   auto found =
       search_l2(session, rows, asked, levels, small_bytes, limit_bytes, method == slower_hits ? "near_size" : "size");
   if (!found) return tl::unexpected<Error>(found.error());
@@ -251,7 +117,7 @@ Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::
   auto held = if_available(count_near(session, rows, asked, levels, about, holds != Holds::sides));
   if (!held) return tl::unexpected<Error>(held.error());
   if (*held) (*held)->is_sample = holds == Holds::one;
-  const std::uint64_t resolution = std::max(unit_bytes, about / 16);
+  const std::uint64_t resolution = std::max(l2_unit_bytes, about / 16);
   Size size{agreed_size(fits, *held, static_cast<double>(resolution)), found->patience, 0, about};
   size.fill = bytes_to_fill(size.estimate, *held);
   if (holds == Holds::sides && size.estimate.status == Status::measured)
@@ -261,9 +127,9 @@ Expected<Size> size_by(Session& session, Rows& rows, const Levels& levels, std::
 
 // What is near of more than fits at all, for which nothing else needs to be walked; where that doesn't tell it to a
 // twentieth, of more than is near by that count. Nothing where neither does.
-Expected<std::optional<Size>> near_by_count(Session& session, Rows& rows, const Levels& levels, const Size& whole) {
+Expected<std::optional<Size>> near_by_count(Session& session, L2Rows& rows, const Levels& levels, const Size& whole) {
   constexpr double telling = 0.05;
-  Rows::Asked asked;
+  L2Rows::Asked asked;
   std::uint64_t about = whole.about;
   for (int count = 0; count < 2; ++count) {
     auto held = if_available(count_near(session, rows, asked, levels, about));
@@ -292,18 +158,18 @@ Histogram brought_by_others(const Findings& findings) {
 // The levels of what is slower than a hit at footprints that hold nothing of memory yet; nothing where all of them hit
 // alike. The large footprint is a mixture of hits and what is slower: how much of the slower looks like a hit, by
 // distance, what others brought in tells, else the mixture.
-Expected<std::optional<Levels>> levels_between(Rows& rows, const Levels& l2, const Histogram& far,
+Expected<std::optional<Levels>> levels_between(L2Rows& rows, const Levels& l2, const Histogram& far,
                                                std::uint64_t whole_bytes) {
   constexpr double a_share_of_loads = 0.25;  // half of what the smallest of two sides leaves out of a full one
-  Rows::Asked asked;
+  L2Rows::Asked asked;
   // As many places of the small one as of the large one: lines of one stretch are of few slices, and as far as these.
   const auto looks_at = [&](std::uint64_t bytes, std::uint32_t patience) {
-    return rows.histograms({{bytes, patience}}, 2 * most_stretches / rows.stretches(bytes, Purpose::search),
+    return rows.histograms({{bytes, patience}}, l2_least_places / rows.stretches(bytes, Purpose::search),
                            Purpose::search, asked);
   };
   auto few = looks_at(small_bytes, 16);
   if (!few) return tl::unexpected<Error>(few.error());
-  auto many = looks_at(whole_bytes * 15 / 16 / unit_bytes * unit_bytes, 1);
+  auto many = looks_at(whole_bytes * 15 / 16 / l2_unit_bytes * l2_unit_bytes, 1);
   if (!many) return tl::unexpected<Error>(many.error());
   Histogram small, large;
   for (const Histogram& h : *few) small = merged(small, h);
@@ -336,7 +202,7 @@ Expected<Estimate> measure_l2_line(Session& session, CacheFacts l2, const Size& 
   if (size.fill == 0) return inconclusive("B", "shifted_stride", "needs the size");
   if (size.fill > largest)
     return inconclusive("B", "shifted_stride", "the L2 is too large to overflow it at every stride");
-  l2.warm_laps = warm_laps * size.patience;
+  l2.warm_laps = l2_warm_laps * size.patience;
   return measure_line(session, l2, size.fill, Scope::gpu, sampled_loads);
 }
 
@@ -361,7 +227,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   Memory& memory = findings.memory("l2");
   if (session.info().l2_bytes != 0)
     memory.attributes["size"] = from_api(static_cast<double>(session.info().l2_bytes), "B");
-  Rows rows(session, *l2);
+  L2Rows rows(session, *l2);
   Size whole{inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")};
   if (!are_far_hits_unknown(findings, memory)) {
     auto by_memory = size_by(session, rows, l2->levels, limit_of(session), "memory_loads", held_in(findings, memory));

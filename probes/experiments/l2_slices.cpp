@@ -7,6 +7,7 @@
 
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/latency.hpp"
 #include "evidence/slice_places.hpp"
 #include "experiments/experiments.hpp"
 #include "program/order.hpp"
@@ -44,7 +45,7 @@ class Looks {
         std::clamp<std::uint64_t>(session.info().largest_recording / lines_at_once, 1, looks_at_a_line));
   }
 
-  // Each line's looks in half of the orders, from one SM: the mean of the middle half, which strangers don't move.
+  // Each line's looks in half of the orders, from one SM.
   Expected<std::vector<double>> half(std::uint32_t sm, std::uint64_t from) {
     std::vector<std::vector<double>> looks(fingerprint_lines);
     program::Batch batch;
@@ -64,11 +65,8 @@ class Looks {
       }
     std::vector<double> means;
     for (auto& of_line : looks) {
-      std::sort(of_line.begin(), of_line.end());
-      const auto quarter = static_cast<std::ptrdiff_t>(of_line.size() / 4);
-      means.push_back(std::accumulate(of_line.begin() + quarter, of_line.end() - quarter, 0.0) /
-                      static_cast<double>(static_cast<std::ptrdiff_t>(of_line.size()) - 2 * quarter));
       samples_ += of_line.size();
+      means.push_back(middle_half(std::move(of_line)));
     }
     return means;
   }

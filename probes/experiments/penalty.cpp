@@ -116,18 +116,20 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
     penalty = inconclusive("cycles", "difference", "whether memory is right behind it isn't known");
     return {};
   }
+  const double hit = *own.value + l2->overhead_cycles;
   if (l2->next_level) {
-    penalty = penalty_of(*l2->next_level, *own.value + l2->overhead_cycles, own.samples);
+    penalty = penalty_of(*l2->next_level, hit, own.samples);
     penalty.interval->low -= own.interval->high - *own.value;
     penalty.interval->high += *own.value - own.interval->low;
-    return {};
+  } else {
+    penalty = measured(*next.value - *own.value, "cycles", "difference", next.samples);
+    penalty.interval = Interval{next.interval->low - own.interval->high, next.interval->high - own.interval->low};
   }
-  penalty = measured(*next.value - *own.value, "cycles", "difference", next.samples);
-  penalty.interval = Interval{next.interval->low - own.interval->high, next.interval->high - own.interval->low};
   DecidingCurve curve =
       make_curve("l2", "miss_penalty", {"cycles more than a hit", "cycles", false}, share_axis("loads"));
-  curve.series = {share_up_to("loads of device memory", memory->levels.next, *own.value + l2->overhead_cycles),
-                  share_up_to("hits", l2->levels.hit, *own.value + l2->overhead_cycles)};
+  curve.series = {l2->next_level ? share_up_to("loads of the cache behind it", l2->next_loads, hit)
+                                 : share_up_to("loads of device memory", memory->levels.next, hit),
+                  share_up_to("hits", l2->levels.hit, hit)};
   mark(curve, penalty);
   session.keep(std::move(curve));
   return {};

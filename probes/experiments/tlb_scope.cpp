@@ -41,7 +41,7 @@ class TlbScope {
     for (const auto& others : sets) programs.push_back(program(first, others, line));
     programs.push_back(program(first, {}, line));
     programs.push_back(program(first, sets.front(), elsewhere()));
-    programs.push_back(at_hand(first));
+    programs.push_back(at_hand(pages_, first, line));
     auto seen = pages_.run(programs, looks);
     if (!seen) return tl::unexpected<Error>(seen.error());
     // Whatever was lost from a further level, too, and found there isn't here; what a nearer one still has is.
@@ -57,16 +57,9 @@ class TlbScope {
     return all;
   }
 
-  static constexpr std::uint64_t line = 0, neighbour = 2048;
+  static constexpr std::uint64_t line = 0;
 
   std::uint64_t elsewhere() const { return pages_.margin(); }
-
-  PageProgram at_hand(std::uint32_t sm) const {
-    return [this, sm](std::uint64_t) {
-      PageProbe probe(pages_.session().info(), {sm});
-      return probe.touch(0, line).touch(0, line + neighbour).look(line, elsewhere());
-    };
-  }
 
   // The first SM loses a line's translation from the levels up to this one. Then the others (or else itself) lose what
   // they have in nearer levels, so that they ask this one, and touch `touched`.
@@ -83,7 +76,7 @@ class TlbScope {
       // So many places and the one that a look begins with (tlb_levels.cpp).
       for (std::uint32_t agent = first_other; agent < sms.size(); ++agent)
         probe.walk(agent, pages_.spread(drop_nearer_, variant + agent)).touch(agent, elsewhere());
-      for (std::uint32_t agent = first_other; agent < sms.size(); ++agent) probe.touch(agent, touched + neighbour);
+      for (std::uint32_t agent = first_other; agent < sms.size(); ++agent) probe.touch(agent, neighbour_of(touched));
       return probe.walk(0, pages_.spread(drop_nearer_, variant + sms.size())).look(line, elsewhere());
     };
   }

@@ -23,7 +23,7 @@ class TlbTextures {
   Expected<std::array<Tally, 3>> lost(double nearer_cycles, double cycles) {
     constexpr std::size_t looks = 24;
     auto seen = pages_.run({program(program::Path::texture, places_), program(program::Path::global_l2_only, places_),
-                            program(program::Path::texture, 0), at_hand()},
+                            program(program::Path::texture, 0), at_hand(pages_, 0, line)},
                            looks);
     if (!seen) return tl::unexpected<Error>(seen.error());
     std::array<Tally, 3> all;
@@ -33,7 +33,7 @@ class TlbTextures {
   }
 
  private:
-  static constexpr std::uint64_t line = 0, neighbour = 2048;
+  static constexpr std::uint64_t line = 0;
 
   std::uint64_t elsewhere() const { return pages_.margin(); }
 
@@ -45,17 +45,10 @@ class TlbTextures {
                                   pages_.line_bytes() * pages_.line_bytes();
       PageProbe probe(pages_.session().info(), {0});
       return probe.touch(0, line)
-          .touch(0, line + neighbour)
+          .touch(0, neighbour_of(line))
           .walk(0, {entry_bytes_ + shift, entry_bytes_, others, 1, path})
           .walk(0, pages_.spread(drop_nearer_, variant))
           .look(line, elsewhere());
-    };
-  }
-
-  PageProgram at_hand() const {
-    return [this](std::uint64_t) {
-      PageProbe probe(pages_.session().info(), {0});
-      return probe.touch(0, line).touch(0, line + neighbour).look(line, elsewhere());
     };
   }
 

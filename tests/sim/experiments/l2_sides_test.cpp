@@ -53,9 +53,17 @@ Estimate penalty_of(Json l2, Json levels, Json behind = {}) {
   auto parsed = sim::parse_model(model.dump(), "behind");
   EXPECT_TRUE(parsed) << parsed.error().message;
   const auto device = sim::make_device(std::move(*parsed));
-  const auto found = experiments::discover(*device, {});
+  std::vector<DecidingCurve> curves;
+  experiments::DiscoverOptions options;
+  options.curves = &curves;
+  const auto found = experiments::discover(*device, options);
   EXPECT_TRUE(found) << found.error().message;
-  return *found->find("l2")->find("miss_penalty");
+  const Estimate penalty = *found->find("l2")->find("miss_penalty");
+  const bool has_curve = std::any_of(curves.begin(), curves.end(), [](const DecidingCurve& c) {
+    return c.memory == "l2" && c.quantity == "miss_penalty" && c.series.size() == 2 && !c.series.front().points.empty();
+  });
+  EXPECT_EQ(has_curve, penalty.has_value()) << penalty.note;
+  return penalty;
 }
 
 Json l2_with(const char* replacement) {

@@ -60,9 +60,10 @@ TEST(L2Slices, AreNeverMoreThanThereAreWhateverTheNoise) {
     text["noise"] = {
         {"jitter", "gaussian"}, {"cycles", cycles}, {"outlier_probability", 0.03}, {"outlier_cycles", {50, 600}}};
     const Estimate e = slices_found(text);
-    if (e.status == Status::lower_bound) {
-      EXPECT_LE(*e.value, 32) << cycles;
-    }
+    // Half a cycle leaves nothing open; more may, and then it says so.
+    if (cycles > 1 && e.status == Status::inconclusive) continue;
+    ASSERT_EQ(e.status, Status::lower_bound) << cycles << ' ' << e.note;
+    EXPECT_LE(*e.value, 32) << cycles;
   }
 }
 

@@ -1,0 +1,113 @@
+#include "evidence/l2_rows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "program/order.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using program::Record;
+using program::Walk;
+
+constexpr std::uint64_t most_stretches = 8, counted_stretches = 12;
+
+// Not in order: what a look brought in a cache may keep until the next one, which must not be at the same lines.
+template <class T>
+void shuffle(std::vector<T>& all) {
+  if (all.empty()) return;
+  const program::Stepping order = program::stepping(program::Order::shuffled, all.size(), all.size());
+  std::vector<T> shuffled;
+  for (std::uint64_t at = order.first; shuffled.size() < all.size(); at = program::advance(at, order.step, all.size()))
+    shuffled.push_back(all[at]);
+  all = std::move(shuffled);
+}
+
+// What overfull sets lost lies together: places that are alike in all footprints may miss it in all.
+constexpr std::uint64_t parts_of_a_place = 1024;
+std::uint64_t shift_of(std::uint64_t bytes) {
+  return static_cast<std::uint64_t>(even_place(bytes / l2_unit_bytes) * parts_of_a_place);
+}
+
+}  // namespace
+
+std::uint64_t L2Rows::stretches(std::uint64_t bytes, Purpose purpose) const {
+  return std::clamp<std::uint64_t>(bytes / stride_ / 64 / stretch_lines(purpose), 1,
+                                   purpose == Purpose::count ? counted_stretches : most_stretches);
+}
+
+// Of `parts` programs that together look at stretches spread evenly over the footprint, the one of that number.
+program::Program L2Rows::program(std::uint64_t bytes, std::uint32_t patience, std::uint64_t part, std::uint64_t parts,
+                                 Purpose purpose) const {
+  program::Program p = make_program(fmt::format("l2 {} B", bytes), session_.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  p.buffers[slot_flush].size_bytes = std::max(bytes, slot_bytes);
+  const Walk warm = by_all_lanes(make_walk(l2_path, bytes, stride_, l2_warm_laps * patience), session_.info());
+  p.phases = {warm};
+  const std::uint64_t lines = stretch_lines(purpose), stretch_bytes = std::min(bytes, lines * stride_);
+  // The newest lines first: a cache that throws out the oldest has none of what comes behind its first miss.
+  const std::uint64_t count = stretches(bytes, purpose);
+  for (std::uint64_t i = count; i-- > 0;) {
+    Walk sample = recorded(make_walk(l2_path, stretch_bytes, stride_, 1), Record::histogram, 1);
+    const std::uint64_t room = (bytes - stretch_bytes) / stride_, own = room / count;
+    // The oldest lines always: by age they go first. Who counts looks at the middle of each part, of every stretch
+    // one further on: at equal distances many would be of the same few sets, and push out each other's lines.
+    const bool counts = purpose == Purpose::count;
+    const std::uint64_t shift = counts ? parts_of_a_place / 2 : i + part == 0 ? 0 : shift_of(bytes);
+    const std::uint64_t at = own * (part * parts_of_a_place + shift) / (parts * parts_of_a_place);
+    const std::uint64_t first = i * own + (counts && own != 0 ? (at + i * lines) % own : at);
+    sample.first_byte = (counts ? first / lines * lines : first) * stride_;
+    p.phases.emplace_back(sample);
+  }
+  return p;
+}
+
+Expected<std::vector<Histogram>> L2Rows::histograms(const std::vector<RowRequest>& rows, std::size_t replicates,
+                                                    Purpose purpose, Asked& asked) {
+  program::Batch batch;
+  std::vector<std::pair<std::size_t, Key>> walked;  // place in the answer
+  std::vector<Histogram> all;
+  for (const RowRequest& row : rows)
+    for (std::size_t i = 0; i < replicates; ++i) {
+      const Key key{row.footprint_bytes, row.patience, i, replicates, purpose};
+      const std::size_t before = asked[key]++;
+      const auto& looks = seen_[key];
+      all.push_back(before < looks.size() ? looks[before] : Histogram{});
+      if (before < looks.size()) continue;
+      walked.emplace_back(all.size() - 1, key);
+    }
+  shuffle(walked);
+  for (const auto& [place, key] : walked) {
+    const auto& [bytes, patience, part, parts, why] = key;
+    batch.push_back(program(bytes, patience, part, parts, why));
+  }
+  auto traces = session_.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  for (std::size_t i = 0; i < walked.size(); ++i) {
+    const auto& [place, key] = walked[i];
+    all[place] = recorded_histogram((*traces)[i]);
+    seen_[key].push_back(all[place]);
+  }
+  return all;
+}
+
+CountRows L2Rows::counter(double threshold_cycles, Asked& asked) {
+  return [this, threshold_cycles, &asked](const std::vector<RowRequest>& rows,
+                                          std::size_t replicates) -> Expected<Counts> {
+    if (!rows.empty() && rows.back().footprint_bytes <= l2_patient_bytes)
+      replicates =
+          std::max<std::size_t>(replicates, l2_least_places / stretches(rows.back().footprint_bytes, Purpose::search));
+    auto all = histograms(rows, replicates, Purpose::search, asked);
+    if (!all) return tl::unexpected<Error>(all.error());
+    Counts counts;
+    for (std::size_t i = 0; i < all->size(); ++i)
+      counts.push_back({static_cast<double>(rows[i / replicates].footprint_bytes), total((*all)[i]),
+                        count_from((*all)[i], threshold_cycles), static_cast<std::uint32_t>(i % replicates)});
+    return counts;
+  };
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,68 @@
+// Footprints of the L2, of which stretches spread over all of them are looked at: whether they fit, or how much of more
+// is held.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "evidence/findings.hpp"
+#include "evidence/footprint.hpp"
+#include "evidence/search.hpp"
+#include "evidence/session.hpp"
+
+namespace gputopo::evidence {
+
+inline constexpr std::uint64_t l2_unit_bytes = 4096;        ///< footprints are whole ones
+inline constexpr std::uint64_t l2_patient_bytes = 8 << 20;  ///< larger footprints don't get the time to settle
+inline constexpr std::uint32_t l2_warm_laps = 2;
+inline constexpr std::uint64_t l2_least_places = 16;  ///< that tell what a footprint's lines take
+
+/// What rows are walked for: to tell whether all of it fits, or to count how much is held of more.
+enum class Purpose { search, count };
+
+/// Lines of a stretch: one in 64 loads is the first of its page at most. What decides where a line lives goes by powers
+/// of two: a count's stretches lie at multiples of their length, and have of each kind what there is of it.
+constexpr std::uint64_t stretch_lines(Purpose purpose) {
+  return purpose == Purpose::count ? 128 : 64;
+}
+
+class L2Rows {
+ public:
+  /// `session` must outlive it.
+  L2Rows(Session& session, const CacheFacts& l2)
+      : session_(session), stride_(std::max<std::uint64_t>(32, l2.sector_bytes)), saturation_(l2.saturation()) {}
+
+  /// Stretches looked at by one of so many programs: what it misses pushes out less than one line in 64. A count needs
+  /// more of them: what goes by age is known to one of their distances.
+  std::uint64_t stretches(std::uint64_t bytes, Purpose purpose) const;
+
+  /// How often each footprint was asked for, by one who tells hits from misses in his own way.
+  using Key = std::tuple<std::uint64_t, std::uint32_t, std::size_t, std::size_t, Purpose>;
+  using Asked = std::map<Key, std::size_t>;
+
+  /// Near lines, and all that aren't memory's, are told from the same looks: what one asked for another isn't walked
+  /// for. Errors are the session's.
+  Expected<std::vector<Histogram>> histograms(const std::vector<RowRequest>& rows, std::size_t replicates,
+                                              Purpose purpose, Asked& asked);
+
+  /// Counts loads that took `threshold_cycles` or longer, of small footprints at l2_least_places at least: which lines
+  /// a full set throws out follows their order, and a few places may have none of these. Both must outlive it.
+  CountRows counter(double threshold_cycles, Asked& asked);
+
+  std::uint64_t stride() const { return stride_; }
+  double saturation() const { return saturation_; }
+
+ private:
+  program::Program program(std::uint64_t bytes, std::uint32_t patience, std::uint64_t part, std::uint64_t parts,
+                           Purpose purpose) const;
+
+  Session& session_;
+  std::uint64_t stride_;
+  double saturation_;
+  std::map<Key, std::vector<Histogram>> seen_;
+};
+
+}  // namespace gputopo::evidence
