@@ -110,7 +110,8 @@ class Pattern {
  private:
   // A part of the region where it is large. There are TLBs past the SM's caches, so stretches of neighbours there, of
   // which one in many is the first of its page, all over the region: sets overflow where they do, which may be next to
-  // one another, or as far apart as places at equal distances.
+  // one another, or as far apart as places at equal distances. Others in each program: what looks leave behind in a set
+  // decides what it lacks the next time.
   std::vector<Walk> timed(const Walk& region) const {
     constexpr std::uint64_t stretches = 32;
     Walk walk = recorded(region, program::Record::histogram, 1);
@@ -118,14 +119,14 @@ class Pattern {
     if (loads <= most_loads_) return {walk};
     if (cache_.path.slot != slot_flush) {
       walk.order = program::Order::shuffled;
-      walk.order_seed = session_.settings().seed;
+      walk.order_seed = session_.settings().seed + batch_.size();
       walk.loads_per_lap = most_loads_;
       return {walk};
     }
     std::vector<Walk> parts(stretches, walk);
     const std::uint64_t part = most_loads_ / stretches, own = (loads - part) / stretches;
     for (std::uint64_t i = 0; i < stretches; ++i) {
-      const auto on = static_cast<std::uint64_t>(even_place(i) * static_cast<double>(own));
+      const auto on = static_cast<std::uint64_t>(even_place(i + stretches * batch_.size()) * static_cast<double>(own));
       parts[i].first_byte += (i * own + on) * walk.stride_bytes;
       parts[i].footprint_bytes = part * walk.stride_bytes;
     }

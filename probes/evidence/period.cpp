@@ -39,11 +39,20 @@ Estimate likeliest(const std::vector<Candidate>& candidates, double rival, std::
   return estimate_of(p, method, static_cast<std::uint64_t>(samples), {{}, {}, why_not});
 }
 
-// The likelihood of 'the same' at one place. One place in twenty is odd: a cache that throws out the oldest holds more
-// of one region than of the other, or the region's sets have room. No single place rules out what all others say.
-double likelihood_of(const Sameness& s) {
+// One place in twenty is odd: a cache that throws out the oldest holds more of one region than of the other, or the
+// region's sets have room. No single place rules out what all others say.
+double odd_at_times(double same) {
   constexpr double odd = 0.05;
-  return (1 - odd) * s.probability + odd * (1 - s.probability);
+  return (1 - odd) * same + odd * (1 - same);
+}
+
+// The likelihood of 'the same' at one place. A share of a third kind is what other lines leave there, of which some
+// fall into the same sets, and less often what the same ones do: a cache in front may answer for some, and what several
+// loads of a line leave depends on how it replaces.
+double likelihood_of(const Tally& seen, const Tally& if_same, const Tally& fits) {
+  constexpr double same_as_well = 0.25;
+  const Sameness s = sameness(seen, if_same, fits);
+  return odd_at_times((1 - s.neither) * s.probability + s.neither * same_as_well);
 }
 
 }  // namespace
@@ -108,17 +117,18 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
   std::map<std::uint64_t, Both> by_stride;
   double samples = 0;
   Tally shorter;  // what strides up to this one missed of the lines without a gap, the most
+  const double an_eighth_more = fits.share() + (1 - fits.share()) / 8;  // strangers hide hits, wherever they are
   for (const auto& [place, seen] : straight) {
     // Within a line each of these walks 1.2 times as many lines as there are room for, wherever both regions lie, and
     // misses a sixth, or an eighth where the capacity is a little off. Strides beyond the line may do so, too.
-    const Tally an_eighth{seen.loads, seen.loads * std::min(0.125, shorter.share())};
+    const Tally an_eighth{seen.loads, seen.loads * std::min(an_eighth_more, shorter.share())};
     if (place.first > least_bytes) {
-      by_stride[place.first].within += std::log(std::min(0.5, likelihood_of(sameness(seen, an_eighth, fits))));
+      by_stride[place.first].within += std::log(std::min(0.5, likelihood_of(seen, an_eighth, fits)));
       by_stride[place.first].longer += std::log(0.5);
     }
     if (place.second != 0) continue;
     if (shorter.loads > 0) {
-      by_stride[place.first].within += std::log(likelihood_of(sameness(seen, shorter, fits)));
+      by_stride[place.first].within += std::log(likelihood_of(seen, shorter, fits));
       by_stride[place.first].longer += std::log(0.5);  // it may do either: the index decides
     }
     if (shorter.loads == 0 || seen.share() > shorter.share()) shorter = seen;
@@ -126,7 +136,7 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
   for (const PatternWalk& walk : walks) {
     const auto control = straight.find({walk.stride_bytes, walk.gap_strides});
     if (walk.kind != Kind::shifted || walk.seen.loads == 0 || control == straight.end()) continue;
-    const double same = likelihood_of(sameness(walk.seen, control->second, fits));
+    const double same = likelihood_of(walk.seen, control->second, fits);
     by_stride[walk.stride_bytes].same += std::log(same);
     by_stride[walk.stride_bytes].mixed += std::log(collides * same + (1 - collides) * (1 - same));
     samples += walk.seen.loads + control->second.loads;

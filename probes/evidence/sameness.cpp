@@ -71,6 +71,7 @@ Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart
   const double best = std::max(weight_same, weight_apart) / (is_either ? weight_same + weight_apart : all);
   if (beyond)
     s.probability = seen.share() >= if_same.share() ? std::max(s.probability, 0.99) : std::min(s.probability, 0.01);
+  s.neither = is_either ? 0 : weight_other / all;
   s.decided = beyond || (best > 0.9 && std::max(s.probability, 1 - s.probability) >= 0.99);
   return s;
 }

@@ -24,6 +24,7 @@ struct Tally {
 
 struct Sameness {
   double probability = 0.5;  ///< of 'the same', both answers equally likely beforehand
+  double neither = 0;        ///< probability of a third kind, of which any share is as likely
   bool decided = false;      ///< either answer explains what was counted and leaves the other below 1 %
   bool is_same() const { return decided && probability > 0.5; }
   bool is_apart() const { return decided && probability < 0.5; }

@@ -80,6 +80,23 @@ TEST(Line, IsShorterThanAStrideThatFitsSomewhereWithoutAShift) {
   EXPECT_EQ(*line_of(all, 32, "").value, 128);
 }
 
+// One load in 23 is a stranger's: an overflow is what misses beyond that.
+TEST(Line, SurvivesStrangers) {
+  auto all = walks(128, 90);
+  for (PatternWalk& walk : all) walk.seen.misses += (200 - walk.seen.misses) / 23;
+  EXPECT_EQ(*line_of(all, 32, "").value, 128);
+}
+
+// Shares that neither control has are rather what conflicts leave than what the same lines do.
+TEST(Line, IsNotAStrideWhoseShiftedPatternsMissLessThanTheOthers) {
+  using Kind = PatternWalk::Kind;
+  auto all = walks(128);
+  for (PatternWalk& walk : all)
+    if (walk.stride_bytes == 256) walk.seen.misses = walk.kind == Kind::shifted ? 60 : 180;
+  const Estimate line = line_of(all, 32, "");
+  EXPECT_TRUE(!line.has_value() || *line.value == 128) << *line.value;
+}
+
 TEST(Line, IsOpenWhereEveryPatternOverflows) {
   EXPECT_EQ(line_of(walks(1 << 20), 32, "").status, Status::inconclusive);
 }
