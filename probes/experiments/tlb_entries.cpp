@@ -173,17 +173,21 @@ class FirstLosses {
  public:
   // Of a circle of `lines`.
   void add(const std::vector<std::uint64_t>& lost, std::uint64_t lines) {
+    if (lines_before_ == 0) begins_whole_ = lost.size() <= 1;
     std::uint64_t count = 0;
     for (const std::uint64_t line : lost)
       if (before_.contains(line) && known_.insert(line).second) ++count;
     // One is a set's that lost its others before.
     if (count > 1 && by_step_.empty()) first_lines_ = lines_before_;
     if (count > 1) by_step_.push_back(count);
+    if (!by_step_.empty()) most_kept_ = std::max<std::uint64_t>(most_kept_, lines - lost.size());
     before_ = {lost.begin(), lost.end()};
     lines_before_ = lines;
   }
-  // Whether more than half went at once: a line more overflows one set, which is all there is then.
-  bool are_of_one_set() const { return !by_step_.empty() && 2 * by_step_.front() > first_lines_ + 2; }
+  // Whether circles kept no more from then on than a level in front has: that set was all there is.
+  bool are_of_one_set(std::uint64_t in_front) const { return !by_step_.empty() && most_kept_ <= in_front; }
+  // Whether the first circle fitted: of what it had lost already nobody knows how many sets that was.
+  bool begins_whole() const { return begins_whole_; }
   // Of the first circle that lost any.
   std::uint64_t first_lines() const { return first_lines_; }
   // How many were new, where it was more than one.
@@ -191,15 +195,17 @@ class FirstLosses {
 
  private:
   std::set<std::uint64_t> before_, known_;
-  std::uint64_t lines_before_ = 0, first_lines_ = 0;
+  bool begins_whole_ = false;
+  std::uint64_t lines_before_ = 0, first_lines_ = 0, most_kept_ = 0;
   std::vector<std::uint64_t> by_step_;
 };
 
 // From how many lines were lost for the first time at each step: nearly always those of one set, or of several. Now and
 // then one fewer, where somebody else has an entry in the set, or one more, that was part of a set lost before.
-std::optional<HeldEntries> sets_of(const FirstLosses& losses) {
+std::optional<HeldEntries> sets_of(const FirstLosses& losses, std::uint64_t in_front) {
   constexpr double nearly_always = 0.95;
-  if (losses.are_of_one_set()) return HeldEntries{losses.first_lines() - 1, 1, losses.first_lines() - 1, 0};
+  if (!losses.begins_whole()) return std::nullopt;
+  if (losses.are_of_one_set(in_front)) return HeldEntries{losses.first_lines() - 1, 1, losses.first_lines() - 1, 0};
   const std::vector<std::uint64_t>& fresh = losses.by_step();
   std::map<std::uint64_t, std::size_t> counts;
   for (const std::uint64_t f : fresh) ++counts[f];
@@ -251,7 +257,7 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
       // Sets of which a circle kept more than they hold are none: what goes by a tree of bits, few at a time, looks
       // like small ones. But for as many as lie in the level before, or in what the device has like it: an H200's
       // second TLB keeps up to seven more than its sets, until an overfull one has lost its lines.
-      Held held = sets_of(first_losses);
+      Held held = sets_of(first_losses, level_.in_front);
       if (!held || held->entries + level_.in_front < most_kept) return Held();
       held->most_kept = most_kept;
       return held;
