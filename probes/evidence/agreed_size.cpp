@@ -9,10 +9,9 @@
 
 namespace gputopo::evidence {
 
-double rounded_within(double bytes, const Interval& range) {
-  const double unit = std::exp2(std::floor(std::log2(bytes / 32)));
-  const double rounded = std::round(bytes / unit) * unit;
-  return rounded >= range.low && rounded <= range.high ? rounded : roundest_within(range);
+double rounded_count(double bytes) {
+  const double unit = std::exp2(std::floor(std::log2(bytes / 16)));
+  return std::round(bytes / unit) * unit;
 }
 
 double roundest_within(const Interval& range) {
@@ -48,7 +47,6 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     if (has_fit) size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
   } else if (!has_fit) {
     if (fits.status != Status::inconclusive || counted.low <= 0) return fits;
-    return held_at_least(held, fits.method, "so much of more is held; where it begins to miss doesn't show");
   } else {
     size.samples += held.samples;
     // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
@@ -66,6 +64,11 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   // within which what fits says it to the line where its lines fill the sets evenly.
   const bool holds_what_fits = !has_fit || counted.high >= fits.interval->low;
   if (held.is_sample && held.steady && counted.high - counted.low <= std::max(line_bytes, telling * counted.low)) {
+    if (!has_fit) {
+      size = measured(roundest_within(counted), "B", fits.method, held.samples);
+      size.interval = counted;
+      return size;
+    }
     // Lines that overfull sets lost lie together, and looks may have missed them all.
     if (!holds_what_fits) return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
     size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : roundest_within(counted);
@@ -74,6 +77,8 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
       size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
     return size;
   }
+  if (!has_fit && !size.has_value())
+    return held_at_least(held, fits.method, "so much of more is held; where it begins to miss doesn't show");
   const double apart = std::max(size.interval->high - *size.value, *size.value - size.interval->low);
   if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;
   bound_below(size, not_counted);

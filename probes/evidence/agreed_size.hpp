@@ -31,9 +31,9 @@ Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, 
 /// parts, and every run says the same. `range` lies above 1.
 double roundest_within(const Interval& range);
 
-/// A count of some hundredths of a size, rounded so that the next count says the same: to the largest power of two that
-/// is a 32nd of it at most, where that lies within the range.
-double rounded_within(double bytes, const Interval& range);
+/// A count that is off by some hundredths, rounded so that the next one says the same: to a multiple of the largest
+/// power of two that is a 16th of it at most, which is some ten times as much as counts differ.
+double rounded_count(double bytes);
 
 /// Lines that the cache in front answers whenever they are loaded needn't be in this one: of so much that `fits`, the
 /// share that was asked for in `counts` is held for sure, in whole lines.

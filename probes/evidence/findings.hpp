@@ -79,6 +79,8 @@ struct Findings {
     Levels levels;  ///< of what is near against what isn't
   };
   Estimate l2_before_memory;
+  /// What lines that it just lost take, where all that is slower than a hit was lost: then the above is the L2's alone.
+  std::optional<Histogram> lost_by_l2;
   std::optional<BeyondNear> beyond_near_l2;
   /// SMs that find near what any other of their set brought in.
   struct L2Sets {
@@ -89,6 +91,8 @@ struct Findings {
     std::string why_open;  ///< empty where the sets are known
   };
   std::optional<L2Sets> l2_sets;
+  /// What lines take, as timed, that SMs of another set had brought in; nothing where there are no such sets.
+  Histogram brought_by_others() const;
 
   /// Whether lines that an SM brought into the L2 may be near or far, for all that is known.
   bool may_lines_be_far() const;

@@ -20,9 +20,12 @@
 namespace gputopo::evidence {
 namespace {
 
-// Lines replaced at random: after four rounds of twice the capacity one line in a thousand is older than they are.
+// Lines replaced at random: after four rounds of twice the capacity one line in a thousand is older than they are. Two
+// more, before the others or of them, come to lines in another order: of rounds that are all alike a tree of bits may
+// keep for good what none of them asks for.
 constexpr std::uint32_t walked_rounds = 4;
 constexpr std::uint32_t rounds_in_order = 2;  // of these, where the others needn't be
+constexpr std::uint32_t rounds_in_no_order = 2;
 constexpr double most_factor = 16;
 constexpr std::size_t most_at_once = 2048;             // programs in a batch: each has a record of its own
 constexpr std::uint64_t most_held_loads = 12'000'000;  // of one count: seconds of a simulator, milliseconds of a GPU
@@ -88,10 +91,20 @@ program::Program look_program(Session& session, const CacheFacts& cache, Scope i
   spec.front_line_bytes = cache.front_line_bytes;
   spec.warm_laps = in_order ? walked_rounds : rounds_in_order;
   const std::uint64_t bytes = plan.lines * cache.stride();
-  if (!in_order)
-    p.phases = {by_one_warp(make_walk(cache.path, bytes, cache.stride(), walked_rounds - rounds_in_order))};
+  if (cache.path.slot != slot_code) {
+    program::Walk at_first = make_walk(cache.path, bytes, cache.stride(), rounds_in_no_order);
+    at_first.order = program::Order::shuffled;
+    p.phases = {in_order ? at_first : by_one_warp(at_first)};
+  }
   program::Walk walk = rounds_of(spec, bytes, 1);
   const std::uint64_t turns = std::max<std::uint64_t>(1, cache.stride() / walk.stride_bytes);
+  if (turns > 1) {
+    // All that a line is asked for by, of every line, and one piece more: it takes so many loads until each was walked
+    // once, and the last round comes to all lines from the first on.
+    walk.footprint_bytes += 2 * walk.stride_bytes;
+    const std::uint64_t all = program::positions(walk);
+    walk.lead_loads = (walk.lead_loads + all - 1) / all * all;
+  }
   const std::uint64_t looked = plan.lines_from(first), last = first + (looked - 1) * plan.apart;
   walk.tail_first = last * turns;
   walk.tail_step = program::positions(walk) - turns * plan.apart;
@@ -111,7 +124,8 @@ struct Counted {
 
 // Looks at one stretch differ from the middle one by strangers, who hide lines, and by loads of the next level that
 // look like hits: as many as the levels say at most, or the cache itself holds lines now and then, which no vote
-// settles. How many of these there are they say themselves.
+// settles. How many of these there are they say themselves; where it is fewer than loads that were known to miss, some
+// lines look like hits whenever they miss, by where they lie, and no vote settles that either.
 std::optional<Vote> vote_of(const std::vector<std::vector<double>>& hits_by_stretch, const Levels& levels,
                             const Plan& plan) {
   double held = 0, fewer = 0, more = 0;
@@ -122,9 +136,16 @@ std::optional<Vote> vote_of(const std::vector<std::vector<double>>& hits_by_stre
   }
   const auto lines = static_cast<double>(plan.lines), looks = static_cast<double>(plan.looks);
   const auto together = static_cast<double>(plan.at_once), places = static_cast<double>(plan.programs());
-  const auto too_many = [](double seen, double expected) { return seen > expected + 4 * std::sqrt(expected) + 1; };
+  // Passed by chance now and then, which costs more looks; a cache that seldom lets go of a line must not pass for one
+  // that never does.
+  constexpr double deviations = 2;
+  const auto too_many = [](double seen, double expected) {
+    return seen > expected + deviations * std::sqrt(expected) + 1;
+  };
   if (too_many(fewer, held * looks * levels.false_miss) || too_many(more, (lines - held) * looks * levels.false_hit))
     return std::nullopt;
+  const double wavering = more / ((lines - held) * looks + 1);
+  if (too_many(levels.false_hit * levels.sure_misses, wavering * levels.sure_misses)) return std::nullopt;
   const double hidden = (fewer + 1) / (held * looks + 2), faked = (more + 1) / ((lines - held) * looks + 2);
   return best_vote(plan.looks, places, together * hidden, places, together * faked);
 }
@@ -148,9 +169,12 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
   c.exact = vote && vote->wrong < unlikely;
   c.near = c.exact ? voted : std::max(0.0, sum - c.lines * false_hit) / (1 - false_miss - false_hit);
   // What looks like a hit is known from few loads, of which none or one did: there may be none or twice as many.
+  const double known = std::sqrt(false_hit * (1 - false_hit) / std::max(1.0, cache.levels.sure_misses));
   c.scatter = c.exact ? 0 : surely * std::sqrt(squares);
   // What is missing pushes out what is looked for after it (looked_for_together).
-  c.error = c.exact ? 0 : c.scatter + c.lines * false_hit + (plan.at_once > 1 ? 0.004 * c.near : 0);
+  c.error = c.exact ? 0
+                    : c.scatter + (c.lines - c.near) * std::min(false_hit, surely * known) +
+                          (plan.at_once > 1 ? 0.004 * c.near : 0);
   return c;
 }
 
@@ -287,17 +311,20 @@ Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolati
 Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64_t about_bytes, Scope isolation,
                           Care care) {
   const std::uint64_t about = std::max<std::uint64_t>(1, about_bytes / cache.stride());
-  const std::uint64_t room = room_of(session.info(), cache.path.slot) / cache.stride();
+  const std::uint64_t one_more = cache.front_line_bytes == 0 ? 0 : 1;  // (look_program)
+  const std::uint64_t room = room_of(session.info(), cache.path.slot) / cache.stride() - one_more;
   const auto line = static_cast<double>(cache.stride());
   Held held;
   std::vector<Counted> counts;
-  // Where lines are few per set some sets stay empty for long; large caches have no time for that.
+  // Where lines are few per set some sets stay empty for long; large caches have no time for that, and others no room.
   constexpr std::uint64_t many = 512;
-  for (double factor = about > many ? 1.5 : 2; factor <= most_factor && !held.steady;
-       factor *= about > many ? 1.4 : 2) {
+  const bool is_tight = about > many || 4 * about > room;
+  const double growth = about > many ? 1.4 : is_tight ? 4.0 / 3 : 2;
+  for (double factor = is_tight ? 1.5 : 2; factor <= most_factor && !held.steady; factor *= growth) {
     Plan plan = plan_of(about, factor, held_fewest_looks);
     const bool is_last = plan.lines > room;
-    if (is_last && (!counts.empty() || 8 * room < 9 * about)) break;
+    const double least_lines = counts.empty() ? 1.125 * static_cast<double>(about) : 1.2 * counts.back().lines;
+    if (is_last && static_cast<double>(room) < least_lines) break;
     plan.lines = std::min(plan.lines, room);
     if (plan.loads() > most_held_loads) break;
     if (care == Care::many_looks) {

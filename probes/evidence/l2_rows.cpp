@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "change_point/random.hpp"
 #include "program/order.hpp"
 
 namespace gputopo::evidence {
@@ -13,7 +14,7 @@ namespace {
 using program::Record;
 using program::Walk;
 
-constexpr std::uint64_t most_stretches = 8, counted_stretches = 12;
+constexpr std::uint64_t most_stretches = 8, counted_stretches = 64;
 
 // Not in order: what a look brought in a cache may keep until the next one, which must not be at the same lines.
 template <class T>
@@ -32,36 +33,70 @@ std::uint64_t shift_of(std::uint64_t bytes) {
   return static_cast<std::uint64_t>(even_place(bytes / l2_unit_bytes) * parts_of_a_place);
 }
 
+void add_look(program::Program& p, std::uint64_t byte, std::uint64_t length, std::uint64_t stride) {
+  Walk look = recorded(make_walk(l2_path, length, stride, 1), Record::histogram, 1);
+  look.first_byte = byte;
+  p.phases.emplace_back(look);
+}
+
+// One line in each quarter of a page, `on` bytes behind where it begins, the first of which translates.
+void add_counted_page(program::Program& p, std::uint64_t page, std::uint64_t on) {
+  Walk first = make_walk(l2_path, 4, 4, 1);
+  first.first_byte = page + on;
+  p.phases.emplace_back(first);
+  add_look(p, page + on + counted_apart_bytes, counted_page_bytes - 2 * counted_apart_bytes + 4, counted_apart_bytes);
+}
+
 }  // namespace
 
 std::uint64_t L2Rows::stretches(std::uint64_t bytes, Purpose purpose) const {
-  return std::clamp<std::uint64_t>(bytes / stride_ / 64 / stretch_lines(purpose), 1,
+  return std::clamp<std::uint64_t>(bytes / stride_ / 64 / lines_of(purpose), 1,
                                    purpose == Purpose::count ? counted_stretches : most_stretches);
 }
 
-// Of `parts` programs that together look at stretches spread evenly over the footprint, the one of that number.
+// Of `parts` programs that together look at stretches spread evenly over the footprint, the one of that number. The
+// newest lines first: a cache that throws out the oldest has none of what comes behind its first miss.
+void L2Rows::add_neighbours(program::Program& p, std::uint64_t bytes, std::uint64_t part, std::uint64_t parts) const {
+  const std::uint64_t length = std::min(bytes, searched_lines * stride_);
+  const std::uint64_t count = stretches(bytes, Purpose::search), own = (bytes - length) / stride_ / count;
+  for (std::uint64_t i = count; i-- > 0;) {
+    // The oldest lines always: by age they go first.
+    const std::uint64_t shift = i + part == 0 ? 0 : shift_of(bytes);
+    const std::uint64_t at = own * (part * parts_of_a_place + shift) / (parts * parts_of_a_place);
+    add_look(p, (i * own + at) * stride_, length, stride_);
+  }
+}
+
+// Pages spread as evenly, in the middle of each part: what decides on which side a line lives goes by powers of two,
+// and even distances have of each kind what there is of it. Not so which set it falls into: of every stretch one
+// further on, and any line, else many would be of the same few sets and push out one another.
+void L2Rows::add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t part, std::uint64_t parts) const {
+  const std::uint64_t count = stretches(bytes, Purpose::count), pages = bytes / counted_page_bytes;
+  change_point::Random lines(count + part);
+  for (std::uint64_t i = count; i-- > 0;) {
+    const std::uint64_t first = pages * i / count, own = pages * (i + 1) / count - first;
+    const std::uint64_t page = first + (own * (2 * part + 1) / (2 * parts) + i) % own;
+    add_counted_page(p, page * counted_page_bytes, lines.below(counted_apart_bytes / stride_) * stride_);
+  }
+}
+
 program::Program L2Rows::program(std::uint64_t bytes, std::uint32_t patience, std::uint64_t part, std::uint64_t parts,
                                  Purpose purpose) const {
   program::Program p = make_program(fmt::format("l2 {} B", bytes), session_.info(), slot_flush);
   p.isolation = Scope::gpu;
   p.buffers[slot_flush].size_bytes = std::max(bytes, slot_bytes);
   const Walk warm = by_all_lanes(make_walk(l2_path, bytes, stride_, l2_warm_laps * patience), session_.info());
-  p.phases = {warm};
-  const std::uint64_t lines = stretch_lines(purpose), stretch_bytes = std::min(bytes, lines * stride_);
-  // The newest lines first: a cache that throws out the oldest has none of what comes behind its first miss.
-  const std::uint64_t count = stretches(bytes, purpose);
-  for (std::uint64_t i = count; i-- > 0;) {
-    Walk sample = recorded(make_walk(l2_path, stretch_bytes, stride_, 1), Record::histogram, 1);
-    const std::uint64_t room = (bytes - stretch_bytes) / stride_, own = room / count;
-    // The oldest lines always: by age they go first. Who counts looks at the middle of each part, of every stretch
-    // one further on: at equal distances many would be of the same few sets, and push out each other's lines.
-    const bool counts = purpose == Purpose::count;
-    const std::uint64_t shift = counts ? parts_of_a_place / 2 : i + part == 0 ? 0 : shift_of(bytes);
-    const std::uint64_t at = own * (part * parts_of_a_place + shift) / (parts * parts_of_a_place);
-    const std::uint64_t first = i * own + (counts && own != 0 ? (at + i * lines) % own : at);
-    sample.first_byte = (counts ? first / lines * lines : first) * stride_;
-    p.phases.emplace_back(sample);
+  if (purpose == Purpose::search) {
+    p.phases = {warm};
+    add_neighbours(p, bytes, part, parts);
+    return p;
   }
+  // Twice as many laps: what replaces at random keeps a line in fourteen through two laps of twice its size, and a tree
+  // of bits may keep what none of several equal laps asks for.
+  Walk before = warm;
+  if (bytes <= l2_patient_bytes) before.order = program::Order::shuffled;
+  p.phases = {before, warm};
+  add_pages(p, bytes, part, parts);
   return p;
 }
 

@@ -23,11 +23,11 @@ inline constexpr std::uint64_t l2_least_places = 16;  ///< that tell what a foot
 /// What rows are walked for: to tell whether all of it fits, or to count how much is held of more.
 enum class Purpose { search, count };
 
-/// Lines of a stretch: one in 64 loads is the first of its page at most. What decides where a line lives goes by powers
-/// of two: a count's stretches lie at multiples of their length, and have of each kind what there is of it.
-constexpr std::uint64_t stretch_lines(Purpose purpose) {
-  return purpose == Purpose::count ? 128 : 64;
-}
+/// Who searches looks at neighbours, so many that one in 64 loads is the first of its page at most.
+inline constexpr std::uint64_t searched_lines = 64;
+/// Who counts looks at a page, one line in each of its quarters, behind one that translates: neighbours may be of one
+/// set, and what is missing push out those beside it (docs/domain.md: four lines of 256 B in a row).
+inline constexpr std::uint64_t counted_page_bytes = 4096, counted_apart_bytes = 1024;
 
 class L2Rows {
  public:
@@ -38,6 +38,10 @@ class L2Rows {
   /// Stretches looked at by one of so many programs: what it misses pushes out less than one line in 64. A count needs
   /// more of them: what goes by age is known to one of their distances.
   std::uint64_t stretches(std::uint64_t bytes, Purpose purpose) const;
+  /// Lines that one program looks at.
+  std::uint64_t looked_lines(std::uint64_t bytes, Purpose purpose) const {
+    return stretches(bytes, purpose) * lines_of(purpose);
+  }
 
   /// How often each footprint was asked for, by one who tells hits from misses in his own way.
   using Key = std::tuple<std::uint64_t, std::uint32_t, std::size_t, std::size_t, Purpose>;
@@ -56,6 +60,11 @@ class L2Rows {
   double saturation() const { return saturation_; }
 
  private:
+  static constexpr std::uint64_t lines_of(Purpose purpose) {
+    return purpose == Purpose::count ? counted_page_bytes / counted_apart_bytes : searched_lines;
+  }
+  void add_neighbours(program::Program& p, std::uint64_t bytes, std::uint64_t part, std::uint64_t parts) const;
+  void add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t part, std::uint64_t parts) const;
   program::Program program(std::uint64_t bytes, std::uint32_t patience, std::uint64_t part, std::uint64_t parts,
                            Purpose purpose) const;
 

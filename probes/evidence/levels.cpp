@@ -85,6 +85,7 @@ Levels levels_from(double least_cycles, Histogram hit, Histogram next) {
     if (s.errors() <= good && s.gap() > best.gap()) best = s;
   levels.false_miss = best.false_miss;
   levels.false_hit = best.false_hit;
+  levels.sure_misses = static_cast<double>(misses);
   levels.threshold_cycles = (best.from + best.to) / 2;
   levels.doubt = chance_of(std::max(0.0, levels.told_apart()), hits, misses);
   return levels;
@@ -166,6 +167,7 @@ Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double
   const std::uint64_t seen = total(graded.back());
   const double of_sure_misses = share(seen - count_from(graded.back(), levels.threshold_cycles), seen);
   levels.false_hit = std::min(levels.false_hit, std::max(of_sure_misses, spread_beyond(levels)));
+  levels.sure_misses = static_cast<double>(seen);
   levels.doubt = surely.doubt;
   return levels;
 }

@@ -19,6 +19,7 @@ struct Levels {
   double threshold_cycles = 0;  ///< a load that takes this long or longer counts as a miss
   double false_miss = 0;        ///< share of hits that count as misses: strangers, another's interference
   double false_hit = 0;         ///< share of misses that count as hits
+  double sure_misses = 0;       ///< loads that this rests on
   double doubt = 1;             ///< probability that both are samples of one and the same kind (two-sample test)
 
   /// Youden's index, the share of loads that the threshold tells apart: 1 for levels without overlap, 0 for one level.

@@ -33,15 +33,15 @@ NearCount near_of(const std::vector<Histogram>& looks, const Levels& levels, dou
     last = here;
     all = merged(all, h);
   }
-  // Half of the most, give or take as much. Rates that few loads told, of which none or one did: there may be none or
-  // twice as many.
+  // Half of the most, give or take as much: few loads told, of which none or one did. How many hits are slow more did.
   const double hidden = most_hidden(all, levels) / 2, slow = levels.false_miss;
   const double share = std::clamp((near_share(all) - hidden) / (1 - hidden - slow), 0.0, 1.0);
   const auto n = static_cast<double>(looks.size());
   NearCount count{walked_bytes, walked_bytes * share, 0, 0, total(all)};
   count.scatter = walked_bytes * (0.5 / (n * static_cast<double>(stretches)) +
                                   1.96 * std::sqrt(squares / 2 / (n - 1) / n + 1e-9) / (1 - hidden - slow));
-  count.mistaken = walked_bytes * (hidden * (1 - share) + slow * share) / (1 - hidden - slow);
+  const double known = 1.96 * std::sqrt(slow / std::max(1.0, static_cast<double>(total(levels.hit))));
+  count.mistaken = walked_bytes * (hidden * (1 - share) + std::min(slow, known) * share) / (1 - hidden - slow);
   return count;
 }
 

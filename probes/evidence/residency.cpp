@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -91,7 +92,10 @@ LikelyCount likely_count(std::span<const std::uint64_t> counts, double hidden, d
           *best / std::accumulate(odds.begin(), odds.end(), 0.0)};
 }
 
-std::uint64_t overflowing(std::uint64_t capacity_bytes, std::uint64_t part, std::uint64_t unit) {
+// Whole pages, or of a small cache what tells the three apart: what is lost must grow from one to the next.
+std::uint64_t overflowing(std::uint64_t capacity_bytes, std::uint64_t part) {
+  constexpr std::uint64_t page = 4096, sector = 32;
+  const std::uint64_t unit = std::clamp(std::bit_floor(capacity_bytes / 32), sector, page);
   return (capacity_bytes * part / 16 / unit + 1) * unit;
 }
 
@@ -135,11 +139,10 @@ struct Near {
 
 // Sectors found near at each footprint: by single counts, `programs` a footprint, or by several looks at each sector.
 Expected<Near> look(Session& session, const Probe& probe, std::size_t programs, const std::optional<Looks>& looks) {
-  constexpr std::uint64_t page = 4096;
   const CacheFacts& cache = probe.cache;
   program::Batch batch;
   for (const std::uint64_t part : sixteenths) {
-    const std::uint64_t bytes = overflowing(probe.about_bytes, part, page);
+    const std::uint64_t bytes = overflowing(probe.about_bytes, part);
     program::Program p =
         make_program(fmt::format("{} residency {} B", cache.path.id, bytes), session.info(), cache.path.slot);
     if (probe.shared_bytes != 0) p.buffers.push_back({program::Space::shared, probe.shared_bytes, 0});

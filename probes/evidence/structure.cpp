@@ -54,6 +54,13 @@ std::optional<double> Findings::far_less_near_cycles() const {
   return *far->value - *near->value;
 }
 
+Histogram Findings::brought_by_others() const {
+  Histogram far;
+  if (!beyond_own_l2 || !l2_sets) return far;
+  for (const double cycles : l2_sets->far) add(far, static_cast<std::uint32_t>(cycles));
+  return far;
+}
+
 bool Findings::may_lines_be_far() const {
   if (may_have_sides) return true;
   const Memory* l2 = topology.find("l2");

@@ -96,12 +96,15 @@ struct PushedOut {
   Eviction last;
 };
 
-// What tells constants that the L1 lost from those that were pushed out.
-Levels levels_behind(const CacheFacts& l1, const Histogram& second, double hit_cycles, const PushedOut& out) {
+// What tells constants that the L1 lost from those that were pushed out, of which the few that there are `may_be_far`
+// all, and others near.
+Levels levels_behind(const CacheFacts& l1, const Histogram& second, double hit_cycles, const PushedOut& out,
+                     bool may_be_far) {
   Levels levels = graded_levels(second, out.graded, l1.overhead_cycles);
   // All of the circle that isn't a stranger is a hit, be it near or far.
   if (levels.usable())
     levels = graded_levels(between(second, 0, levels.threshold_cycles), out.graded, l1.overhead_cycles);
+  if (levels.usable() && may_be_far) levels = close_to_hits(levels, l1.overhead_cycles);
   count_strangers(l1.levels, hit_cycles, levels);
   return levels;
 }
@@ -312,7 +315,8 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   cache.latency_cycles = undisturbed(hits).value_or(0) - l1->overhead_cycles;
   auto out = push_out(session, findings, *l1, *second);
   if (!out) return tl::unexpected<Error>(out.error());
-  cache.levels = levels_behind(*l1, *second, undisturbed(hits).value_or(0), *out);
+  cache.levels = levels_behind(*l1, *second, undisturbed(hits).value_or(0), *out,
+                               findings.lines_have_sides || findings.may_have_sides);
   const auto alike_with = [&](const Histogram& near) {
     return are_alike(near, out->graded.back(), cache.overhead_cycles, session.clock_share());
   };
@@ -329,9 +333,6 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
              "program");
     return {};
   }
-  // The few lines that were pushed out may all be far, and others near.
-  if (findings.lines_have_sides || findings.may_have_sides)
-    cache.levels = close_to_hits(cache.levels, cache.overhead_cycles);
   stand_behind(*l1, cache);
   cache.pushed_out_by_bytes = l1->circle_bytes() + out->last.bytes(session.info().constant_bytes_per_module);
   auto lost = time_lost_constants(session, *l1, out->last);

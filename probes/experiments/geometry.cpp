@@ -123,8 +123,8 @@ bool leaves_lines_out(const LineAndSize& found, const CacheFacts& cache, const R
 Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, std::uint64_t rough_bytes) {
   Estimate& size = found.size;
   std::uint64_t fill = 0;
-  if (rough_bytes != 0 && (size.status == Status::measured || size.status == Status::inconclusive)) {
-    const auto about = size.has_value() ? static_cast<std::uint64_t>(*size.value) : rough_bytes;
+  const auto about = size.has_value() ? static_cast<std::uint64_t>(*size.value) : rough_bytes;
+  if (about != 0 && (size.status == Status::measured || size.status == Status::inconclusive)) {
     auto agreed = agree(session, cache, size, about);
     if (!agreed) return tl::unexpected<Error>(agreed.error());
     size = agreed->size;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "evidence/estimates.hpp"
+#include "evidence/just_lost.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
 #include "evidence/structure.hpp"
@@ -19,42 +20,6 @@ using namespace evidence;
 namespace {
 
 constexpr double mebi = 1 << 20;
-constexpr std::uint64_t most_lines_behind = 384;
-constexpr std::uint64_t l2_behind_stride_bytes = 1152;  // as memory's loads are timed (device_memory.cpp)
-constexpr std::size_t looks_behind_it = 3;
-
-// With half as much again as the L2 holds that comes after them they fill less than a cache behind has room for, which
-// holds twice as much at least, in lines of 256 B at most (docs/domain.md).
-std::uint64_t lines_behind(std::uint64_t l2_bytes) {
-  constexpr std::uint64_t largest_line = 256, fewest = 32;
-  return std::clamp(l2_bytes / 4 / largest_line, fewest, most_lines_behind);
-}
-
-program::Program just_lost(Session& session, std::uint64_t l2_bytes) {
-  program::Program p = make_program(fmt::format("l2 lines behind {} KiB", l2_bytes >> 10), session.info(), slot_flush);
-  p.isolation = Scope::gpu;
-  const std::uint64_t evicting = l2_bytes * 3 / 2;
-  p.buffers[slot_flush].size_bytes = std::max(evicting + most_lines_behind * l2_behind_stride_bytes, slot_bytes);
-  const program::Walk evict = by_all_lanes(make_walk(l2_path, evicting, 32, 1), session.info());
-  program::Walk look = make_walk(l2_path, lines_behind(l2_bytes) * l2_behind_stride_bytes, l2_behind_stride_bytes, 1);
-  look.first_byte = evicting;
-  p.phases = {look, evict, recorded(look, program::Record::histogram, 1)};
-  return p;
-}
-
-// What lines that the L2 just lost take; nothing where it can't be filled.
-Expected<std::optional<Histogram>> time_just_lost(Session& session, const CacheFacts& l2) {
-  const std::uint64_t bytes = l2.capacity_bytes;
-  if (l2.next_level || bytes == 0 || bytes > session.info().largest_buffer_bytes / 2) return std::optional<Histogram>();
-  const std::size_t looks = looks_behind_it * most_lines_behind / lines_behind(bytes);
-  auto traces = if_available(session.run(program::Batch(looks, just_lost(session, bytes))));
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  if (!*traces) return std::optional<Histogram>();
-  Histogram all;
-  for (const auto& trace : **traces) all = merged(all, trace.phases.back().histogram);
-  return std::optional(std::move(all));
-}
-
 // What the other set has counts as a hit here, be it on another side or in a cache behind, which would have these.
 enum class LinesFrom { memory, a_cache, a_cache_in_part, a_cache_behind_sides, unknown };
 
@@ -65,15 +30,25 @@ double swift_mean(const Histogram& loads, double least_cycles) {
   return mean(between(slow, 0, quantile(slow, 0.1).value_or(0) + 0.5)).value_or(0);
 }
 
-// Whether more of what was lost than of hits or of memory's loads lies between these two: no mixture of both has that.
-bool is_some_of_neither(const Histogram& lost, const Levels& levels) {
-  constexpr double strangers = 0.05, deviations = 4;
-  const double from = quantile(levels.hit, 1 - strangers).value_or(0) + 0.5;
+constexpr double strangers = 0.05;
+
+// What is slower is no hit, far ones among these, but of a stranger.
+double end_of_hits(const Levels& levels, const Histogram& far) {
+  return std::max(quantile(levels.hit, 1 - strangers).value_or(0), quantile(far, 1 - strangers).value_or(0)) + 0.5;
+}
+
+double share_from(const Histogram& loads, double cycles) {
+  return static_cast<double>(count_from(loads, cycles)) / static_cast<double>(std::max<std::uint64_t>(1, total(loads)));
+}
+
+// Whether more of what was lost than of hits, of `far` ones or of memory's loads lies between these and memory: no
+// mixture of them has that.
+bool is_some_of_neither(const Histogram& lost, const Levels& levels, const Histogram& far) {
+  constexpr double deviations = 4;
+  const double from = end_of_hits(levels, far);
   const double to = quantile(levels.next, strangers).value_or(0) - 0.5;
-  const auto share = [&](const Histogram& h) {
-    return static_cast<double>(total(between(h, from, to))) / static_cast<double>(std::max<std::uint64_t>(1, total(h)));
-  };
-  const double most = std::max(share(levels.hit), share(levels.next)), of_lost = share(lost);
+  const auto share = [&](const Histogram& h) { return share_from(h, from) - share_from(h, to); };
+  const double most = std::max({share(levels.hit), share(far), share(levels.next)}), of_lost = share(lost);
   const auto n = static_cast<double>(std::min({total(lost), total(levels.hit), total(levels.next)}));
   return from < to &&
          of_lost - most > deviations * std::sqrt((of_lost * (1 - of_lost) + most * (1 - most) + 1 / n) / n);
@@ -81,24 +56,26 @@ bool is_some_of_neither(const Histogram& lost, const Levels& levels) {
 
 // Whether hits are so much alike that another level shows among them.
 bool are_one_level(const Levels& levels, double overhead_cycles) {
-  constexpr double strangers = 0.05;
   const double middle = quantile(levels.hit, 0.5).value_or(0),
                slowest = quantile(levels.hit, 1 - strangers).value_or(0);
   return slowest - overhead_cycles < half_a_level * (middle - overhead_cycles);
 }
 
 // Loads that are slower than hits and still sooner than the fastest from memory came from a cache in part. What is as
-// fast as a hit is none of these: a line that the L2, or its other side, still has; as more than a few have them where
-// it doesn't go by age, and no cache behind it can be taken for that.
-LinesFrom lost_to(const CacheFacts& l2, const Histogram& lost, const Histogram& of_memory) {
-  constexpr double nearly_all = 0.9, most = 0.5;
-  const double slow =
-      static_cast<double>(count_from(lost, l2.levels.threshold_cycles)) / static_cast<double>(total(lost));
+// fast as a hit is none of these: a line that the L2, or its other side, still has, as more than a few are where it
+// doesn't go by age; or one of a cache behind that is taken for that. Such a cache holds twice as much at least
+// (docs/domain.md), and replacing at random it would have lost 1 - e^-0.75 of them, 53 %.
+LinesFrom lost_to(const CacheFacts& l2, const Histogram& lost, const Histogram& far) {
+  constexpr double nearly_all = 0.9, mostly = 0.65, most = 0.5;
+  const double slow = share_from(lost, l2.levels.threshold_cycles);
   if (slow < 1 - nearly_all) return LinesFrom::a_cache;
-  if (is_some_of_neither(lost, l2.levels)) return LinesFrom::a_cache_in_part;
-  const bool as_slow =
-      half_a_level * swift_mean(lost, l2.levels.threshold_cycles) > swift_mean(of_memory, l2.levels.threshold_cycles);
-  const bool are_told = slow > nearly_all || (slow > most && are_one_level(l2.levels, l2.overhead_cycles));
+  if (is_some_of_neither(lost, l2.levels, far)) {
+    const bool is_behind_far = !far.empty() && share_from(lost, end_of_hits(l2.levels, far)) > mostly;
+    return is_behind_far ? LinesFrom::a_cache_behind_sides : LinesFrom::a_cache_in_part;
+  }
+  const bool as_slow = half_a_level * swift_mean(lost, l2.levels.threshold_cycles) >
+                       swift_mean(l2.levels.next, l2.levels.threshold_cycles);
+  const bool are_told = slow > mostly || (slow > most && are_one_level(l2.levels, l2.overhead_cycles));
   return are_told && as_slow ? LinesFrom::memory : LinesFrom::unknown;
 }
 
@@ -137,6 +114,7 @@ Estimate at_least_a_side(Estimate whole, const Estimate& side) {
 Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const Mode& lost_mode) {
   Memory& memory = findings.memory("l2");
   const auto& part = findings.beyond_near_l2;
+  if (findings.lost_by_l2) return findings.l2_before_memory;
   constexpr std::string_view side_or_cache = "what is slower than a hit is another side of it or a cache behind";
   constexpr std::string_view a_cache_behind = "a cache behind it answers before memory does";
   if (!findings.beyond_own_l2) {
@@ -207,12 +185,13 @@ void state_size(Session& session, Memory& memory, const Estimate& size) {
 Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return {};
-  auto lost = time_just_lost(session, *l2);
+  Expected<std::optional<Histogram>> lost = findings.lost_by_l2;
+  if (!findings.lost_by_l2 && !l2->next_level) lost = time_just_lost(session, l2->capacity_bytes);
   if (!lost) return tl::unexpected<Error>(lost.error());
   LinesFrom to = LinesFrom::unknown;
   // Others who fill the L2 push lines out of a cache behind it as well.
   if (*lost && !findings.others_fill_l2) {
-    to = lost_to(*l2, **lost, l2->levels.next);
+    to = lost_to(*l2, **lost, findings.brought_by_others());
     // The fence of hits that are spread lies above memory, too.
     if (to == LinesFrom::memory)
       l2->is_before_memory = true;

@@ -10,6 +10,7 @@
 #include "evidence/agreed_size.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
+#include "evidence/just_lost.hpp"
 #include "evidence/kept.hpp"
 #include "evidence/l2_rows.hpp"
 #include "evidence/line.hpp"
@@ -30,34 +31,37 @@ constexpr std::uint64_t kibi = 1 << 10;
 constexpr std::uint64_t l2_mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there has been
 constexpr std::uint64_t sampled_loads = 1024;     // of a walk for the line
-constexpr std::uint64_t counted_parts = 24;       // walks differ by more than places of one
+constexpr std::uint64_t counted_parts = 12;       // walks differ by more than places of one
+constexpr std::uint64_t counted_places = 4096;    // of small ones: of three lines each
 
 // What is held of twice what about fits, and of more: the share of lines that are near. Of half as much again some sets
 // get fewer lines than they have ways, where a hash deals these out: of 16 ways and 24 lines 0.8 % stay empty. A cache
 // that throws out the oldest holds all of the last ones and none of the first, so stretches are spread evenly.
 Expected<Held> count_near(Session& session, L2Rows& rows, L2Rows::Asked& asked, const Levels& levels,
                           std::uint64_t about_bytes, bool insists = true) {
-  constexpr std::uint64_t most_warm_loads = 12'000'000;
+  constexpr std::uint64_t most_warm_loads = 16'000'000;
+  const std::size_t most_counts = insists ? 5 : 2;
   Held held;
   std::optional<NearCount> before;
-  for (const std::uint64_t quarters : {8U, 10U, 12U}) {
-    if (quarters == 12U && !insists) break;
-    const std::uint64_t bytes = about_bytes * quarters / 4 / l2_unit_bytes * l2_unit_bytes;
+  double next = 2 * static_cast<double>(about_bytes);
+  for (std::size_t n = 0; n < most_counts && !held.steady; ++n) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(next) / l2_unit_bytes * l2_unit_bytes;
     if (bytes > session.info().largest_buffer_bytes / 2) break;
-    const std::uint64_t warm_loads = bytes / rows.stride() * l2_warm_laps;
+    const std::uint64_t warm_loads = bytes / rows.stride() * 2 * l2_warm_laps;
     const std::uint64_t stretches = rows.stretches(bytes, Purpose::count);
     const auto parts = std::clamp<std::uint64_t>(most_warm_loads / warm_loads, counted_parts,
-                                                 std::max(counted_parts, 512 / stretches));
+                                                 std::max(counted_parts, counted_places / stretches));
     auto timed = rows.histograms({{bytes, 1}}, parts, Purpose::count, asked);
     if (!timed) return tl::unexpected<Error>(timed.error());
     NearCount count = near_of(*timed, levels, static_cast<double>(bytes), stretches);
-    // What a program's first looks may have pushed out before its last.
-    count.scatter += count.held * static_cast<double>(stretches * stretch_lines(Purpose::count) * rows.stride()) /
-                     static_cast<double>(2 * about_bytes);
+    // What a program's first looks that missed may have pushed out before its last.
+    const auto looked_bytes = static_cast<double>(rows.looked_lines(bytes, Purpose::count) * rows.stride());
+    count.scatter += count.held * (1 - count.held / count.bytes) * looked_bytes / (2 * count.held);
+    const bool is_second = before.has_value();
     held = held_by(before.value_or(count), count);
-    held.steady = held.steady && before;
-    if (held.steady) break;
+    held.steady = held.steady && is_second;
     before = count;
+    next = std::max(1.25 * count.bytes, 2 * count.held);
   }
   return held;
 }
@@ -138,21 +142,14 @@ Expected<std::optional<Size>> near_by_count(Session& session, L2Rows& rows, cons
     about = static_cast<std::uint64_t>((*held)->bytes);
     const Interval& counted = (*held)->interval;
     if (counted.high - counted.low > telling * counted.low) continue;
-    Estimate near = measured(rounded_within((**held).bytes, counted), "B", slower_hits, (*held)->samples);
-    near.interval = counted;
+    const double rounded = rounded_count((*held)->bytes);
+    Estimate near = measured(rounded, "B", slower_hits, (*held)->samples);
+    near.interval = Interval{std::min(counted.low, rounded), std::max(counted.high, rounded)};
     near.note = "as the SM that was asked finds it";
     const std::uint64_t step = resolution_of(session);
     return Size{near, whole.patience, about / step * step, whole.about};
   }
   return std::optional<Size>();
-}
-
-// What lines took that SMs of another set had brought in, where there are such sets.
-Histogram brought_by_others(const Findings& findings) {
-  Histogram far;
-  if (!findings.beyond_own_l2 || !findings.l2_sets) return far;
-  for (const double cycles : findings.l2_sets->far) add(far, static_cast<std::uint32_t>(cycles));
-  return far;
 }
 
 // The levels of what is slower than a hit at footprints that hold nothing of memory yet; nothing where all of them hit
@@ -213,6 +210,21 @@ bool are_far_hits_unknown(const Findings& findings, const Memory& l2) {
          !findings.beyond_own_l2 && !findings.may_have_sides;
 }
 
+// Of an L2 without sides what is slower than a hit was lost, whether memory brings it again or a cache behind: where
+// lines that it just lost tell, hits are told from these. Nothing where they don't.
+Expected<std::optional<Levels>> levels_by_lost(Session& session, Findings& findings, const CacheFacts& l2) {
+  const auto statement = findings.memory("l2").structure.find("l2_sides");
+  const bool is_one = statement != findings.memory("l2").structure.end() && statement->second.value == "1";
+  if (!is_one || findings.beyond_own_l2) return std::optional<Levels>();
+  auto lost = time_just_lost(session, session.info().l2_bytes);
+  if (!lost) return tl::unexpected<Error>(lost.error());
+  if (!*lost) return std::optional<Levels>();
+  Levels levels = graded_levels(l2.levels.hit, {**lost, l2.levels.next}, l2.overhead_cycles);
+  if (!levels.usable()) return std::optional<Levels>();
+  findings.lost_by_l2 = std::move(**lost);
+  return std::optional(std::move(levels));
+}
+
 Holds held_in(const Findings& findings, const Memory& l2) {
   const auto statement = l2.structure.find("l2_sides");
   const bool is_one = findings.lines_have_sides || (statement != l2.structure.end() && statement->second.value == "1");
@@ -228,17 +240,21 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   if (session.info().l2_bytes != 0)
     memory.attributes["size"] = from_api(static_cast<double>(session.info().l2_bytes), "B");
   L2Rows rows(session, *l2);
+  CacheFacts walked = *l2;
+  auto by_lost = levels_by_lost(session, findings, *l2);
+  if (!by_lost) return tl::unexpected<Error>(by_lost.error());
+  if (*by_lost) walked.levels = std::move(**by_lost);
   Size whole{inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")};
   if (!are_far_hits_unknown(findings, memory)) {
-    auto by_memory = size_by(session, rows, l2->levels, limit_of(session), "memory_loads", held_in(findings, memory));
+    auto by_memory =
+        size_by(session, rows, walked.levels, limit_of(session), "memory_loads", held_in(findings, memory));
     if (!by_memory) return tl::unexpected<Error>(by_memory.error());
     whole = *by_memory;
   }
-  CacheFacts walked = *l2;
   Size near = whole;
-  if (whole.estimate.has_value() && !findings.lines_have_sides) {
+  if (whole.estimate.has_value() && !findings.lines_have_sides && !findings.lost_by_l2) {
     const auto bytes = static_cast<std::uint64_t>(*whole.estimate.value);
-    auto slower = levels_between(rows, l2->levels, brought_by_others(findings), bytes);
+    auto slower = levels_between(rows, l2->levels, findings.brought_by_others(), bytes);
     if (!slower) return tl::unexpected<Error>(slower.error());
     if (*slower) {
       // Sides that keep copies, or a cache behind several L2s: what another SM brought in tells near from far.

@@ -25,7 +25,8 @@ using program::Walk;
 constexpr std::uint64_t l2_sets_lines = 64;
 constexpr std::uint64_t l2_sets_stride_bytes = 1152;
 constexpr std::uint64_t beside_sets_bytes = 512;  // another line of the same page, between two that are looked at
-constexpr std::size_t phases_of_a_look = 5;
+constexpr std::uint64_t again_lines = 16;         // of those, at once
+constexpr std::size_t phases_of_a_look = 6;
 constexpr double one_pair_by_chance = 1e-6;  // a chip has some 10,000 pairs of SMs
 
 // Stretches of memory that the L2 doesn't hold. [0, flushed) was walked last to empty it, and the lines right behind
@@ -86,41 +87,60 @@ std::optional<program::Program> look_program(const Session& session, ColdStretch
     p.phases.emplace_back(walk(0, at));
     p.phases.emplace_back(recorded(walk(agent, at), Record::latencies, 1));
     p.phases.emplace_back(recorded(walk(agent, at), Record::latencies, 1));
+    Walk again = recorded(walk(agent, at + bytes - again_lines * l2_sets_stride_bytes), Record::latencies, 1);
+    again.footprint_bytes = again_lines * l2_sets_stride_bytes;
+    p.phases.emplace_back(again);
   }
   return p;
+}
+
+// Lines whose first load took half a level (docs/domain.md) longer than the next one, or less.
+struct Changes {
+  std::vector<double> slower;
+  double faster = 0;
+  void add(std::span<const std::uint32_t> first, std::span<const std::uint32_t> next) {
+    for (std::size_t i = 0; i < std::min(first.size(), next.size()); ++i) {
+      if (first[i] > half_a_level * next[i]) slower.push_back(first[i]);
+      faster += next[i] > half_a_level * first[i] ? 1 : 0;
+    }
+  }
+};
+
+// Whether lines get lost between two looks at all of them: those that are looked at again at once are faster then.
+bool are_lost(std::span<const program::PhaseTrace> phases) {
+  const auto& next = phases[4].latencies;
+  const auto& again = phases[5].latencies;
+  Changes changes;
+  changes.add(std::span(next).last(std::min(next.size(), again.size())), again);
+  return static_cast<double>(changes.slower.size()) - changes.faster > 0.25 * static_cast<double>(again.size());
 }
 
 // All looks of one SM at lines that one other brought in.
 struct Look {
   Histogram seen, of_memory;
-  std::vector<double> far;        // first loads that took longer than the next
-  double slower = 0, faster = 0;  // lines whose first load took half a level (docs/domain.md) longer, or less
+  Changes changes;
 
   // Emptying an L2 leaves some of what was walked for it: what isn't from memory says nothing.
   void add(std::span<const program::PhaseTrace> phases, double memory_from_cycles) {
     if (quantile(phases[1].histogram, 0.1).value_or(0) < memory_from_cycles) return;
     // Nor do lines that others pushed out before they were looked at again. Of eight sides one is near at least.
-    if (quantile(counted(phases[4].latencies), 0.1).value_or(0) >= memory_from_cycles) return;
+    if (quantile(counted(phases[4].latencies), 0.1).value_or(0) >= memory_from_cycles || are_lost(phases)) return;
     of_memory = merged(of_memory, phases[1].histogram);
     seen = merged(seen, counted(phases[3].latencies));
-    for (std::size_t i = 0; i < phases[3].latencies.size(); ++i) {
-      const std::uint32_t first = phases[3].latencies[i], next = phases[4].latencies.at(i);
-      if (first > half_a_level * next) far.push_back(first);
-      faster += next > half_a_level * first ? 1 : 0;
-    }
-    slower = static_cast<double>(far.size());
+    changes.add(phases[3].latencies, phases[4].latencies);
   }
+  double slower() const { return static_cast<double>(changes.slower.size()); }
   // That as many lines are slower at first by chance alone (sign test): strangers and traffic slow either look.
   double chance() const {
-    return slower == 0 ? 1
-                       : boost::math::cdf(boost::math::complement(
-                             boost::math::binomial_distribution<>(slower + faster, 0.5), slower - 1));
+    return slower() == 0 ? 1
+                         : boost::math::cdf(boost::math::complement(
+                               boost::math::binomial_distribution<>(slower() + changes.faster, 0.5), slower() - 1));
   }
   // Of lines on k sides an SM finds 1 - 1/k elsewhere, half at least: half of that is what both answers are as far
   // from.
   bool are_few_slower() const {
     const auto looks = static_cast<double>(total(seen));
-    return slower - faster + 3 * std::sqrt(slower + faster + 1) < 0.25 * looks;
+    return slower() - changes.faster + 3 * std::sqrt(slower() + changes.faster + 1) < 0.25 * looks;
   }
 };
 
@@ -224,7 +244,8 @@ Expected<Sorted> sort_by(Session& session, const CacheFacts& l2, ColdStretches& 
       (finds == Finds::all ? sorted.same : sorted.apart).push_back(some[i]);
       sorted.some = sorted.some || finds == Finds::some;
       sorted.none = sorted.none || finds == Finds::none;
-      if (finds == Finds::some) result.far.insert(result.far.end(), look.far.begin(), look.far.end());
+      if (finds == Finds::some)
+        result.far.insert(result.far.end(), look.changes.slower.begin(), look.changes.slower.end());
     }
   }
   return sorted;

@@ -66,10 +66,26 @@ Expected<std::vector<std::vector<double>>> look_later(Session& session, const st
   return by_sm;
 }
 
+// Kinds of what lines take longer than for the SM nearest to them.
+bool are_a_level_apart(const TwoKinds& beyond, const std::vector<double>& latencies) {
+  return beyond.far - beyond.near >= (half_a_level - 1) * median(latencies);
+}
+
 struct Homes {
   std::size_t sides = 1;
   std::vector<double> near, far;  // what SMs see of lines on their own side and on others
 };
+
+// By SM, what each line's loads take longer than for the SM that is nearest to it: a TLB's miss, a line that others
+// pushed out, memory behind the L2 are the same for all of them.
+std::vector<std::vector<double>> beyond_nearest(std::vector<std::vector<double>> by_sm) {
+  for (std::uint64_t line = 0; line < l2_sides_lines; ++line) {
+    double nearest = by_sm.front()[line];
+    for (const auto& latencies : by_sm) nearest = std::min(nearest, latencies[line]);
+    for (auto& latencies : by_sm) latencies[line] -= nearest;
+  }
+  return by_sm;
+}
 
 // SMs with one pattern of near and far lines form a set; with lines on k sides there are k of them, and every line is
 // near for exactly one.
@@ -79,11 +95,13 @@ Homes homes_of(const std::vector<std::vector<double>>& by_sm) {
   Homes homes;
   std::vector<std::vector<bool>> patterns;
   std::vector<double> near, far;
-  for (const auto& latencies : by_sm) {
-    const TwoKinds kinds = two_kinds(latencies);
-    if (kinds.share_between > clear_cut || kinds.far < half_a_level * kinds.near) return homes;
+  const auto beyond = beyond_nearest(by_sm);
+  for (std::size_t sm = 0; sm < by_sm.size(); ++sm) {
+    const auto& latencies = by_sm[sm];
+    const TwoKinds kinds = two_kinds(beyond[sm]);
+    if (kinds.share_between > clear_cut || !are_a_level_apart(kinds, latencies)) return homes;
     std::vector<bool> pattern;
-    for (const double x : latencies) pattern.push_back(x < kinds.threshold);
+    for (const double x : beyond[sm]) pattern.push_back(x < kinds.threshold);
     const auto alike = [&](const std::vector<bool>& other) {
       std::size_t same = 0;
       for (std::size_t i = 0; i < pattern.size(); ++i) same += pattern[i] == other[i] ? 1 : 0;
@@ -121,32 +139,30 @@ std::vector<std::vector<double>> as_hits(std::vector<std::vector<double>> by_sm,
   return by_sm;
 }
 
-// By SM, what each line's loads take longer than for the SM that is nearest to it: a TLB's miss, a line that others
-// pushed out, memory behind the L2 are the same for all of them.
-std::vector<std::vector<double>> beyond_nearest(std::vector<std::vector<double>> by_sm) {
-  for (std::uint64_t line = 0; line < l2_sides_lines; ++line) {
-    double nearest = by_sm.front()[line];
-    for (const auto& latencies : by_sm) nearest = std::min(nearest, latencies[line]);
-    for (auto& latencies : by_sm) latencies[line] -= nearest;
-  }
-  return by_sm;
+// Whether two SMs differ over the lines by as much as sides of the L2 would make them: of lines on k sides 2 / k are
+// near for one of two SMs of different sides and a level farther for the other. Of four sides, or two.
+bool differ_by_a_level(const std::vector<double>& a, const std::vector<double>& b) {
+  constexpr double least_share = 0.5;
+  std::vector<double> apart;
+  for (std::size_t line = 0; line < a.size(); ++line) apart.push_back(a[line] - b[line]);
+  const double middle = median(apart);
+  double squares = 0;
+  for (const double x : apart) squares += (x - middle) * (x - middle);
+  const double level = (least_ratio - 1) * median(a);
+  return squares >= least_share * level * level * static_cast<double>(apart.size());
 }
 
 // Lines on k sides are near for one of them and far for k - 1: SMs of different sides correlate by -1 / (k - 1), less
 // what distance adds. 192 lines without a pattern do by 0.25 once in 4000 pairs, and few have kinds a level apart.
 bool see_opposite_patterns(const std::vector<std::vector<double>>& by_sm) {
   constexpr double opposite = -0.25;
-  const auto has_two_kinds = [](const std::vector<double>& beyond, const std::vector<double>& latencies) {
-    const TwoKinds kinds = two_kinds(beyond);
-    return kinds.far - kinds.near >= (half_a_level - 1) * median(latencies);
-  };
   const auto beyond = beyond_nearest(by_sm);
   for (std::size_t i = 0; i < by_sm.size(); ++i)
-    if (!has_two_kinds(beyond[i], by_sm[i])) return false;
+    if (!are_a_level_apart(two_kinds(beyond[i]), by_sm[i])) return false;
   const Correlations r(beyond);
   for (std::size_t i = 0; i < r.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (r.between(i, j) < opposite) return true;
+      if (r.between(i, j) < opposite && differ_by_a_level(by_sm[i], by_sm[j])) return true;
   return false;
 }
 
@@ -176,7 +192,9 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   auto later = look_later(session, sms, l2->overhead_cycles);
   if (!later) return tl::unexpected<Error>(later.error());
   const std::uint64_t samples = sms.size() * l2_sides_lines * looks_at_a_line;
-  if (const Homes homes = homes_of(*later); homes.sides > 1) {
+  const double lost_from = l2->levels.threshold_cycles - l2->overhead_cycles;
+  const bool all_hit = are_hits(*later, lost_from);
+  if (const Homes homes = homes_of(*later); homes.sides > 1 && all_hit) {
     findings.lines_have_sides = true;
     keep_kinds(session, homes.near, homes.far);
     state_sides(findings.memory("l2"), homes.sides, mean_estimate(homes.far, "cycles", "line_quartiles"), "lines_by_sm",
@@ -197,13 +215,11 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   if (!findings.l2_sets) return leave_open("first_loads", "which SMs share it isn't known");
   const Findings::L2Sets& found = *findings.l2_sets;
   if (!found.why_open.empty()) return leave_open("first_loads", found.why_open);
-  const double lost_from = l2->levels.threshold_cycles - l2->overhead_cycles;
   if (found.sets.size() == 1 && see_opposite_patterns(as_hits(*later, lost_from))) {
     findings.may_have_sides = true;
     return leave_open("lines_by_sm", "what is near for some SMs is far for others: sides or distance");
   }
-  if (!are_hits(*later, lost_from))
-    return leave_open("lines_by_sm", "the L2 loses the lines that SMs look at one after another");
+  if (!all_hit) return leave_open("lines_by_sm", "the L2 loses the lines that SMs look at one after another");
   if (found.sets.size() == 1 || !found.shares) {
     statement = decided("1", "first_loads", found.samples);
     return {};

@@ -57,11 +57,13 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomDiscovery, testing::Range<std::uint64_t>(4
 // between two loads, an L2 of unknown sectors that was searched without end, places of an L1 that lose lines, a sample
 // of an L2 that holds less than fits, stretches that all lie in the same few sets, far hits of lines that an L2 had
 // kept taken for loads of memory, caches of few lines that another program fills from the side, a cache of one set, in
-// which all that a line's pattern walks collides, and caches whose looks were in step
+// which all that a line's pattern walks collides, caches whose size no second opinion confirmed, lines that look like
+// hits whenever they miss, sides told by lines that were lost, an L2 of which each program looked at the lines that it
+// had brought in before, and caches whose looks were in step
 // with their replacement, or at neighbours that push one another out.
 INSTANTIATE_TEST_SUITE_P(Seeds, MendedRandomDiscovery,
-                         testing::Values(180000, 180023, 190005, 190106, 320105, 410278, 480004, 500009, 510057, 520096,
-                                         520040, 520041, 520077));
+                         testing::Values(563060, 570071, 572032, 572037, 571113, 180000, 180023, 190005, 190106, 320105,
+                                         410278, 480004, 500009, 510057, 520096, 520040, 520041, 520077));
 
 }  // namespace
 }  // namespace gputopo::test

@@ -50,6 +50,14 @@ TEST(AgreedSize, IsOpenWhereSomethingElseMakesTheMostOfThemSlow) {
   EXPECT_EQ(agreed_size(fitting(70000, {69000, 71000}), sampled(40000, 600), line).status, Status::inconclusive);
 }
 
+TEST(AgreedSize, IsTheRoundestOfWhatASampleLeavesWhereNothingTellsWhatFits) {
+  const Estimate open = inconclusive("B", "misses", "misses rise, but not as those of a full cache do");
+  const Estimate size = agreed_size(open, sampled(32700, 500), line);
+  EXPECT_EQ(size.status, Status::measured);
+  EXPECT_EQ(size.value, 32768);
+  EXPECT_EQ(size.method, open.method);
+}
+
 TEST(AgreedSize, IsAtLeastWhatIsHeldWhereNothingTellsWhatFits) {
   const Estimate open = inconclusive("B", "misses", "misses rise, but not as those of a full cache do");
   const Estimate size = agreed_size(open, sampled(30000, 1000), line);

@@ -1,0 +1,112 @@
+// How much the L2 holds, of models that once made a count of it fall short or another cache's size pass for its own.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "device/sim/model.hpp"
+#include "device/sim/sim_device.hpp"
+#include "experiments/discover.hpp"
+
+namespace gputopo {
+namespace {
+
+using Json = nlohmann::json;
+
+struct L2Size : testing::Test {
+  Json model{{"schema", "gputopo-model/1"},
+             {"gpu", {{"name", "L2"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
+             {"caches", Json::object()},
+             {"noise", {{"jitter", "gaussian"}, {"cycles", 1}, {"seed", 3}}},
+             {"paths", Json::object()}};
+
+  void reach(const Json& levels) { model["paths"] = {{"global_cached", levels}, {"global_l2_only", levels}}; }
+  Memory found() {
+    auto parsed = sim::parse_model(model.dump(), "l2");
+    EXPECT_TRUE(parsed) << parsed.error().message;
+    const auto device = sim::make_device(std::move(*parsed));
+    experiments::DiscoverOptions options;
+    options.only = {"l2"};
+    const auto topology = experiments::discover(*device, options);
+    EXPECT_TRUE(topology) << topology.error().message;
+    return *topology->find("l2");
+  }
+  // Measured, with the truth within an interval that tells something.
+  static void expect_told(const Memory& l2, double truth) {
+    const Estimate& size = *l2.find("measured_size");
+    ASSERT_EQ(size.status, Status::measured) << size.note;
+    EXPECT_LE(size.interval->low, truth);
+    EXPECT_GE(size.interval->high, truth);
+    EXPECT_LE(size.interval->high - size.interval->low, 0.05 * truth);
+  }
+};
+
+constexpr double kibi = 1024;
+
+TEST_F(L2Size, IsItsOwnWhereACacheBehindItAnswersBeforeMemory) {
+  model["caches"] = {{"l2", {{"size", "512 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}},
+                     {"l3", {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}};
+  for (const double behind : {230, 350}) {
+    reach({{{"level", "l2"}, {"latency", 200}},
+           {{"level", "l3"}, {"latency", behind}},
+           {{"level", "device_memory"}, {"latency", 500}}});
+    expect_told(found(), 512 * kibi);
+  }
+}
+
+// Four neighbours of one set: what looks at one of them misses pushes out the next.
+TEST_F(L2Size, IsNotShortWhereNeighboursShareASet) {
+  model["caches"]["l2"] = {{"size", 203 * 8 * 256}, {"line", 256},
+                           {"sets", 203},           {"ways", 8},
+                           {"scope", "gpu"},        {"consecutive_lines", 4},
+                           {"index", "hash"},       {"replacement", "not_most_recent"}};
+  reach({{{"level", "l2"}, {"latency", 305}}, {{"level", "device_memory"}, {"latency", 700}}});
+  expect_told(found(), 203 * 8 * 256);
+}
+
+// Sets of 8 KiB that pages at even distances would all fall into.
+TEST_F(L2Size, IsNotShortWhereLooksCouldBeOfTheSameSets) {
+  model["caches"]["l2"] = {{"size", "128 KiB"},
+                           {"line", 32},
+                           {"sets", 256},
+                           {"ways", 16},
+                           {"scope", "gpu"},
+                           {"index", "xor"},
+                           {"replacement", "not_most_recent"}};
+  reach({{{"level", "l2"}, {"latency", 376}}, {{"level", "device_memory"}, {"latency", 1060}}});
+  expect_told(found(), 128 * kibi);
+}
+
+// A tree over ways that are no power of two keeps what equal laps never ask for.
+TEST_F(L2Size, IsNotShortOfWhatATreeOfBitsKeeps) {
+  model["caches"]["l2"] = {{"size", 1724 * 19 * 32},    {"line", 32}, {"sets", 1724}, {"ways", 19}, {"scope", "gpu"},
+                           {"replacement", "tree_plru"}};
+  reach({{{"level", "l2"}, {"latency", 320}}, {{"level", "device_memory"}, {"latency", 518}}});
+  expect_told(found(), 1724 * 19 * 32);
+}
+
+// Slices are as far for every SM, sides aren't.
+TEST_F(L2Size, IsBothSidesWhereDistanceHidesWhichLinesAreFar) {
+  model["caches"]["l2"] = {
+      {"size", "512 KiB"}, {"line", 128},    {"sector", 32},
+      {"ways", 16},        {"scope", "gpu"}, {"partitions", {{"count", 2}, {"interleave", "4 KiB"}, {"mode", "home"}}}};
+  model["groups"]["partition"] = {{0, 1}, {2, 3}};
+  model["distance"] = {{"slices", 40}, {"steps", 4}};
+  reach({{{"level", "l2"}, {"latency", 205}, {"far_latency", 270}}, {{"level", "device_memory"}, {"latency", 506}}});
+  const Memory l2 = found();
+  EXPECT_EQ(l2.structure.at("l2_sides").value, "2");
+  expect_told(l2, 512 * kibi);
+}
+
+// SMs of two GPCs see opposite patterns of distance; of a level no two of them differ.
+TEST_F(L2Size, IsToldWhereDistanceIsLessThanALevel) {
+  model["caches"]["l2"] = {{"size", "512 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}};
+  model["groups"] = {{"gpc", {{0, 1}, {2, 3}}}, {"tpc", 2}};
+  model["distance"] = {{"gpc", 14}, {"tpc", 7}};
+  reach({{{"level", "l2"}, {"latency", 390}}, {{"level", "device_memory"}, {"latency", 588}}});
+  const Memory l2 = found();
+  EXPECT_EQ(l2.structure.at("l2_sides").value, "1");
+  EXPECT_EQ(l2.find("latency")->status, Status::measured);
+  expect_told(l2, 512 * kibi);
+}
+
+}  // namespace
+}  // namespace gputopo
