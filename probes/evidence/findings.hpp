@@ -76,9 +76,11 @@ struct Findings {
   struct BeyondNear {
     Estimate near;
     Mode slower;
-    Levels levels;  ///< of what is near against what isn't
+    Levels levels;                 ///< of what is near against what isn't
+    std::vector<Estimate> by_set;  ///< what SMs of each set (L2Sets) find near, where that was counted
   };
   Estimate l2_before_memory;
+  std::vector<double> l2_cold_words;  ///< what words in a row take that nobody has loaded before, as timed
   /// What lines that it just lost take, where all that is slower than a hit was lost: then the above is the L2's alone.
   std::optional<Histogram> lost_by_l2;
   std::optional<BeyondNear> beyond_near_l2;

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "change_point/random.hpp"
 #include "program/order.hpp"
 
 namespace gputopo::evidence {
@@ -72,11 +71,12 @@ void L2Rows::add_neighbours(program::Program& p, std::uint64_t bytes, std::uint6
 // further on, and any line, else many would be of the same few sets and push out one another.
 void L2Rows::add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t part, std::uint64_t parts) const {
   const std::uint64_t count = stretches(bytes, Purpose::count), pages = bytes / counted_page_bytes;
-  change_point::Random lines(count + part);
   for (std::uint64_t i = count; i-- > 0;) {
     const std::uint64_t first = pages * i / count, own = pages * (i + 1) / count - first;
     const std::uint64_t page = first + (own * (2 * part + 1) / (2 * parts) + i) % own;
-    add_counted_page(p, page * counted_page_bytes, lines.below(counted_apart_bytes / stride_) * stride_);
+    const auto line =
+        static_cast<std::uint64_t>(even_place(part * count + i) * static_cast<double>(counted_apart_bytes / stride_));
+    add_counted_page(p, page * counted_page_bytes, line * stride_);
   }
 }
 
@@ -84,6 +84,7 @@ program::Program L2Rows::program(std::uint64_t bytes, std::uint32_t patience, st
                                  Purpose purpose) const {
   program::Program p = make_program(fmt::format("l2 {} B", bytes), session_.info(), slot_flush);
   p.isolation = Scope::gpu;
+  p.agents.front().sm = sm_;
   p.buffers[slot_flush].size_bytes = std::max(bytes, slot_bytes);
   const Walk warm = by_all_lanes(make_walk(l2_path, bytes, stride_, l2_warm_laps * patience), session_.info());
   if (purpose == Purpose::search) {
@@ -91,10 +92,13 @@ program::Program L2Rows::program(std::uint64_t bytes, std::uint32_t patience, st
     add_neighbours(p, bytes, part, parts);
     return p;
   }
-  // Twice as many laps: what replaces at random keeps a line in fourteen through two laps of twice its size, and a tree
-  // of bits may keep what none of several equal laps asks for.
+  // More laps: what replaces at random keeps a line in fourteen through two of twice its size, and a tree of bits may
+  // keep what none of several equal laps asks for. Large ones have time for one.
   Walk before = warm;
-  if (bytes <= l2_patient_bytes) before.order = program::Order::shuffled;
+  if (bytes <= l2_patient_bytes)
+    before.order = program::Order::shuffled;
+  else
+    before.laps = 1;
   p.phases = {before, warm};
   add_pages(p, bytes, part, parts);
   return p;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -31,9 +32,12 @@ inline constexpr std::uint64_t counted_page_bytes = 4096, counted_apart_bytes = 
 
 class L2Rows {
  public:
-  /// `session` must outlive it.
-  L2Rows(Session& session, const CacheFacts& l2)
-      : session_(session), stride_(std::max<std::uint64_t>(32, l2.sector_bytes)), saturation_(l2.saturation()) {}
+  /// As `sm` finds them, any one where that isn't said. `session` must outlive it.
+  L2Rows(Session& session, const CacheFacts& l2, std::optional<std::uint32_t> sm = {})
+      : session_(session),
+        stride_(std::max<std::uint64_t>(32, l2.sector_bytes)),
+        saturation_(l2.saturation()),
+        sm_(sm) {}
 
   /// Stretches looked at by one of so many programs: what it misses pushes out less than one line in 64. A count needs
   /// more of them: what goes by age is known to one of their distances.
@@ -71,6 +75,7 @@ class L2Rows {
   Session& session_;
   std::uint64_t stride_;
   double saturation_;
+  std::optional<std::uint32_t> sm_;
   std::map<Key, std::vector<Histogram>> seen_;
 };
 

@@ -187,7 +187,7 @@ bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, do
          std::any_of(graded.begin(), graded.end(), [&](const Histogram& h) { return are_some_below(h, faster); });
 }
 
-double hidden_share(const Levels& levels) {
+double hidden_share(const Levels& levels, double deviations) {
   const double quarter = quantile(levels.hit, 0.25).value_or(0) + 0.5, until = levels.threshold_cycles;
   const double middle = quantile(levels.hit, 0.5).value_or(0);
   const auto loads = [](const Histogram& h, double from, double to) {
@@ -199,7 +199,7 @@ double hidden_share(const Levels& levels) {
   const double hits = fast * slow_hits / fast_hits, seen = loads(levels.next, until, 2 * until - middle);
   const double hidden = slow - hits;
   const double by_chance =
-      4 * std::sqrt(slow + seen + hits * hits * (1 / std::max(1.0, fast) + 1 / fast_hits + 1 / slow_hits));
+      deviations * std::sqrt(slow + seen + hits * hits * (1 / std::max(1.0, fast) + 1 / fast_hits + 1 / slow_hits));
   return hidden > by_chance ? hidden / (hidden + seen) : 0;
 }
 

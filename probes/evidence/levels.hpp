@@ -54,8 +54,8 @@ bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, do
 
 /// Of the nearest level's loads the share below the threshold, as far as it is there for sure: loads as fast as the
 /// fastest quarter of hits are hits, and three times as many belong to them; the level reaches as far above the
-/// threshold as hits lie below it.
-double hidden_share(const Levels& levels);
+/// threshold as hits lie below it. None where as much may be by chance, `deviations` standard errors.
+double hidden_share(const Levels& levels, double deviations = 4);
 
 /// The same with its threshold as near to the hits as these allow: for misses that may be faster than any that were
 /// seen.

@@ -190,7 +190,8 @@ Expected<Residency> count_resident(Session& session, const CacheFacts& cache, st
   Residency r;
   r.samples = single->samples;
   r.held_bytes = all.number * probe.sector();
-  if (all.probability > 0.95) {
+  constexpr double surely = 0.995;  // some fifteen counts in a discovery, none of which may be wrong
+  if (all.probability > surely) {
     r.bytes.assign(sixteenths.size(), r.held_bytes);
     return r;
   }

@@ -8,6 +8,7 @@
 
 #include "evidence/estimates.hpp"
 #include "evidence/just_lost.hpp"
+#include "evidence/l2_held.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
 #include "evidence/structure.hpp"
@@ -100,9 +101,22 @@ LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& 
 }
 
 // Where sides keep copies of what lives on others, how much fits of what memory needn't bring again depends on who
-// asked for what: a bound differs from run to run. What one side holds is counted.
-Estimate at_least_a_side(Estimate whole, const Estimate& side) {
+// asked for what: a bound differs from run to run. What one side holds is counted, and what all do where SMs of each
+// were asked.
+Estimate all_sides(Estimate whole, const Findings::BeyondNear& part, std::size_t sides) {
+  const Estimate& side = part.near;
   if (whole.status != Status::lower_bound || side.status != Status::measured) return whole;
+  if (sides > 1 && part.by_set.size() == sides) {
+    Estimate sum = part.by_set.front();
+    for (std::size_t i = 1; i < sides; ++i) {
+      *sum.value += *part.by_set[i].value;
+      sum.interval->low += part.by_set[i].interval->low;
+      sum.interval->high += part.by_set[i].interval->high;
+      sum.samples += part.by_set[i].samples;
+    }
+    sum.note = "the sum of what an SM of each side finds near";
+    return as_next_count(sum);
+  }
   whole.value = side.value;
   whole.method = side.method;
   whole.confidence = side.confidence;
@@ -130,7 +144,7 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
     if (findings.beyond_own_l2) findings.state_sides_by_sets();
     if (!part || !findings.beyond_own_l2) return findings.l2_before_memory;
     memory.attributes["partition_size"] = part->near;
-    return at_least_a_side(findings.l2_before_memory, part->near);
+    return all_sides(findings.l2_before_memory, *part, findings.beyond_own_l2->sets);
   }
   if (lost == LinesFrom::unknown || lost == LinesFrom::a_cache_in_part)
     return inconclusive("B", "slower_hits", side_or_cache);

@@ -8,14 +8,15 @@
 #include <fmt/format.h>
 
 #include "evidence/agreed_size.hpp"
+#include "evidence/cold_words.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
 #include "evidence/just_lost.hpp"
 #include "evidence/kept.hpp"
+#include "evidence/l2_held.hpp"
 #include "evidence/l2_rows.hpp"
 #include "evidence/line.hpp"
 #include "evidence/modes.hpp"
-#include "evidence/near_count.hpp"
 #include "evidence/search.hpp"
 #include "experiments/experiments.hpp"
 
@@ -31,40 +32,6 @@ constexpr std::uint64_t kibi = 1 << 10;
 constexpr std::uint64_t l2_mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there has been
 constexpr std::uint64_t sampled_loads = 1024;     // of a walk for the line
-constexpr std::uint64_t counted_parts = 12;       // walks differ by more than places of one
-constexpr std::uint64_t counted_places = 4096;    // of small ones: of three lines each
-
-// What is held of twice what about fits, and of more: the share of lines that are near. Of half as much again some sets
-// get fewer lines than they have ways, where a hash deals these out: of 16 ways and 24 lines 0.8 % stay empty. A cache
-// that throws out the oldest holds all of the last ones and none of the first, so stretches are spread evenly.
-Expected<Held> count_near(Session& session, L2Rows& rows, L2Rows::Asked& asked, const Levels& levels,
-                          std::uint64_t about_bytes, bool insists = true) {
-  constexpr std::uint64_t most_warm_loads = 16'000'000;
-  const std::size_t most_counts = insists ? 5 : 2;
-  Held held;
-  std::optional<NearCount> before;
-  double next = 2 * static_cast<double>(about_bytes);
-  for (std::size_t n = 0; n < most_counts && !held.steady; ++n) {
-    const std::uint64_t bytes = static_cast<std::uint64_t>(next) / l2_unit_bytes * l2_unit_bytes;
-    if (bytes > session.info().largest_buffer_bytes / 2) break;
-    const std::uint64_t warm_loads = bytes / rows.stride() * 2 * l2_warm_laps;
-    const std::uint64_t stretches = rows.stretches(bytes, Purpose::count);
-    const auto parts = std::clamp<std::uint64_t>(most_warm_loads / warm_loads, counted_parts,
-                                                 std::max(counted_parts, counted_places / stretches));
-    auto timed = rows.histograms({{bytes, 1}}, parts, Purpose::count, asked);
-    if (!timed) return tl::unexpected<Error>(timed.error());
-    NearCount count = near_of(*timed, levels, static_cast<double>(bytes), stretches);
-    // What a program's first looks that missed may have pushed out before its last.
-    const auto looked_bytes = static_cast<double>(rows.looked_lines(bytes, Purpose::count) * rows.stride());
-    count.scatter += count.held * (1 - count.held / count.bytes) * looked_bytes / (2 * count.held);
-    const bool is_second = before.has_value();
-    held = held_by(before.value_or(count), count);
-    held.steady = held.steady && is_second;
-    before = count;
-    next = std::max(1.25 * count.bytes, 2 * count.held);
-  }
-  return held;
-}
 
 std::uint64_t limit_of(const Session& session) {
   return std::min(session.info().largest_buffer_bytes / 2, std::max(4 * session.info().l2_bytes, 256 * l2_mebi));
@@ -99,6 +66,11 @@ struct Size {
   std::uint32_t patience = 1;  // times the usual warm laps that it took to settle
   std::uint64_t fill = 0;      // bytes to walk so that it overflows; 0: unknown
   std::uint64_t about = 0;     // the likeliest, whether or not that is sure
+  struct Counted {
+    Footprints walked;
+    Estimate near;
+  };
+  std::optional<Counted> counted = {};  // what an SM found near of them, not rounded
 };
 
 // Of which caches lines that memory needn't bring again lie in.
@@ -118,7 +90,9 @@ Expected<Size> size_by(Session& session, L2Rows& rows, const Levels& levels, std
   const Estimate fits = estimate_of(*found, method);
   if (fits.status != Status::measured && fits.status != Status::inconclusive) return Size{fits, found->patience};
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
-  auto held = if_available(count_near(session, rows, asked, levels, about, holds != Holds::sides));
+  constexpr std::size_t two = 2;
+  auto held = if_available(count_near(rows, asked, levels, overflowing(session.info(), about),
+                                      holds == Holds::sides ? two : most_l2_counts));
   if (!held) return tl::unexpected<Error>(held.error());
   if (*held) (*held)->is_sample = holds == Holds::one;
   const std::uint64_t resolution = std::max(l2_unit_bytes, about / 16);
@@ -129,25 +103,31 @@ Expected<Size> size_by(Session& session, L2Rows& rows, const Levels& levels, std
   return size;
 }
 
-// What is near of more than fits at all, for which nothing else needs to be walked; where that doesn't tell it to a
-// twentieth, of more than is near by that count. Nothing where neither does.
+// What is near of more than fits at all, for which nothing else needs to be walked; where that doesn't tell it, of more
+// than is near by that count. Where all sides or a cache behind fit far more than is near, of what they hold: near
+// lines go with those. Nothing where none does.
 Expected<std::optional<Size>> near_by_count(Session& session, L2Rows& rows, const Levels& levels, const Size& whole) {
-  constexpr double telling = 0.05;
+  constexpr double far_more = 1.5;
+  const auto fits = static_cast<double>(whole.about);
+  const Footprints within{0.8 * fits, 0.9375 * fits};
   L2Rows::Asked asked;
-  std::uint64_t about = whole.about;
-  for (int count = 0; count < 2; ++count) {
-    auto held = if_available(count_near(session, rows, asked, levels, about));
+  Footprints walked = overflowing(session.info(), whole.about);
+  for (int count = 0; count < 3; ++count) {
+    auto held = if_available(count_near(rows, asked, levels, walked, most_l2_counts));
     if (!held) return tl::unexpected<Error>(held.error());
-    if (!*held || !(*held)->steady || (*held)->interval.low <= 0) return std::optional<Size>();
-    about = static_cast<std::uint64_t>((*held)->bytes);
-    const Interval& counted = (*held)->interval;
-    if (counted.high - counted.low > telling * counted.low) continue;
-    const double rounded = rounded_count((*held)->bytes);
-    Estimate near = measured(rounded, "B", slower_hits, (*held)->samples);
-    near.interval = Interval{std::min(counted.low, rounded), std::max(counted.high, rounded)};
-    near.note = "as the SM that was asked finds it";
-    const std::uint64_t step = resolution_of(session);
-    return Size{near, whole.patience, about / step * step, whole.about};
+    if (!*held || (*held)->bytes <= 0) return std::optional<Size>();
+    const bool is_within = walked.most < fits;
+    if (fits >= far_more * (*held)->bytes && !is_within) {
+      walked = within;
+      continue;
+    }
+    if (const auto near = told_near(*held)) {
+      const std::uint64_t step = resolution_of(session);
+      const auto fill = static_cast<std::uint64_t>((*held)->bytes) / step * step;
+      return Size{as_next_count(*near), whole.patience, fill, whole.about, Size::Counted{walked, *near}};
+    }
+    if (is_within || !(*held)->steady) return std::optional<Size>();
+    walked = overflowing(session.info(), static_cast<std::uint64_t>((*held)->bytes));
   }
   return std::optional<Size>();
 }
@@ -210,6 +190,23 @@ bool are_far_hits_unknown(const Findings& findings, const Memory& l2) {
          !findings.beyond_own_l2 && !findings.may_have_sides;
 }
 
+// What SMs of each set find near; nothing where one of them doesn't tell.
+Expected<std::vector<Estimate>> near_by_set(Session& session, const Findings& findings, const CacheFacts& l2,
+                                            const Levels& levels, const Size::Counted& first) {
+  std::vector<Estimate> all{first.near};
+  for (std::size_t set = 1; findings.l2_sets && set < findings.l2_sets->sets.size(); ++set) {
+    L2Rows rows(session, l2, findings.l2_sets->sets[set].front());
+    L2Rows::Asked asked;
+    auto held = if_available(count_near(rows, asked, levels, first.walked, 1));
+    if (!held) return tl::unexpected<Error>(held.error());
+    if (*held) (*held)->steady = true;  // as the first set's is
+    const auto told = told_near(*held);
+    if (!told) return std::vector<Estimate>();
+    all.push_back(*told);
+  }
+  return all;
+}
+
 // Of an L2 without sides what is slower than a hit was lost, whether memory brings it again or a cache behind: where
 // lines that it just lost tell, hits are told from these. Nothing where they don't.
 Expected<std::optional<Levels>> levels_by_lost(Session& session, Findings& findings, const CacheFacts& l2) {
@@ -220,6 +217,10 @@ Expected<std::optional<Levels>> levels_by_lost(Session& session, Findings& findi
   if (!lost) return tl::unexpected<Error>(lost.error());
   if (!*lost) return std::optional<Levels>();
   Levels levels = graded_levels(l2.levels.hit, {**lost, l2.levels.next}, l2.overhead_cycles);
+  // Of a cache behind at distances like its own some loads look like hits wherever that is known: one alarm in forty
+  // leaves a size open.
+  constexpr double deviations = 2;
+  levels.false_hit = std::max(levels.false_hit, hidden_share(levels, deviations));
   if (!levels.usable()) return std::optional<Levels>();
   findings.lost_by_l2 = std::move(**lost);
   return std::optional(std::move(levels));
@@ -239,10 +240,11 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   Memory& memory = findings.memory("l2");
   if (session.info().l2_bytes != 0)
     memory.attributes["size"] = from_api(static_cast<double>(session.info().l2_bytes), "B");
-  L2Rows rows(session, *l2);
-  CacheFacts walked = *l2;
   auto by_lost = levels_by_lost(session, findings, *l2);
   if (!by_lost) return tl::unexpected<Error>(by_lost.error());
+  if (*by_lost && !memory.attributes["sector_size"].has_value()) state_l2_sector(session, findings, **by_lost);
+  L2Rows rows(session, *l2);
+  CacheFacts walked = *l2;
   if (*by_lost) walked.levels = std::move(**by_lost);
   Size whole{inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")};
   if (!are_far_hits_unknown(findings, memory)) {
@@ -285,7 +287,12 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   if (line->has_value()) l2->line_bytes = static_cast<std::uint64_t>(*line->value);
   if (near.estimate.method == slower_hits) {
     const Histogram behind = between(walked.levels.next, walked.levels.threshold_cycles, 1e9);
-    findings.beyond_near_l2 = {near.estimate, whole_mode(behind), walked.levels};
+    findings.beyond_near_l2 = {near.estimate, whole_mode(behind), walked.levels, {}};
+    if (near.counted) {
+      auto by_set = near_by_set(session, findings, *l2, walked.levels, *near.counted);
+      if (!by_set) return tl::unexpected<Error>(by_set.error());
+      findings.beyond_near_l2->by_set = std::move(*by_set);
+    }
   }
   findings.l2_before_memory = whole.estimate;
   l2->capacity_bytes = session.info().l2_bytes;

@@ -1,17 +1,15 @@
 // The L2's hits, held against loads that no cache can serve; its sector, from cold loads of every word.
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <span>
 
 #include <fmt/format.h>
 
+#include "evidence/cold_words.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/flush.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
-#include "evidence/period.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -23,7 +21,6 @@ using program::Walk;
 
 constexpr std::uint64_t l2_levels_stride_bytes = 1152;  // nine lines of 128 B: over all slices
 constexpr std::uint64_t l2_levels_lines = 192;
-constexpr std::uint64_t word_bytes = 4;
 
 struct Hits {
   std::vector<double> by_line;  // what each line's loads take undisturbed
@@ -42,7 +39,7 @@ Expected<Hits> time_hits(Session& session) {
   // Where a phase has all lanes they also carry off what the others record, much faster than one does.
   p.phases = {by_all_lanes(make_walk(l2_path, l2_levels_lines * l2_levels_stride_bytes, l2_levels_stride_bytes, 2),
                            session.info())};
-  Walk look = make_walk(l2_path, word_bytes, word_bytes, 1);
+  Walk look = make_walk(l2_path, cold_word_bytes, cold_word_bytes, 1);
   for (std::uint64_t line = 0; line < l2_levels_lines; ++line, look.first_byte += l2_levels_stride_bytes) {
     p.phases.emplace_back(look);
     p.phases.emplace_back(recorded(look, Record::latencies, 1));
@@ -69,9 +66,10 @@ Expected<std::vector<double>> time_cold_words(Session& session, std::uint64_t fl
   constexpr std::uint64_t apart_bytes = 64 << 10;
   const std::uint64_t buffer_bytes = flush_bytes + (looks_at_a_word + 1) * apart_bytes;
   p.buffers[slot_flush].size_bytes = std::max(buffer_bytes, slot_bytes);
-  Walk cold = recorded(make_walk(l2_path, walk_bytes, word_bytes, 1), Record::latencies, 1);
-  Walk page = make_walk(l2_path, word_bytes, word_bytes, 1);  // translated, but not the bytes that are looked at
-  LooksByLine looks(walk_bytes / word_bytes);
+  Walk cold = recorded(make_walk(l2_path, walk_bytes, cold_word_bytes, 1), Record::latencies, 1);
+  Walk page =
+      make_walk(l2_path, cold_word_bytes, cold_word_bytes, 1);  // translated, but not the bytes that are looked at
+  LooksByLine looks(walk_bytes / cold_word_bytes);
   for (std::size_t i = 0; i < looks_at_a_word; ++i) {
     // Other words each time, and where it was interrupted: a flush may leave out some that were looked at before.
     std::uint64_t at = flush_bytes + (i + 1) * apart_bytes;
@@ -89,48 +87,6 @@ Expected<std::vector<double>> time_cold_words(Session& session, std::uint64_t fl
   }
   return undisturbed_by_line(std::move(looks));
 }
-
-// Whether parts of a sector begin with a word that is slower than the one behind it: they are sectors of this cache, of
-// which one that brings in more has all but the first.
-bool are_some_slower(const std::vector<double>& words, std::size_t sector) {
-  constexpr std::size_t least = 32 / word_bytes;  // no shorter sectors there have been
-  for (std::size_t part = sector / 2; part >= least; part /= 2) {
-    std::vector<double> slower, hits;
-    for (std::size_t i = part; i + 1 < words.size(); i += 2 * part) {
-      slower.push_back(words[i] - words[i + 1]);
-      hits.push_back(words[i + 1]);
-    }
-    if (median(slower) > (half_a_level - 1) * median(hits)) return true;
-  }
-  return false;
-}
-
-Expected<Estimate> measure_l2_sector(Session& session, const CacheFacts& l2, const std::vector<double>& hits_by_line,
-                                     std::uint64_t flush_bytes) {
-  auto words = time_cold_words(session, flush_bytes);
-  if (!words) return tl::unexpected<Error>(words.error());
-  // What serves a miss may be nearer than memory: a cache behind this one, which brings in a sector of its own. Words
-  // of few lines, so a few of them beside the hits' range are none of its.
-  constexpr double few = 0.005;
-  const double slowest_hit = half_a_level * *std::max_element(hits_by_line.begin(), hits_by_line.end());
-  const auto neither = std::count_if(words->begin(), words->end(), [&](double cycles) {
-    return cycles > slowest_hit && cycles < l2.levels.threshold_cycles;
-  });
-  if (static_cast<double>(neither) > few * static_cast<double>(words->size()))
-    return inconclusive("B", "cold_misses", "some loads are served neither as hits are nor from memory");
-  const auto missed = std::make_unique<bool[]>(words->size());
-  for (std::size_t i = 0; i < words->size(); ++i) missed[i] = (*words)[i] >= l2.levels.threshold_cycles;
-  const Estimate sector =
-      period_of(std::span(missed.get(), words->size()), word_bytes, l2.contamination(), "cold_misses");
-  session.keep(period_curve(std::span(missed.get(), words->size()), word_bytes, sector, l2.path.id));
-  if (sector.has_value() && are_some_slower(*words, static_cast<std::size_t>(*sector.value) / word_bytes))
-    return inconclusive("B", "cold_misses", "parts of a sector are served by a cache that is nearer than memory");
-  return sector;
-}
-
-}  // namespace
-
-namespace {
 
 // Of the interval of what lines take on average.
 double half_width(const std::vector<double>& by_line) {
@@ -212,10 +168,10 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   l2.by_line = hits->by_line;
   leave_out_kept_lines(session, findings);
   memory.attributes["latency"] = latency;
-  auto sector = measure_l2_sector(session, l2, hits->by_line, behind->capacity_bytes);
-  if (!sector) return tl::unexpected<Error>(sector.error());
-  memory.attributes["sector_size"] = *sector;
-  if (sector->has_value()) l2.sector_bytes = static_cast<std::uint64_t>(*sector->value);
+  auto words = time_cold_words(session, behind->capacity_bytes);
+  if (!words) return tl::unexpected<Error>(words.error());
+  findings.l2_cold_words = std::move(*words);
+  state_l2_sector(session, findings, l2.levels);
   return {};
 }
 

@@ -32,7 +32,7 @@ Findings with_l2() {
 // And 1 MiB is found near, what is slower takes 450; half of the SMs find what the others brought in as slow.
 Findings with_two_sets() {
   Findings findings = with_l2();
-  findings.beyond_near_l2 = {size_of(mebi), evidence::Mode{450, 450, 450, 1, 450, 1}, {}};
+  findings.beyond_near_l2 = {size_of(mebi), evidence::Mode{450, 450, 450, 1, 450, 1}, {}, {}};
   findings.beyond_own_l2 = {2, evidence::measured(450, "cycles", "first_loads", 100), 100};
   findings.beyond_own_l2->latency.interval = Interval{448, 452};
   findings.l2_sets = Findings::L2Sets();
@@ -80,6 +80,32 @@ TEST(L2Behind, SetsBeforeMemoryAreSides) {
   ASSERT_EQ(f.topology.sm_places.size(), 4U);
   EXPECT_EQ(f.topology.sm_places[1].l2_partition, 0U);
   EXPECT_EQ(f.topology.sm_places[2].l2_partition, 1U);
+}
+
+// What memory needn't bring again is a bound: how much of it copies take the place of follows from who asked for what.
+TEST(L2Behind, SidesHoldWhatSmsOfEachFindNear) {
+  Findings found = with_two_sets();
+  found.l2_before_memory.status = Status::lower_bound;
+  found.beyond_near_l2->near.interval = Interval{0.98 * mebi, 1.02 * mebi};
+  found.beyond_near_l2->by_set = {found.beyond_near_l2->near, found.beyond_near_l2->near};
+  const Estimate both = *behind(found, from_memory).memory("l2").find("size");
+  EXPECT_EQ(both.status, Status::measured);
+  EXPECT_EQ(*both.value, 2 * mebi);
+  EXPECT_EQ(both.interval->low, 2 * 0.98 * mebi);
+  EXPECT_EQ(both.interval->high, 2 * 1.02 * mebi);
+  found.beyond_near_l2->by_set.clear();
+  const Estimate one = *behind(found, from_memory).memory("l2").find("size");
+  EXPECT_EQ(one.status, Status::lower_bound);
+  EXPECT_EQ(*one.value, mebi);
+}
+
+// What was counted then is its own, whatever brings lost lines again.
+TEST(L2Behind, ACacheBehindIsNoMatterWhereLostLinesToldMisses) {
+  Findings found = with_l2();
+  found.lost_by_l2 = evidence::Histogram{{450, 1000}};
+  const Estimate size = *behind(found, from_between).memory("l2").find("size");
+  EXPECT_EQ(size.status, Status::measured);
+  EXPECT_EQ(*size.value, 2 * mebi);
 }
 
 TEST(L2Behind, SetsBeforeACacheAreL2sOfTheirOwn) {
