@@ -64,9 +64,6 @@ TEST_P(BuiltinModel, IsFoundAsItIs) {
   const Estimate* size = second == nullptr ? nullptr : second->find("size");
   if (size != nullptr && size->has_value() && 1.5 * *size->value > static_cast<double>(model.constant_bytes_per_module))
     expected += "undecided constant_l1_5.line_size: at least 256 B instead of 256 B[^\n]*\n";
-  // Of sides that keep copies of one another's lines memory doesn't tell how much they hold together.
-  if (const Memory* l2 = found.find("l2"); l2 != nullptr && l2->find("partition_size") != nullptr)
-    expected += "undecided l2.measured_size: at least [0-9]+ MiB instead of [0-9]+ MiB[^\n]*one side of it[^\n]*\n";
   EXPECT_THAT(open, testing::MatchesRegex(expected));
   const std::string name(GetParam());
   EXPECT_EQ(section_without_trailing_space(test::results_section(model, found)),
