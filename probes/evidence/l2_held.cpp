@@ -40,6 +40,10 @@ Expected<Held> count_near(L2Rows& rows, L2Rows::Asked& asked, const Levels& leve
     const bool is_second = before.has_value();
     held = held_by(before.value_or(count), count);
     held.steady = held.steady && is_second;
+    // Of both the fewer, if that overflows.
+    constexpr double overflows = 1.5;
+    const bool is_enough = is_second && before->bytes >= overflows * held.bytes;
+    held.walked_bytes = is_enough ? before->bytes : count.bytes;
     before = count;
     next = std::max(1.25 * next, 2 * count.held);
     if (!is_second) next = std::min(next, footprints.most);

@@ -22,7 +22,8 @@ Footprints overflowing(const device::DeviceInfo& info, std::uint64_t about_bytes
 inline constexpr std::size_t most_l2_counts = 5;
 
 /// What is held of footprints: the share of lines that are near. Steady where two counts agree, the second of more, and
-/// of twice as much as the first found at least, where there is so much. Errors are the session's.
+/// of twice as much as the first found at least, where there is so much; walked_bytes tell it by one count then. Errors
+/// are the session's.
 Expected<Held> count_near(L2Rows& rows, L2Rows::Asked& asked, const Levels& levels, const Footprints& footprints,
                           std::size_t most_counts);
 

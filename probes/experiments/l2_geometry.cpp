@@ -67,7 +67,7 @@ struct Size {
   std::uint64_t fill = 0;      // bytes to walk so that it overflows; 0: unknown
   std::uint64_t about = 0;     // the likeliest, whether or not that is sure
   struct Counted {
-    Footprints walked;
+    double walked_bytes = 0;
     Estimate near;
   };
   std::optional<Counted> counted = {};  // what an SM found near of them, not rounded
@@ -124,7 +124,7 @@ Expected<std::optional<Size>> near_by_count(Session& session, L2Rows& rows, cons
     if (const auto near = told_near(*held)) {
       const std::uint64_t step = resolution_of(session);
       const auto fill = static_cast<std::uint64_t>((*held)->bytes) / step * step;
-      return Size{as_next_count(*near), whole.patience, fill, whole.about, Size::Counted{walked, *near}};
+      return Size{as_next_count(*near), whole.patience, fill, whole.about, Size::Counted{(*held)->walked_bytes, *near}};
     }
     if (is_within || !(*held)->steady) return std::optional<Size>();
     walked = overflowing(session.info(), static_cast<std::uint64_t>((*held)->bytes));
@@ -197,7 +197,7 @@ Expected<std::vector<Estimate>> near_by_set(Session& session, const Findings& fi
   for (std::size_t set = 1; findings.l2_sets && set < findings.l2_sets->sets.size(); ++set) {
     L2Rows rows(session, l2, findings.l2_sets->sets[set].front());
     L2Rows::Asked asked;
-    auto held = if_available(count_near(rows, asked, levels, first.walked, 1));
+    auto held = if_available(count_near(rows, asked, levels, {first.walked_bytes, first.walked_bytes}, 1));
     if (!held) return tl::unexpected<Error>(held.error());
     if (*held) (*held)->steady = true;  // as the first set's is
     const auto told = told_near(*held);
