@@ -136,14 +136,20 @@ Expected<bool> are_pushed_further(Session& session, const CacheFacts& l1, const 
 // that leaves half as many; what more would push out is pushed further than it need be.
 Expected<PushedOut> push_out(Session& session, const Findings& findings, const CacheFacts& l1,
                              const Histogram& second) {
-  constexpr double hardly_any = 0.05;
+  constexpr double hardly_any = 0.05, fewest_loads = 8;
   PushedOut result;
   double left = 1;
-  for (const Eviction& e : evictions_of(session.info(), l1.circle_bytes(), findings.near_l2_bytes(session.info()))) {
+  const auto evictions = evictions_of(session.info(), l1.circle_bytes(), findings.near_l2_bytes(session.info()));
+  for (const Eviction& e : evictions) {
     // One load a line, however long that is: the next one of a line finds what the first brought in.
     auto cold = time_cold(session, coarse_stride_bytes, l1.stride(), e);
     if (!cold) return tl::unexpected<Error>(cold.error());
-    Histogram timed = between(histogram_of(*cold), l1.levels.threshold_cycles, 1e9);
+    const Histogram all = histogram_of(*cold);
+    Histogram timed = between(all, l1.levels.threshold_cycles, 1e9);
+    // What the L1 still has is none of these, but for strangers among its hits.
+    const double strangers = l1.levels.false_miss * static_cast<double>(total(all));
+    const bool are_strangers = static_cast<double>(total(timed)) < strangers + 4 * std::sqrt(strangers) + fewest_loads;
+    if (are_strangers && result.graded.empty() && &e != &evictions.back()) continue;
     const Levels told = levels_of(second, timed);
     if (left < 1 && (!told.usable() || told.false_hit > left / 2)) break;
     result.last = e;
@@ -180,14 +186,19 @@ Expected<void> state_one_level(Session& session, Findings& findings, const Pushe
   return {};
 }
 
+// About one line in sixteen is lost of so many times as much, were it of one way and a hash.
+constexpr std::uint64_t many_times = 16;
+
+bool is_l2_so_large(Session& session, const Findings& findings, const Eviction& e) {
+  const std::uint64_t pushed = e.bytes(session.info().constant_bytes_per_module);
+  return findings.near_l2_bytes(session.info()).value_or(0) >= many_times * pushed;
+}
+
 // Whether what was pushed out still came from the L2, which may lose lines of its own to the same loads.
 Expected<bool> still_from_l2(Session& session, Findings& findings, const CacheFacts& cache, const Eviction& e) {
-  // About one line in sixteen is lost, were it of one way and a hash: outliers among the others.
-  constexpr std::uint64_t many_times = 16;
   const CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return true;
-  const std::uint64_t pushed = e.bytes(session.info().constant_bytes_per_module);
-  if (findings.near_l2_bytes(session.info()).value_or(0) >= many_times * pushed) return true;
+  if (is_l2_so_large(session, findings, e)) return true;
   return are_served_by_l2(session, cache, cache.front_line_bytes, l2, e);
 }
 
@@ -232,17 +243,25 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
 }
 
 // Whether what was pushed out takes as much longer as memory does behind the L2, less than levels are apart, while
-// something keeps the L2 from being filled: these constants may be the L2's, which lost them to somebody else.
-bool may_be_lost_by_l2(const Findings& findings, const Histogram& hits, const Histogram& pushed, double threshold) {
+// something keeps the L2 from being filled, or as its other side does where that keeps copies: these constants may be
+// the L2's, which lost them to somebody else or to what pushed.
+bool may_be_lost_by_l2(Session& session, const Findings& findings, const Histogram& hits, const PushedOut& out,
+                       double threshold) {
   const Memory* l2 = findings.topology.find("l2");
   const Memory* memory = findings.topology.find("device_memory");
   const Estimate* near = l2 == nullptr ? nullptr : l2->find("latency");
   const Estimate* far = memory == nullptr ? nullptr : memory->find("latency");
   if (near == nullptr || far == nullptr || !near->has_value() || !far->has_value()) return false;
-  const Estimate* size = l2->find("measured_size") != nullptr ? l2->find("measured_size") : l2->find("size");
-  if (size != nullptr && size->status == Status::measured) return false;
-  const double more = undisturbed(between(pushed, threshold, 1e9)).value_or(0) - undisturbed(hits).value_or(0);
-  return std::fabs(more - (*far->value - *near->value)) < (half_a_level - 1) * *far->value;
+  const double more =
+      undisturbed(between(out.graded.back(), threshold, 1e9)).value_or(0) - undisturbed(hits).value_or(0);
+  const auto is_as_much = [&](double beyond_near) {
+    return std::fabs(more - beyond_near) < (half_a_level - 1) * *far->value;
+  };
+  const Estimate* other_side = l2->find("far_latency");
+  if (findings.beyond_own_l2 && other_side != nullptr && other_side->has_value() &&
+      !is_l2_so_large(session, findings, out.last) && is_as_much(*other_side->value - *near->value))
+    return true;
+  return findings.l2_before_memory.status != Status::measured && is_as_much(*far->value - *near->value);
 }
 
 void stand_behind(const CacheFacts& l1, CacheFacts& cache) {
@@ -327,10 +346,11 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     if (!further) return tl::unexpected<Error>(further.error());
     if (!*further) return state_one_level(session, findings, *out, alike_with(same));
   }
-  if (may_be_lost_by_l2(findings, hits, out->graded.back(), cache.levels.threshold_cycles)) {
-    set_open(memory, "levels",
-             "what is pushed out takes as much longer as memory does behind the L2, which may have lost it to another "
-             "program");
+  if (may_be_lost_by_l2(session, findings, hits, *out, cache.levels.threshold_cycles)) {
+    set_open(
+        memory, "levels",
+        "what is pushed out takes as much longer as memory or another side does behind the L2, which may have lost "
+        "it");
     return {};
   }
   stand_behind(*l1, cache);

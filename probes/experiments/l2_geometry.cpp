@@ -264,7 +264,9 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
                                            : Expected<std::optional<Size>>(std::optional<Size>());
       if (!inside) return tl::unexpected<Error>(inside.error());
       if (!*inside) {
-        auto searched = size_by(session, rows, **slower, bytes * 2, slower_hits, Holds::one);
+        // Of more than all sides fit an SM finds less near: there a count is no second opinion.
+        auto searched = size_by(session, rows, **slower, bytes * 2, slower_hits,
+                                findings.beyond_own_l2 ? Holds::perhaps_several : Holds::one);
         if (!searched) return tl::unexpected<Error>(searched.error());
         *inside = *searched;
       }

@@ -153,10 +153,9 @@ Expected<void> measure_tlb_code(Pages& pages, const TlbLevels& levels, std::size
   pages.session().keep(std::move(curve));
   // Many loads may push code out of a level that data find theirs in: whoever shares this one loses his to few as well.
   const Sameness by_most = sameness(by_all, data, by_nothing), at_once = sameness(by_few, data, by_nothing);
-  code =
-      by_most.decided && at_once.decided && by_most.is_same() == at_once.is_same()
-          ? decided(std::string(verdict_of(by_most)), code_method, 5 * looks, std::min(by_most.sure(), at_once.sure()))
-          : undecided(code_method, "code loses its translation now and then, but not as data does");
+  code = by_most.is_apart() || (by_most.is_same() && at_once.is_same())
+             ? decided(std::string(verdict_of(by_most)), code_method, 5 * looks, by_most.sure())
+             : undecided(code_method, "code loses its translation now and then, but not as data does");
   return {};
 }
 
