@@ -13,8 +13,8 @@ namespace gputopo::evidence {
 /// never behind. So what `fits` bounds the capacity from below, and what is held of far more, where that is exact or a
 /// sample that knows its error, is the capacity; else it bounds what fits from above. Where both agree `fits`, which is
 /// exact to the line, stands; where they leave more than a line or a twentieth of the size between them, or where
-/// nothing was `counted`, a lower bound is all there is; and so where fewer are held than seem to fit, or where nothing
-/// tells what fits: what is held.
+/// nothing was `counted`, a lower bound is all there is; and so where fewer are held than seem to fit. Where nothing
+/// tells what fits a sample that knows its error is the size, else what is held a lower bound.
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& counted, double line_bytes);
 
 struct SizeAndHeld {

@@ -27,6 +27,7 @@ Expected<Held> count_near(L2Rows& rows, L2Rows::Asked& asked, const Levels& leve
   double next = footprints.first;
   for (std::size_t n = 0; n < most_counts && !held.steady && next <= footprints.most; ++n) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(next) / l2_unit_bytes * l2_unit_bytes;
+    if (bytes == 0) break;
     const std::uint64_t warm_loads = bytes / rows.stride() * 2 * l2_warm_laps;
     const std::uint64_t stretches = rows.stretches(bytes, Purpose::count);
     const auto parts = std::clamp<std::uint64_t>(most_warm_loads / warm_loads, counted_parts,
