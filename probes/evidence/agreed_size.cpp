@@ -32,21 +32,43 @@ Estimate held_at_least(const Held& held, std::string_view method, std::string_vi
   return e;
 }
 
+constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
+
+bool is_telling(const Held& held, double line_bytes) {
+  const Interval& counted = held.interval;
+  return held.is_sample && held.steady && counted.high - counted.low <= std::max(line_bytes, telling * counted.low);
+}
+
+Estimate exactly_held(const Held& held) {
+  Estimate size = measured(held.bytes, "B", "residency", held.samples);
+  size.interval = held.interval;
+  return size;
+}
+
+// Where nothing tells what fits.
+Estimate held_alone(const Estimate& fits, const Held& held, double line_bytes) {
+  const Interval& counted = held.interval;
+  if (held.exact && counted.low > 0) return exactly_held(held);
+  if (fits.status != Status::inconclusive || counted.low <= 0) return fits;
+  if (!is_telling(held, line_bytes))
+    return held_at_least(held, fits.method, "so much of more is held; where it begins to miss doesn't show");
+  Estimate size = measured(roundest_within(counted), "B", fits.method, held.samples);
+  size.interval = counted;
+  return size;
+}
+
 }  // namespace
 
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, double line_bytes) {
-  constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
   constexpr std::string_view not_counted = "so much fits; how much is held of more can't be counted";
-  const bool has_fit = fits.status == Status::measured;
   const Held held = count.value_or(Held{});
   const Interval& counted = held.interval;
+  if (fits.status != Status::measured) return held_alone(fits, held, line_bytes);
+  const std::string begins = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
   Estimate size = fits;
-  if (held.exact && counted.low > 0 && (!has_fit || *fits.value + line_bytes <= counted.low)) {
-    size = measured(held.bytes, "B", "residency", held.samples);
-    size.interval = counted;
-    if (has_fit) size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
-  } else if (!has_fit) {
-    if (fits.status != Status::inconclusive || counted.low <= 0) return fits;
+  if (held.exact && counted.low > 0 && *fits.value + line_bytes <= counted.low) {
+    size = exactly_held(held);
+    size.note = begins;
   } else {
     size.samples += held.samples;
     // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
@@ -62,23 +84,15 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   }
   // Whatever a cache replaces, of far more it holds as much as it can: what a sample says of that is the capacity,
   // within which what fits says it to the line where its lines fill the sets evenly.
-  const bool holds_what_fits = !has_fit || counted.high >= fits.interval->low;
-  if (held.is_sample && held.steady && counted.high - counted.low <= std::max(line_bytes, telling * counted.low)) {
-    if (!has_fit) {
-      size = measured(roundest_within(counted), "B", fits.method, held.samples);
-      size.interval = counted;
-      return size;
-    }
+  if (is_telling(held, line_bytes)) {
     // Lines that overfull sets lost lie together, and looks may have missed them all.
-    if (!holds_what_fits) return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
+    if (counted.high < fits.interval->low)
+      return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
     size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : roundest_within(counted);
     size.interval = counted;
-    if (*fits.value < counted.low)
-      size.note = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
+    if (*fits.value < counted.low) size.note = begins;
     return size;
   }
-  if (!has_fit && !size.has_value())
-    return held_at_least(held, fits.method, "so much of more is held; where it begins to miss doesn't show");
   const double apart = std::max(size.interval->high - *size.value, *size.value - size.interval->low);
   if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;
   bound_below(size, not_counted);

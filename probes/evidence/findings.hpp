@@ -40,9 +40,7 @@ struct CacheFacts {
   LineTimes* line_times = nullptr;        ///< what each line's hits take, taken off before thresholds; null: all alike
   std::uint64_t pushed_out_by_bytes = 0;  ///< lines of it were seen to be lost to so much, themselves included; 0: none
 
-  Contamination contamination() const {
-    return {levels.false_miss, levels.false_hit, static_cast<double>(total(levels.hit))};
-  }
+  Contamination contamination() const { return levels.contamination(); }
   /// One load a line, or more where the line isn't known.
   std::uint64_t stride() const {
     constexpr std::uint64_t least = 32;  // no line there has been is shorter

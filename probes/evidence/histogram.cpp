@@ -27,6 +27,11 @@ std::uint64_t count_from(std::span<const program::LatencyCount> histogram, doubl
   return n;
 }
 
+double share_from(std::span<const program::LatencyCount> histogram, double threshold_cycles) {
+  return static_cast<double>(count_from(histogram, threshold_cycles)) /
+         static_cast<double>(std::max<std::uint64_t>(1, total(histogram)));
+}
+
 Histogram between(std::span<const program::LatencyCount> histogram, double low_cycles, double high_cycles) {
   Histogram part;
   std::copy_if(histogram.begin(), histogram.end(), std::back_inserter(part),

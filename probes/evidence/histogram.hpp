@@ -19,6 +19,8 @@ Histogram counted(std::vector<std::uint32_t> latencies_cycles);
 std::uint64_t total(std::span<const program::LatencyCount> histogram);
 /// Loads that took `threshold_cycles` or longer.
 std::uint64_t count_from(std::span<const program::LatencyCount> histogram, double threshold_cycles);
+/// The same as a share of all; 0 of none.
+double share_from(std::span<const program::LatencyCount> histogram, double threshold_cycles);
 /// The part of a histogram within [low, high) cycles.
 Histogram between(std::span<const program::LatencyCount> histogram, double low_cycles, double high_cycles);
 /// The value below which a share `q` of the loads lies; nothing for an empty histogram.

@@ -1,6 +1,7 @@
 #include "evidence/l2_held.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "evidence/agreed_size.hpp"
 #include "evidence/estimates.hpp"
@@ -11,7 +12,6 @@ namespace {
 
 constexpr std::uint64_t counted_parts = 16;     // walks differ by more than places of one
 constexpr std::uint64_t counted_places = 4096;  // of small ones: of three lines each
-constexpr std::string_view slower_hits = "slower_hits";
 
 }  // namespace
 
@@ -38,29 +38,29 @@ Expected<Held> count_near(L2Rows& rows, L2Rows::Asked& asked, const Levels& leve
     // What a program's first looks that missed may have pushed out before its last.
     const auto looked_bytes = static_cast<double>(rows.looked_lines(bytes, Purpose::count) * rows.stride());
     count.scatter += (1 - count.held / count.bytes) * looked_bytes / 2;
-    const bool is_second = before.has_value();
-    held = held_by(before.value_or(count), count);
-    held.steady = held.steady && is_second;
+    next = std::max(1.25 * next, 2 * count.held);
+    if (!before) next = std::min(next, footprints.most);
+    held = before ? held_by(*before, count) : held_by(count);
     // Of both the fewer, if that overflows.
     constexpr double overflows = 1.5;
-    const bool is_enough = is_second && before->bytes >= overflows * held.bytes;
+    const bool is_enough = before && before->bytes >= overflows * held.bytes;
     held.walked_bytes = is_enough ? before->bytes : count.bytes;
     before = count;
-    next = std::max(1.25 * next, 2 * count.held);
-    if (!is_second) next = std::min(next, footprints.most);
   }
   return held;
 }
 
-std::optional<Estimate> told_near(const std::optional<Held>& held) {
-  constexpr double telling = 0.05;
-  if (!held || !held->steady || held->interval.low <= 0) return std::nullopt;
-  const Interval& counted = held->interval;
-  if (counted.high - counted.low > telling * counted.low) return std::nullopt;
-  Estimate near = measured(held->bytes, "B", slower_hits, held->samples);
-  near.interval = counted;
+Estimate counted_near(const Held& held) {
+  Estimate near = measured(held.bytes, "B", slower_hits, held.samples);
+  near.interval = held.interval;
   near.note = "as the SM that was asked finds it";
   return near;
+}
+
+bool is_telling(const Estimate& counted) {
+  constexpr double telling = 0.05;
+  const Interval& range = *counted.interval;
+  return range.low > 0 && range.high - range.low <= telling * range.low;
 }
 
 Estimate as_next_count(Estimate counted) {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <string_view>
 
 #include "evidence/held.hpp"
 #include "evidence/l2_rows.hpp"
@@ -27,8 +27,14 @@ inline constexpr std::size_t most_l2_counts = 5;
 Expected<Held> count_near(L2Rows& rows, L2Rows::Asked& asked, const Levels& levels, const Footprints& footprints,
                           std::size_t most_counts);
 
-/// What was counted, where that tells it to a twentieth.
-std::optional<Estimate> told_near(const std::optional<Held>& held);
+/// The method of what is found near before other hits are slower.
+inline constexpr std::string_view slower_hits = "slower_hits";
+
+/// What was counted.
+Estimate counted_near(const Held& held);
+
+/// Whether that tells a size to a twentieth.
+bool is_telling(const Estimate& counted);
 
 /// The same so that the next count says it as well (rounded_count); its interval holds that.
 Estimate as_next_count(Estimate counted);

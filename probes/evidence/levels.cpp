@@ -132,10 +132,6 @@ bool are_some(double share, const Histogram& loads) {
   return share > hardly_any + 4 * std::sqrt(share * (1 - share) / all);
 }
 
-double share_from(const Histogram& loads, double cycles) {
-  return static_cast<double>(count_from(loads, cycles)) / static_cast<double>(std::max<std::uint64_t>(1, total(loads)));
-}
-
 bool are_some_below(const Histogram& loads, double cycles) {
   return !loads.empty() && are_some(1 - share_from(loads, cycles), loads);
 }

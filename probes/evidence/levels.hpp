@@ -2,6 +2,7 @@
 // construction, and used by everything that counts misses on that path.
 #pragma once
 
+#include "evidence/counts.hpp"
 #include "evidence/histogram.hpp"
 #include "topology/evidence.hpp"
 
@@ -24,6 +25,8 @@ struct Levels {
 
   /// Youden's index, the share of loads that the threshold tells apart: 1 for levels without overlap, 0 for one level.
   double told_apart() const { return 1 - false_miss - false_hit; }
+  /// What loads are counted as though they were the other kind.
+  Contamination contamination() const { return {false_miss, false_hit, static_cast<double>(total(hit))}; }
   /// Whether counts of misses mean anything. Below one half a load says less about its level than about chance. One
   /// load in twenty is a stranger's (docs/domain.md): where five times as many known hits are slow lines get lost, the
   /// more the longer a lap is, and no share of false misses holds for every footprint.

@@ -45,6 +45,15 @@ NearCount near_of(const std::vector<Histogram>& looks, const Levels& levels, dou
   return count;
 }
 
+Held held_by(const NearCount& count) {
+  const double off = count.scatter + count.mistaken;
+  Held held;
+  held.bytes = count.held;
+  held.interval = {count.held - off, count.held + off};
+  held.samples = count.samples;
+  return held;
+}
+
 Held held_by(const NearCount& a, const NearCount& b) {
   const double weight = 1 / (1 + std::pow(b.scatter / a.scatter, 2));
   Held held;

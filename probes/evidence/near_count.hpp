@@ -25,6 +25,9 @@ struct NearCount {
 NearCount near_of(const std::vector<Histogram>& looks, const Levels& levels, double walked_bytes,
                   std::uint64_t stretches);
 
+/// What one count says, which is never steady.
+Held held_by(const NearCount& count);
+
 /// What two counts say together, each by its certainty; steady where they agree.
 Held held_by(const NearCount& a, const NearCount& b);
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "evidence/estimates.hpp"
-#include "evidence/just_lost.hpp"
 #include "evidence/l2_held.hpp"
+#include "evidence/l2_lost.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
 #include "evidence/structure.hpp"
@@ -36,10 +36,6 @@ constexpr double strangers = 0.05;
 // What is slower is no hit, far ones among these, but of a stranger.
 double end_of_hits(const Levels& levels, const Histogram& far) {
   return std::max(quantile(levels.hit, 1 - strangers).value_or(0), quantile(far, 1 - strangers).value_or(0)) + 0.5;
-}
-
-double share_from(const Histogram& loads, double cycles) {
-  return static_cast<double>(count_from(loads, cycles)) / static_cast<double>(std::max<std::uint64_t>(1, total(loads)));
 }
 
 // Whether more of what was lost than of hits, of `far` ones or of memory's loads lies between these and memory: no
@@ -115,7 +111,7 @@ Estimate all_sides(Estimate whole, const Findings::BeyondNear& part, std::size_t
       sum.samples += part.by_set[i].samples;
     }
     sum.note = "the sum of what an SM of each side finds near";
-    return as_next_count(sum);
+    if (is_telling(sum)) return as_next_count(sum);
   }
   whole.value = side.value;
   whole.method = side.method;
@@ -147,21 +143,21 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
     return all_sides(findings.l2_before_memory, *part, findings.beyond_own_l2->sets);
   }
   if (lost == LinesFrom::unknown || lost == LinesFrom::a_cache_in_part)
-    return inconclusive("B", "slower_hits", side_or_cache);
+    return inconclusive("B", slower_hits, side_or_cache);
   if (lost == LinesFrom::a_cache_behind_sides) {
     findings.state_sides_by_sets();
     if (part) memory.attributes["partition_size"] = part->near;
-    return inconclusive("B", "slower_hits", a_cache_behind);
+    return inconclusive("B", slower_hits, a_cache_behind);
   }
-  if (!part) return inconclusive("B", "slower_hits", a_cache_behind);
-  if (findings.may_have_sides) return inconclusive("B", "slower_hits", side_or_cache);
+  if (!part) return inconclusive("B", slower_hits, a_cache_behind);
+  if (findings.may_have_sides) return inconclusive("B", slower_hits, side_or_cache);
   Estimate near = part->near;
   if (near.has_value() && findings.l2_before_memory.has_value())
     near.note = fmt::format("what is behind it is a cache, too: memory answers from {:.1f} MiB on",
                             *findings.l2_before_memory.value / mebi);
   l2.next_level = part->slower;
   l2.next_loads = between(part->levels.next, part->levels.threshold_cycles, 1e9);
-  memory.structure["l2_sides"] = decided("1", "slower_hits", near.samples);
+  memory.structure["l2_sides"] = decided("1", slower_hits, near.samples);
   return near;
 }
 

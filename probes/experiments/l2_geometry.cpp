@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include "evidence/agreed_size.hpp"
-#include "evidence/cold_words.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
-#include "evidence/just_lost.hpp"
 #include "evidence/kept.hpp"
 #include "evidence/l2_held.hpp"
+#include "evidence/l2_lost.hpp"
 #include "evidence/l2_rows.hpp"
+#include "evidence/l2_sector.hpp"
 #include "evidence/line.hpp"
 #include "evidence/modes.hpp"
 #include "evidence/search.hpp"
@@ -27,7 +27,6 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::string_view slower_hits = "slower_hits";  // the method of what is found near before others are slower
 constexpr std::uint64_t kibi = 1 << 10;
 constexpr std::uint64_t l2_mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there has been
@@ -47,9 +46,7 @@ Expected<SearchResult> search_l2(Session& session, L2Rows& rows, L2Rows::Asked& 
   SearchSpec spec;
   spec.quantity = quantity;
   spec.count = rows.counter(levels.threshold_cycles, asked);
-  spec.sweep = {static_cast<double>(rows.stride()),
-                false,
-                {levels.false_miss, levels.false_hit, static_cast<double>(total(levels.hit))}};
+  spec.sweep = {static_cast<double>(rows.stride()), false, levels.contamination()};
   spec.sweep.saturation = rows.saturation();
   spec.unit_bytes = l2_unit_bytes;
   spec.first_bytes = first;
@@ -67,7 +64,7 @@ struct Size {
   std::uint64_t fill = 0;      // bytes to walk so that it overflows; 0: unknown
   std::uint64_t about = 0;     // the likeliest, whether or not that is sure
   struct Counted {
-    double walked_bytes = 0;
+    Footprints walked;
     Estimate near;
   };
   std::optional<Counted> counted = {};  // what an SM found near of them, not rounded
@@ -121,10 +118,12 @@ Expected<std::optional<Size>> near_by_count(Session& session, L2Rows& rows, cons
       walked = within;
       continue;
     }
-    if (const auto near = told_near(*held)) {
+    const Estimate near = counted_near(**held);
+    if ((*held)->steady && is_telling(near)) {
       const std::uint64_t step = resolution_of(session);
       const auto fill = static_cast<std::uint64_t>((*held)->bytes) / step * step;
-      return Size{as_next_count(*near), whole.patience, fill, whole.about, Size::Counted{(*held)->walked_bytes, *near}};
+      return Size{as_next_count(near), whole.patience, fill, whole.about,
+                  Size::Counted{{(*held)->walked_bytes, walked.most}, near}};
     }
     if (is_within || !(*held)->steady) return std::optional<Size>();
     walked = overflowing(session.info(), static_cast<std::uint64_t>((*held)->bytes));
@@ -190,19 +189,23 @@ bool are_far_hits_unknown(const Findings& findings, const Memory& l2) {
          !findings.beyond_own_l2 && !findings.may_have_sides;
 }
 
-// What SMs of each set find near; nothing where one of them doesn't tell.
+// What SMs of each set find near; nothing where one of them can't be asked.
 Expected<std::vector<Estimate>> near_by_set(Session& session, const Findings& findings, const CacheFacts& l2,
                                             const Levels& levels, const Size::Counted& first) {
   std::vector<Estimate> all{first.near};
   for (std::size_t set = 1; findings.l2_sets && set < findings.l2_sets->sets.size(); ++set) {
     L2Rows rows(session, l2, findings.l2_sets->sets[set].front());
-    L2Rows::Asked asked;
-    auto held = if_available(count_near(rows, asked, levels, {first.walked_bytes, first.walked_bytes}, 1));
-    if (!held) return tl::unexpected<Error>(held.error());
-    if (*held) (*held)->steady = true;  // as the first set's is
-    const auto told = told_near(*held);
-    if (!told) return std::vector<Estimate>();
-    all.push_back(*told);
+    // One count where that tells it, at a footprint of which the first set's did.
+    std::optional<Estimate> near;
+    for (const std::size_t counts : {std::size_t{1}, most_l2_counts}) {
+      L2Rows::Asked asked;
+      auto held = if_available(count_near(rows, asked, levels, first.walked, counts));
+      if (!held) return tl::unexpected<Error>(held.error());
+      if (!*held || (counts > 1 && !(*held)->steady)) return std::vector<Estimate>();
+      near = counted_near(**held);
+      if (is_telling(*near)) break;
+    }
+    all.push_back(*near);
   }
   return all;
 }

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "evidence/cold_words.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/flush.hpp"
+#include "evidence/l2_sector.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/modes.hpp"
 #include "experiments/experiments.hpp"

@@ -94,10 +94,15 @@ std::optional<program::Program> look_program(const Session& session, ColdStretch
   return p;
 }
 
+// Of lines on k sides an SM finds 1 - 1/k elsewhere, half at least: half of that is what both answers are as far from.
+constexpr double some_of_them = 0.25;
+
 // Lines whose first load took half a level (docs/domain.md) longer than the next one, or less.
 struct Changes {
   std::vector<double> slower;
   double faster = 0;
+  // How many more are slower than are faster: strangers and traffic make as many either.
+  double excess() const { return static_cast<double>(slower.size()) - faster; }
   void add(std::span<const std::uint32_t> first, std::span<const std::uint32_t> next) {
     for (std::size_t i = 0; i < std::min(first.size(), next.size()); ++i) {
       if (first[i] > half_a_level * next[i]) slower.push_back(first[i]);
@@ -112,7 +117,7 @@ bool are_lost(std::span<const program::PhaseTrace> phases) {
   const auto& again = phases[5].latencies;
   Changes changes;
   changes.add(std::span(next).last(std::min(next.size(), again.size())), again);
-  return static_cast<double>(changes.slower.size()) - changes.faster > 0.25 * static_cast<double>(again.size());
+  return changes.excess() > some_of_them * static_cast<double>(again.size());
 }
 
 // All looks of one SM at lines that one other brought in.
@@ -136,11 +141,9 @@ struct Look {
                          : boost::math::cdf(boost::math::complement(
                                boost::math::binomial_distribution<>(slower() + changes.faster, 0.5), slower() - 1));
   }
-  // Of lines on k sides an SM finds 1 - 1/k elsewhere, half at least: half of that is what both answers are as far
-  // from.
   bool are_few_slower() const {
     const auto looks = static_cast<double>(total(seen));
-    return slower() - changes.faster + 3 * std::sqrt(slower() + changes.faster + 1) < 0.25 * looks;
+    return changes.excess() + 3 * std::sqrt(slower() + changes.faster + 1) < some_of_them * looks;
   }
 };
 

@@ -50,8 +50,9 @@ TEST(AgreedSize, IsOpenWhereSomethingElseMakesTheMostOfThemSlow) {
   EXPECT_EQ(agreed_size(fitting(70000, {69000, 71000}), sampled(40000, 600), line).status, Status::inconclusive);
 }
 
+const Estimate open = inconclusive("B", "misses", "misses rise, but not as those of a full cache do");
+
 TEST(AgreedSize, IsTheRoundestOfWhatASampleLeavesWhereNothingTellsWhatFits) {
-  const Estimate open = inconclusive("B", "misses", "misses rise, but not as those of a full cache do");
   const Estimate size = agreed_size(open, sampled(32700, 500), line);
   EXPECT_EQ(size.status, Status::measured);
   EXPECT_EQ(size.value, 32768);
@@ -59,7 +60,6 @@ TEST(AgreedSize, IsTheRoundestOfWhatASampleLeavesWhereNothingTellsWhatFits) {
 }
 
 TEST(AgreedSize, IsAtLeastWhatIsHeldWhereNothingTellsWhatFits) {
-  const Estimate open = inconclusive("B", "misses", "misses rise, but not as those of a full cache do");
   const Estimate size = agreed_size(open, sampled(30000, 1000), line);
   EXPECT_EQ(size.status, Status::lower_bound);
   EXPECT_EQ(size.value, 29000);

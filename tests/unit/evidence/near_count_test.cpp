@@ -73,6 +73,15 @@ TEST(NearCount, TwoThatDifferByMoreThanTheyScatterAreUnsteadyWhateverIsMistaken)
   EXPECT_TRUE(held_by(a, same).steady);
 }
 
+// Not as certain as two of it would be.
+TEST(NearCount, OneIsAsFarOffAsItScattersAndNeverSteady) {
+  const Held held = held_by({1000, 500, 10, 2, 64});
+  EXPECT_FALSE(held.steady);
+  EXPECT_EQ(held.bytes, 500);
+  EXPECT_EQ(held.interval.low, 488);
+  EXPECT_EQ(held.interval.high, 512);
+}
+
 TEST(NearCount, TwoThatAgreeAreTheirMeanAndTwoThatDontAreUnsteady) {
   const NearCount a{1000, 500, 10, 2, 64}, b{2000, 510, 10, 2, 64}, c{3000, 600, 10, 2, 64};
   const Held both = held_by(a, b);

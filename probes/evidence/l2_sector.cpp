@@ -1,4 +1,4 @@
-#include "evidence/cold_words.hpp"
+#include "evidence/l2_sector.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -38,8 +38,8 @@ Estimate sector_of(Session& session, const CacheFacts& l2, const std::vector<dou
     return inconclusive("B", "cold_misses", "some loads are served neither as hits are nor from memory");
   const auto missed = std::make_unique<bool[]>(words.size());
   for (std::size_t i = 0; i < words.size(); ++i) missed[i] = words[i] >= levels.threshold_cycles;
-  const Contamination by_levels{levels.false_miss, levels.false_hit, static_cast<double>(total(levels.hit))};
-  const Estimate sector = period_of(std::span(missed.get(), words.size()), cold_word_bytes, by_levels, "cold_misses");
+  const Estimate sector =
+      period_of(std::span(missed.get(), words.size()), cold_word_bytes, levels.contamination(), "cold_misses");
   session.keep(period_curve(std::span(missed.get(), words.size()), cold_word_bytes, sector, l2.path.id));
   if (sector.has_value() && are_some_slower(words, static_cast<std::size_t>(*sector.value) / cold_word_bytes))
     return inconclusive("B", "cold_misses", "parts of a sector are served by a cache that is nearer than memory");
