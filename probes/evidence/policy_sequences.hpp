@@ -11,6 +11,7 @@
 
 #include "evidence/set_policies.hpp"
 #include "topology/evidence.hpp"
+#include "topology/statement.hpp"
 
 namespace gputopo::evidence {
 

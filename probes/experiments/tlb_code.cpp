@@ -5,6 +5,7 @@
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/sameness.hpp"
+#include "evidence/structure.hpp"
 
 namespace gputopo::experiments {
 namespace {
