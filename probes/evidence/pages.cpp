@@ -61,6 +61,13 @@ Others Pages::spread(std::uint64_t count, std::uint64_t variant) const {
   return {margin() + shift, stride, count};
 }
 
+Others Pages::spread_quickly(std::uint64_t count, std::uint64_t variant) const {
+  constexpr std::uint64_t few = 128;  // 50 us of one lane
+  Others others = spread(count, variant);
+  if (count > few) others.lanes = session_->info().warps_per_block * 32;
+  return others;
+}
+
 Expected<std::vector<std::vector<double>>> Pages::run(const std::vector<PageProgram>& programs, std::size_t looks) {
   constexpr std::size_t most_at_once = 512;
   std::vector<std::vector<double>> all(programs.size());

@@ -279,7 +279,7 @@ class Refill {
   PageProgram program(const Drop& drop, std::uint64_t timed, std::optional<std::uint64_t> brought_back) const {
     return [this, drop, timed, brought_back](std::uint64_t variant) {
       PageProbe probe(pages_.session().info(), {sm_});
-      probe.touch(0, timed).walk(0, pages_.spread(drop.here, variant));
+      probe.touch(0, timed).walk(0, pages_.spread_quickly(drop.here, variant));
       // Another line than the one that is timed: what serves that is the entry.
       if (brought_back) probe.touch(0, neighbour_of(*brought_back));
       return probe.walk(0, pages_.spread(drop.nearer, variant + 1)).look(timed, pages_.margin());
@@ -321,6 +321,9 @@ class BorderSearch {
         low = middle + 1;
     }
     if (outside_ == 0) return 0;
+    // From border to border it is a power of two, mostly.
+    if (const std::uint64_t last = outside_ - page; last > inside_ && !is_unclear_)
+      if (auto ok = ask(last); !ok) return tl::unexpected<Error>(ok.error());
     for (std::uint64_t middle = outside_ - page; outside_ - inside_ > page && !is_unclear_;
          middle = inside_ + (outside_ - inside_) / 2 / page * page)
       if (auto ok = ask(middle); !ok) return tl::unexpected<Error>(ok.error());

@@ -68,9 +68,7 @@ class TlbScope {
     sms.insert(sms.end(), others.begin(), others.end());
     return [this, sms, touched](std::uint64_t variant) {
       PageProbe probe(pages_.session().info(), sms);
-      Others drop = pages_.spread(drop_, variant);
-      drop.lanes = 32;  // here as in the controls
-      probe.touch(0, line).walk(0, drop);
+      probe.touch(0, line).walk(0, pages_.spread_quickly(drop_, variant));
       // First all of them lose it: what one does so in may push out what another brought back.
       const std::uint32_t first_other = sms.size() == 1 ? 0 : 1;
       // So many places and the one that a look begins with (tlb_levels.cpp).

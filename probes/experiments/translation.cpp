@@ -9,6 +9,7 @@
 
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 #include "experiments/tlb_code.hpp"
 #include "experiments/tlb_entries.hpp"
@@ -45,6 +46,10 @@ void state_sets(Memory& memory, const HeldEntries& held) {
       measured(static_cast<double>(held.sets), "", "page_circles", held.entries);
   sets.note = "so many were seen to overflow while circles grew by one line at a time, until none kept what it had";
   memory.attributes["ways"] = measured(static_cast<double>(held.ways), "", "page_circles", held.entries);
+  if (held.sets == 1) {
+    Statement& index = memory.structure["index"] = decided("none", "page_circles", held.entries);
+    index.note = "one set: any line may lie anywhere";
+  }
 }
 
 class Translation {

@@ -175,7 +175,7 @@ void add_host_link(const Setting& setting, std::vector<Target>& targets) {
   constexpr std::uint64_t mebi = 1 << 20;
   const bool is_brief = setting.effort == Effort::brief;
   const std::vector<std::uint64_t> sizes =
-      is_brief ? std::vector{8 * mebi} : std::vector{32 * mebi, 128 * mebi, 512 * mebi};
+      is_brief ? std::vector{8 * mebi} : std::vector{32 * mebi, 128 * mebi};
   const std::uint32_t in_a_row = is_brief ? 4 : 6;
   for (const auto& [operation, quantity] :
        {std::pair{Operation::upload, "to_device_bandwidth"}, std::pair{Operation::download, "to_host_bandwidth"}}) {
