@@ -174,14 +174,15 @@ class Checker {
           fmt::format("{}: not checked against counters, since it wasn't found again", subject.memory));
       return subject;
     }
-    // Between two jumps and two laps the walk's own code runs, and misses as well once more than fits was walked.
+    // Between two jumps and two laps the walk's own code runs, and misses as well once more than fits was walked: it is
+    // asked for a block at a time, however long lines are.
     constexpr std::uint64_t own_bytes = 2048;
     const evidence::CodeLevel& level = (*code_levels_)[at];
     const std::uint64_t line = std::max(subject.line_bytes, session_.info().code_block_bytes);
     subject.threshold_cycles = level.levels.threshold_cycles;
     subject.contamination = {level.levels.false_miss, level.levels.false_hit,
                              static_cast<double>(evidence::total(level.levels.hit))};
-    subject.own_misses_a_lap = static_cast<double>(own_bytes) / static_cast<double>(line);
+    subject.own_misses_a_lap = static_cast<double>(own_bytes) / static_cast<double>(session_.info().code_block_bytes);
     subject.plan = plan_instructions(session_, subject.memory, size != 0 ? size : level.to_bytes, line);
     return subject;
   }
