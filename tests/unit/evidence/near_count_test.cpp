@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "evidence/agreed_size.hpp"
+
 namespace gputopo::evidence {
 namespace {
 
