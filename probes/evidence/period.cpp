@@ -55,6 +55,27 @@ double likelihood_of(const Tally& seen, const Tally& if_same, const Tally& fits)
   return odd_at_times((1 - s.neither) * s.probability + s.neither * same_as_well);
 }
 
+using Place = std::pair<std::uint64_t, std::uint64_t>;  // stride, gap
+
+// What walked the lines of patterns of that stride, if it is within a line, and missed the most of them: without a
+// shift anywhere, and shorter strides without a gap.
+Tally most_of(const std::map<Place, Tally>& straight, std::uint64_t stride_bytes) {
+  Tally most;
+  for (const auto& [place, seen] : straight) {
+    const bool is_same = place.first == stride_bytes || (place.first < stride_bytes && place.second == 0);
+    if (is_same && (most.loads == 0 || seen.share() > most.share())) most = seen;
+  }
+  return most;
+}
+
+// The same of a pattern and its control at one place, where a cache that goes by age may hold more of one's regions
+// than of the other's: if they walk the same lines, neither misses more than the `most` that these do anywhere, but for
+// what walks vary by.
+double likelihood_of(const Tally& seen, const Tally& control, const Tally& most, const Tally& fits) {
+  if (seen.share() <= most.share() + least_spread) return likelihood_of(seen, control, fits);
+  return odd_at_times(probability_of_the_same_lines(seen, most, fits));
+}
+
 }  // namespace
 
 Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, const Contamination& contamination,
@@ -102,7 +123,6 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
   constexpr double collides = 0.5, always_collides = 0.02;
   constexpr std::string_view why_not = "no stride's pattern both overflows as one too many lines do and fits as few do";
   Tally fits;
-  using Place = std::pair<std::uint64_t, std::uint64_t>;  // stride, gap
   std::map<Place, Tally> straight;
   for (const PatternWalk& walk : walks) {
     if (walk.kind == Kind::fits) fits += walk.seen;
@@ -136,7 +156,7 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
   for (const PatternWalk& walk : walks) {
     const auto control = straight.find({walk.stride_bytes, walk.gap_strides});
     if (walk.kind != Kind::shifted || walk.seen.loads == 0 || control == straight.end()) continue;
-    const double same = likelihood_of(walk.seen, control->second, fits);
+    const double same = likelihood_of(walk.seen, control->second, most_of(straight, walk.stride_bytes), fits);
     by_stride[walk.stride_bytes].same += std::log(same);
     by_stride[walk.stride_bytes].mixed += std::log(collides * same + (1 - collides) * (1 - same));
     samples += walk.seen.loads + control->second.loads;

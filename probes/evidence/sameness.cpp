@@ -27,6 +27,12 @@ double log_predictive(const Tally& seen, const Tally& control, double spread) {
   return log_beta(a + seen.misses, b + seen.loads - seen.misses) - log_beta(a, b);
 }
 
+constexpr double share_of_others = 0.1;  // beforehand
+
+double log_of_any_share(const Tally& seen) {
+  return log_beta(1 + seen.misses, 1 + seen.loads - seen.misses);
+}
+
 Tally together(const Replicates& runs) {
   return std::accumulate(runs.begin(), runs.end(), Tally{}, [](Tally sum, const Tally& run) { return sum += run; });
 }
@@ -57,10 +63,10 @@ Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart
   const double same = log_predictive(seen, if_same, spread);
   const double apart = log_predictive(seen, if_apart, spread);
   // The third possibility: something of another kind, of which any share is equally likely.
-  const double other = log_beta(1 + seen.misses, 1 + seen.loads - seen.misses);
+  const double other = log_of_any_share(seen);
   const double highest = std::max({same, apart, other});
   const double weight_same = std::exp(same - highest), weight_apart = std::exp(apart - highest);
-  const double weight_other = 0.1 * std::exp(other - highest);
+  const double weight_other = share_of_others * std::exp(other - highest);
   s.probability = weight_same / (weight_same + weight_apart);
   const double all = weight_same + weight_apart + weight_other;
   // Missing more than even the control of 'the same' did is no third kind, nor what is as near to a control as walks
@@ -74,6 +80,13 @@ Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart
   s.neither = is_either ? 0 : weight_other / all;
   s.decided = beyond || (best > 0.9 && std::max(s.probability, 1 - s.probability) >= 0.99);
   return s;
+}
+
+double probability_of_the_same_lines(const Tally& seen, const Tally& control, const Tally& if_apart) {
+  const double same = log_predictive(seen, control, least_spread);
+  const double apart = std::log(1 - share_of_others) + log_predictive(seen, if_apart, least_spread);
+  const double other = std::log(share_of_others) + log_of_any_share(seen);
+  return 1 / (1 + std::exp(apart - same) + std::exp(other - same));
 }
 
 std::string_view verdict_of(const Sameness& s) {

@@ -39,6 +39,10 @@ inline constexpr double least_spread = 0.05;
 /// loads of one walk don't pretend to a certainty that a second walk wouldn't confirm.
 Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart, double spread = least_spread);
 
+/// How likely it is that `seen` walked what `control` did: the same lines miss as often, neither less nor more. Others
+/// fit as `if_apart` does or, more rarely, miss any share.
+double probability_of_the_same_lines(const Tally& seen, const Tally& control, const Tally& if_apart);
+
 /// The same program run several times.
 using Replicates = std::vector<Tally>;
 

@@ -97,6 +97,27 @@ TEST(Line, IsNotAStrideWhoseShiftedPatternsMissLessThanTheOthers) {
   EXPECT_TRUE(!line.has_value() || *line.value == 128) << *line.value;
 }
 
+// A cache of one way, whose index leaves some of a stride's lines in the same sets with and without a shift, and with
+// it more of them in two places.
+std::vector<PatternWalk> walks_that_collide(double shifted_misses) {
+  using Kind = PatternWalk::Kind;
+  auto all = walks(128, 90);
+  for (PatternWalk& walk : all) {
+    if (walk.stride_bytes != 256 || walk.kind == Kind::fits) continue;
+    walk.seen.misses = 60;
+    if (walk.kind == Kind::shifted && walk.gap_strides > 5) walk.seen.misses = shifted_misses;
+  }
+  return all;
+}
+
+// Two walks of the same lines may differ, by what a cache that goes by age had before, but none of them loses more than
+// all others do.
+TEST(Line, IsNotAStrideWhoseShiftedPatternsMissMoreThanAnyOther) {
+  EXPECT_EQ(*line_of(walks_that_collide(88), 32, "").value, 256);
+  const Estimate line = line_of(walks_that_collide(150), 32, "");
+  EXPECT_TRUE(!line.has_value() || *line.value == 128) << *line.value;
+}
+
 TEST(Line, IsOpenWhereEveryPatternOverflows) {
   EXPECT_EQ(line_of(walks(1 << 20), 32, "").status, Status::inconclusive);
 }
