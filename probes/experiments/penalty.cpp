@@ -116,8 +116,10 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
     penalty = inconclusive("cycles", "difference", "whether memory is right behind it isn't known");
     return {};
   }
-  const double hit = *own.value + l2->overhead_cycles;
+  double hit = *own.value + l2->overhead_cycles;
   if (l2->next_level) {
+    // Single loads against single loads: what jitter adds to them a line's lower quartile doesn't have.
+    hit = whole_mode(l2->levels.hit).centre;
     penalty = penalty_of(*l2->next_level, hit, own.samples);
     penalty.interval->low -= own.interval->high - *own.value;
     penalty.interval->high += *own.value - own.interval->low;

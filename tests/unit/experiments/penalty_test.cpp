@@ -3,6 +3,7 @@
 
 #include "answering_device.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/modes.hpp"
 #include "experiments/discover.hpp"
 #include "experiments/experiments.hpp"
 
@@ -86,6 +87,26 @@ TEST(Penalty, IsOpenWhereAnotherProgramFillsTheL2) {
   findings.others_fill_l2 = true;
   EXPECT_EQ(penalty_where([](const auto&, const auto&, std::size_t) { return 240U; }, findings).status,
             Status::inconclusive);
+}
+
+// Its latency is told by lines' lower quartiles, below what single loads take on average where they jitter.
+TEST(Penalty, OfTheL2IsThatOfSingleLoadsWhereACacheLiesBehindIt) {
+  Findings findings;
+  for (const std::string_view id : {"l2", "device_memory"}) {
+    evidence::CacheFacts& cache = findings.caches[std::string(id)];
+    cache.present = true;
+    cache.overhead_cycles = 10;
+    Estimate& latency = findings.memory(id).attributes["latency"];
+    latency = evidence::measured(id == "l2" ? 138 : 262, "cycles", "line_quartiles", 1000);
+    latency.interval = Interval{*latency.value - 0.5, *latency.value + 0.5};
+  }
+  evidence::CacheFacts& l2 = *findings.cache("l2");
+  l2.levels = evidence::levels_of({{147, 300}, {150, 400}, {153, 300}}, {{275, 1000}});
+  l2.next_level = evidence::whole_mode(evidence::Histogram{{172, 30}, {175, 40}, {178, 30}});
+  AnsweringDevice device([](const auto&, const auto&, std::size_t) { return 150U; });
+  Session session(device, {});
+  ASSERT_TRUE(measure_l2_penalty(session, findings).has_value());
+  EXPECT_DOUBLE_EQ(*findings.memory("l2").attributes["miss_penalty"].value, 25);
 }
 
 }  // namespace
