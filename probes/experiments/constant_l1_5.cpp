@@ -242,11 +242,11 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
     penalty = inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
 }
 
-// Whether what was pushed out takes as much longer as memory does behind the L2, less than levels are apart, while
-// something keeps the L2 from being filled, or as its other side does where that keeps copies: these constants may be
-// the L2's, which lost them to somebody else or to what pushed.
+// Whether what was pushed out takes as much longer as memory does behind the L2, less than levels are apart, and didn't
+// surely come `from_l2` still, or while something keeps that from being filled; or as its other side does where that
+// keeps copies: these constants may be the L2's, which lost them to somebody else or to what pushed.
 bool may_be_lost_by_l2(Session& session, const Findings& findings, const Histogram& hits, const PushedOut& out,
-                       double threshold) {
+                       double threshold, bool from_l2) {
   const Memory* l2 = findings.topology.find("l2");
   const Memory* memory = findings.topology.find("device_memory");
   const Estimate* near = l2 == nullptr ? nullptr : l2->find("latency");
@@ -261,11 +261,11 @@ bool may_be_lost_by_l2(Session& session, const Findings& findings, const Histogr
   if (findings.beyond_own_l2 && other_side != nullptr && other_side->has_value() &&
       !is_l2_so_large(session, findings, out.last) && is_as_much(*other_side->value - *near->value))
     return true;
-  return findings.l2_before_memory.status != Status::measured && is_as_much(*far->value - *near->value);
+  const bool is_surely_kept = from_l2 && findings.l2_before_memory.status == Status::measured;
+  return !is_surely_kept && is_as_much(*far->value - *near->value);
 }
 
 void stand_behind(const CacheFacts& l1, CacheFacts& cache) {
-  cache.present = true;
   cache.front_line_bytes = l1.stride();
   cache.front_threshold_cycles = l1.levels.threshold_cycles;
   cache.front_capacity_bytes = l1.capacity_bytes;
@@ -290,11 +290,9 @@ Expected<Estimate> sector_of(Session& session, const CacheFacts& cache, const Ca
 }
 
 Expected<void> state_sector(Session& session, Findings& findings, CacheFacts& cache, const CacheFacts& l1,
-                            const Eviction& e) {
+                            const Eviction& e, bool from_l2) {
   auto& attributes = findings.memory(path.id).attributes;
-  auto from_l2 = still_from_l2(session, findings, cache, e);
-  if (!from_l2) return tl::unexpected<Error>(from_l2.error());
-  if (!*from_l2) {
+  if (!from_l2) {
     constexpr std::string_view why = "what pushes constants out of it may push them out of the L2 as well";
     attributes["miss_penalty"] = inconclusive("cycles", "miss_latency", why);
     attributes["sector_size"] = inconclusive("B", "cold_misses", why);
@@ -346,19 +344,22 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     if (!further) return tl::unexpected<Error>(further.error());
     if (!*further) return state_one_level(session, findings, *out, alike_with(same));
   }
-  if (may_be_lost_by_l2(session, findings, hits, *out, cache.levels.threshold_cycles)) {
+  stand_behind(*l1, cache);
+  auto from_l2 = still_from_l2(session, findings, cache, out->last);
+  if (!from_l2) return tl::unexpected<Error>(from_l2.error());
+  if (may_be_lost_by_l2(session, findings, hits, *out, cache.levels.threshold_cycles, *from_l2)) {
     set_open(
         memory, "levels",
         "what is pushed out takes as much longer as memory or another side does behind the L2, which may have lost "
         "it");
     return {};
   }
-  stand_behind(*l1, cache);
+  cache.present = true;
   cache.pushed_out_by_bytes = l1->circle_bytes() + out->last.bytes(session.info().constant_bytes_per_module);
   auto lost = time_lost_constants(session, *l1, out->last);
   if (!lost) return tl::unexpected<Error>(lost.error());
   state_latencies(session, findings, cache, *lost, hits);
-  return state_sector(session, findings, cache, *l1, out->last);
+  return state_sector(session, findings, cache, *l1, out->last, *from_l2);
 }
 
 }  // namespace gputopo::experiments
