@@ -26,13 +26,14 @@ void add_eviction(program::Program& p, const device::DeviceInfo& info, std::uint
 // Constants that were pushed out, loaded from afar once (so that they come by the level behind), and pushed out again.
 // Loads past all SMs' caches may come before they are looked at.
 program::Program cold_program(const device::DeviceInfo& info, std::uint64_t stride, std::uint64_t every_line,
-                              const Eviction& e, const Walk* past, std::uint32_t sm) {
+                              const Eviction& e, const Walk* past, std::uint32_t sm, std::uint64_t first_byte = 0) {
   program::Program p = make_program("constant_l1_5 cold", info, slot_constant);
   p.isolation = Scope::gpu;
   p.agents = {{sm, 0}};
   for (std::uint32_t i = 1; i <= e.other_banks; ++i)
     p.buffers.push_back({program::Space::constant, info.constant_bytes_per_module, i});
-  const Walk near = make_walk(constant_l1_5_path, e.near_bytes, stride, 1);
+  Walk near = make_walk(constant_l1_5_path, e.near_bytes - first_byte, stride, 1);
+  near.first_byte = first_byte;
   add_eviction(p, info, every_line, e);
   p.phases.emplace_back(e.far_bytes == 0 ? make_walk(constant_l1_5_path, e.near_bytes, every_line, settling_laps)
                                          : near);
@@ -74,9 +75,9 @@ std::vector<Eviction> evictions_of(const device::DeviceInfo& info, std::uint64_t
 }
 
 Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e,
-                                const Walk* past) {
-  auto traces =
-      session.run(program::Batch(looks_at_a_line, cold_program(session.info(), stride, every_line, e, past, 0)));
+                                const Walk* past, std::uint64_t first_byte) {
+  auto traces = session.run(
+      program::Batch(looks_at_a_line, cold_program(session.info(), stride, every_line, e, past, 0, first_byte)));
   if (!traces) return tl::unexpected<Error>(traces.error());
   return looks_of_traces(*traces);
 }

@@ -31,9 +31,10 @@ std::vector<Eviction> evictions_of(const device::DeviceInfo& info, std::uint64_t
                                    std::optional<std::uint64_t> near_l2_bytes);
 
 /// Looks at constants a stride apart that were pushed out by a load every `every_line` bytes, from one SM, as near to
-/// each line, and as far from it, as in a circle. Loads past all SMs' caches may come before. Errors: the session's.
+/// each line, and as far from it, as in a circle; from `first_byte` on, less than a stride. Loads past all SMs' caches
+/// may come before. Errors: the session's.
 Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e,
-                                const program::Walk* past = nullptr);
+                                const program::Walk* past = nullptr, std::uint64_t first_byte = 0);
 
 /// The same from SMs all over the chip: the bank lies in one place of the L2, which may be near or far.
 Expected<LostBySm> time_lost_constants(Session& session, const CacheFacts& l1, const Eviction& e);

@@ -9,7 +9,9 @@
 #include "evidence/agreed_size.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
+#include "evidence/latency.hpp"
 #include "evidence/line.hpp"
+#include "evidence/pushed_constants.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -123,11 +125,31 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache) 
   return result;
 }
 
-}  // namespace
+// Whether what lies in the middle of a sector was there still when the sector was looked for, pushed out by less than
+// twice what the cache holds: then it is found without anything having brought it in.
+Expected<bool> were_parts_there(Session& session, Findings& findings, const CacheFacts& cache) {
+  const Estimate& size = findings.memory("constant_l1_5").attributes["size"];
+  const bool is_far_more = size.status == Status::measured && size.interval &&
+                           2 * size.interval->high <= static_cast<double>(cache.pushed_out_by_bytes);
+  if (is_far_more || cache.sector_bytes <= cache.front_line_bytes) return false;
+  const device::DeviceInfo& info = session.info();
+  const std::uint64_t near = findings.cache("constant_l1")->circle_bytes();
+  const auto evictions = evictions_of(info, near, findings.near_l2_bytes(info));
+  const auto pushed = std::find_if(evictions.begin(), evictions.end(), [&](const Eviction& e) {
+    return near + e.bytes(info.constant_bytes_per_module) == cache.pushed_out_by_bytes;
+  });
+  if (pushed == evictions.end()) return false;
+  auto looks = if_available(
+      time_cold(session, cache.sector_bytes, cache.front_line_bytes, *pushed, nullptr, cache.sector_bytes / 2));
+  if (!looks) return tl::unexpected<Error>(looks.error());
+  if (!*looks) return true;
+  const std::vector<double> by_line = undisturbed_by_line(std::move(**looks));
+  const auto missed = std::count_if(by_line.begin(), by_line.end(),
+                                    [&](double cycles) { return cycles >= cache.levels.threshold_cycles; });
+  return 2 * missed < static_cast<std::ptrdiff_t>(by_line.size());
+}
 
-Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) {
-  CacheFacts* cache = findings.cache("constant_l1_5");
-  if (cache == nullptr || !cache->present) return {};
+Expected<void> measure_size_and_line(Session& session, Findings& findings, CacheFacts* cache) {
   auto& attributes = findings.memory("constant_l1_5").attributes;
   const device::DeviceInfo& info = session.info();
   const std::uint64_t bank = info.constant_bytes_per_module;
@@ -181,6 +203,26 @@ Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) 
   attributes["line_size"] = *line;
   if (line->has_value()) cache->line_bytes = static_cast<std::uint64_t>(*line->value);
   return {};
+}
+
+}  // namespace
+
+Expected<void> measure_constant_l1_5_size(Session& session, Findings& findings) {
+  CacheFacts* cache = findings.cache("constant_l1_5");
+  if (cache == nullptr || !cache->present) return {};
+  if (auto ok = measure_size_and_line(session, findings, cache); !ok || !cache->present) return ok;
+  auto were_there = were_parts_there(session, findings, *cache);
+  if (!were_there) return tl::unexpected<Error>(were_there.error());
+  if (!*were_there) return {};
+  // What one loses and the other keeps are two lines, and none is shorter than those of the cache in front.
+  const std::uint64_t most_bytes = cache->sector_bytes / 2;
+  Estimate& sector = findings.memory("constant_l1_5").attributes["sector_size"];
+  sector.value = static_cast<double>(most_bytes);
+  sector.interval.reset();
+  bound_above(sector, "what lies between the constants that were pushed out was there still");
+  cache->sector_bytes = most_bytes == cache->front_line_bytes ? most_bytes : 0;
+  cache->line_bytes = cache->bank_bytes = cache->capacity_bytes = 0;
+  return measure_size_and_line(session, findings, cache);
 }
 
 }  // namespace gputopo::experiments
