@@ -3,7 +3,7 @@
 namespace gputopo::catalog {
 namespace {
 
-constexpr std::array<AttributeRow, 37> attribute_rows{{
+constexpr std::array<AttributeRow, 38> attribute_rows{{
     {"size", "size", "B", "Size", "SizeBytes", "Size", "Size [B]",
      "Largest footprint that fits: what one instance can hold at the configuration in force."},
     {"line_size", "line size", "B", "Line", "LineSizeBytes", "LineSize", "Line [B]",
@@ -16,6 +16,8 @@ constexpr std::array<AttributeRow, 37> attribute_rows{{
      "What a load costs more when the next memory serves it."},
     {"read_bandwidth", "read bandwidth", "B/s", "", "ReadBandwidthBytesPerSecond", "", "Read bandwidth",
      "Bytes read in a second by all SMs together."},
+    {"fetch_bandwidth", "fetch bandwidth", "B/cycle", "", "FetchBandwidthBytesPerCycle", "", "",
+     "Bytes of straight-line code that one warp is served in a cycle."},
     {"write_bandwidth", "write bandwidth", "B/s", "", "WriteBandwidthBytesPerSecond", "", "Write bandwidth [B/s]",
      "Bytes written in a second by all SMs together."},
     {"copy_bandwidth", "copy bandwidth", "B/s", "", "CopyBandwidthBytesPerSecond", "", "Copy bandwidth [B/s]",

@@ -37,7 +37,7 @@ struct DeviceInfo {
   bool has_no_allocate = false;            ///< Path::global_no_allocate works
   bool has_read_only = false;              ///< Path::read_only exists (compute capability 3.5 and newer)
   bool has_execute = false;                ///< Execute phases work
-  std::uint64_t execute_unit_bytes = 0;    ///< code_bytes is rounded up to a multiple of this
+  std::uint64_t execute_unit_bytes = 0;    ///< what code is timed in, and code_bytes rounded up to
   std::uint64_t execute_limit_bytes = 0;   ///< most bytes of straight-line code
   std::uint64_t code_bytes = 0;            ///< of a buffer of code; 0: Path::instruction doesn't exist
   std::uint64_t code_block_bytes = 0;      ///< walks over code have strides and begins of whole blocks

@@ -21,10 +21,16 @@ program::Walk walk_of_other(const device::DeviceInfo& info, const CacheFacts& ke
   return walk;
 }
 
-// Of the nearest cache of instructions the kernel's own code between walks takes a part.
+// While code is held nobody looks whether the GPU was taken away: as many jumps as take a third of a time slice.
+constexpr std::uint64_t most_jumps_held = 2048;
+
+// Of the nearest cache of instructions the kernel's own code takes a part, and all of it what runs between walks.
+bool is_beside_code(const CacheFacts& cache) {
+  return cache.path.slot == slot_code && cache.front_capacity_bytes == 0;
+}
+
 std::uint64_t kept_bytes_of(const CacheFacts& kept) {
-  const bool is_beside_code = kept.path.slot == slot_code && kept.front_capacity_bytes == 0;
-  return is_beside_code ? kept.capacity_bytes / 4 : kept.capacity_bytes * 2 / 3;
+  return is_beside_code(kept) ? kept.capacity_bytes / 4 : kept.capacity_bytes * 2 / 3;
 }
 
 }  // namespace
@@ -49,9 +55,12 @@ program::Program pair_program(const device::DeviceInfo& info, const PairSpec& sp
   const auto quick = [&](const program::Walk& walk, Slot slot) {
     return spec.by_all_lanes && slot != slot_constant ? by_all_lanes(walk, info) : walk;
   };
-  p.phases = {quick(fill, kept.path.slot)};
+  program::Walk first = quick(fill, kept.path.slot);
   const std::uint64_t all = capacities * evictor.capacity_bytes;
   const std::uint64_t evicting = spec.evictor == nullptr ? evictor.stride() : all;
+  const std::uint64_t jumps = std::max<std::size_t>(1, spec.others.size()) * all / evictor.stride();
+  first.holds = is_beside_code(kept) && is_beside_code(evictor) && jumps <= most_jumps_held;
+  p.phases = {first};
   for (std::uint32_t agent = 0; agent < std::max<std::size_t>(1, spec.others.size()); ++agent) {
     program::Walk other = walk_of_other(info, kept, evictor, evicting);
     other.agent = spec.others.empty() ? 0 : agent + 1;

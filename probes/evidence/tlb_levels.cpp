@@ -321,9 +321,11 @@ class BorderSearch {
         low = middle + 1;
     }
     if (outside_ == 0) return 0;
-    // From border to border it is a power of two, mostly.
-    if (const std::uint64_t last = outside_ - page; last > inside_ && !is_unclear_)
+    // From border to border it is a power of two, mostly: a short cut, so that an unclear answer changes nothing.
+    if (const std::uint64_t last = outside_ - page; last > inside_ && !is_unclear_) {
       if (auto ok = ask(last); !ok) return tl::unexpected<Error>(ok.error());
+      is_unclear_ = false;
+    }
     for (std::uint64_t middle = outside_ - page; outside_ - inside_ > page && !is_unclear_;
          middle = inside_ + (outside_ - inside_) / 2 / page * page)
       if (auto ok = ask(middle); !ok) return tl::unexpected<Error>(ok.error());

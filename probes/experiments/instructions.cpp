@@ -18,6 +18,8 @@
 #include "evidence/spaced_lines.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
+#include "experiments/instruction_fetch.hpp"
+#include "experiments/instruction_names.hpp"
 
 namespace gputopo::experiments {
 namespace {
@@ -26,13 +28,8 @@ using namespace evidence;
 
 constexpr std::string_view instructions_method = "jumps";
 
-struct Found {
-  CodeLevel level;
-  CacheFacts facts;
-  Memory memory;
-};
-
-CacheFacts code_facts(const CodeLevel& level, std::string_view id, const Found* in_front, double first_cycles) {
+CacheFacts code_facts(const CodeLevel& level, std::string_view id, const InstructionCache* in_front,
+                      double first_cycles) {
   CacheFacts facts;
   facts.path = {id, program::Path::instruction, slot_code};
   facts.present = true;
@@ -122,22 +119,25 @@ class Instructions {
     if (levels->size() > code_level_names.size()) levels->resize(code_level_names.size());
     for (const CodeLevel& level : *levels) {
       session_.report(0.9, fmt::format("instruction cache {}", found_.size() + 1));
-      Found next{level,
-                 code_facts(level, code_level_names[found_.size()], found_.empty() ? nullptr : &found_.back(),
-                            levels->front().hit_cycles),
-                 {}};
+      InstructionCache next{level,
+                            code_facts(level, code_level_names[found_.size()],
+                                       found_.empty() ? nullptr : &found_.back(), levels->front().hit_cycles),
+                            {}};
       if (auto ok = measure(next); !ok) return ok;
       found_.push_back(std::move(next));
     }
-    name();
-    return {};
+    const std::vector<FetchLevel> lengths = fetch_levels(session_.info(), found_, findings_);
+    name_instruction_caches(session_, std::move(found_), findings_);
+    return measure_fetch(session_, lengths, findings_.topology);
   }
 
  private:
-  bool is_first(const Found& cache) const { return cache.level.front_threshold_cycles == 0 && found_.empty(); }
-  Scope isolation(const Found& cache) const { return is_first(cache) ? Scope::sm : Scope::gpu; }
+  bool is_first(const InstructionCache& cache) const {
+    return cache.level.front_threshold_cycles == 0 && found_.empty();
+  }
+  Scope isolation(const InstructionCache& cache) const { return is_first(cache) ? Scope::sm : Scope::gpu; }
 
-  Expected<void> measure(Found& cache) {
+  Expected<void> measure(InstructionCache& cache) {
     auto& attributes = cache.memory.attributes;
     cache.memory.id = cache.facts.path.id;
     const Estimate& sector = attributes["sector_size"] =
@@ -173,7 +173,7 @@ class Instructions {
     return is_first(cache) ? Expected<void>() : measure_constants(cache);
   }
 
-  SearchSpec spec_of(const Found& cache) const {
+  SearchSpec spec_of(const InstructionCache& cache) const {
     FootprintSpec rows;
     rows.path = cache.facts.path;
     rows.stride_bytes = cache.facts.stride();
@@ -192,7 +192,7 @@ class Instructions {
     return spec;
   }
 
-  Expected<void> measure_size(Found& cache) {
+  Expected<void> measure_size(InstructionCache& cache) {
     auto& attributes = cache.memory.attributes;
     attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
     auto fits = search_capacity(session_, spec_of(cache));
@@ -239,11 +239,11 @@ class Instructions {
 
   // Where the walk's own code is in some of its sets no footprint says the size; rows of lines in others do. Not of the
   // nearest cache: what a fetch brings along fills it, too.
-  Expected<std::optional<SpacedCapacity>> measure_spaced(Found& cache) {
+  Expected<std::optional<SpacedCapacity>> measure_spaced(InstructionCache& cache) {
     Estimate& size = cache.memory.attributes["size"];
     if (is_first(cache) || size.status == Status::measured) return std::optional<SpacedCapacity>();
-    const auto seen = static_cast<double>(cache.level.to_bytes);
-    // From where a sixth is lost on: of a single way all are by twice the size.
+    const auto seen = static_cast<double>(cache.level.held_bytes);
+    // From where a fifth is lost on: of a single way all are by twice the size.
     const Interval range{std::min(size.value.value_or(seen), seen),
                          2 * static_cast<double>(cache.level.lost_from_bytes)};
     auto found = find_spaced_capacity(session_, cache.facts, block_, range, isolation(cache));
@@ -259,7 +259,7 @@ class Instructions {
   }
 
   // By itself: what experiments of paths say goes to this cache, whichever it turns out to be.
-  Expected<void> measure_structure(Found& cache) {
+  Expected<void> measure_structure(InstructionCache& cache) {
     Findings alone;
     alone.topology.gpu = findings_.topology.gpu;
     alone.caches[std::string(cache.facts.path.id)] = cache.facts;
@@ -273,7 +273,7 @@ class Instructions {
   }
 
   // Code that nearly fills the cache, then all constants there are (or as much other code, or nothing), then the code.
-  program::Program beside(const Found& cache, std::optional<program::Path> others) const {
+  program::Program beside(const InstructionCache& cache, std::optional<program::Path> others) const {
     constexpr std::uint32_t laps = 3;
     const device::DeviceInfo& info = session_.info();
     const std::uint64_t stride = cache.facts.stride();
@@ -296,7 +296,7 @@ class Instructions {
     return p;
   }
 
-  Expected<void> measure_constants(Found& cache) {
+  Expected<void> measure_constants(InstructionCache& cache) {
     Memory& memory = cache.memory;
     if (session_.info().constant_modules == 0 || !cache.facts.can_be_filled()) {
       memory.structure["constants"] = undecided("eviction", "needs the size, and constants");
@@ -321,60 +321,10 @@ class Instructions {
     return {};
   }
 
-  // By their place.
-  void name() {
-    if (found_.empty()) {
-      leave_open(code_level_names[1], "jumps take as long over all the code there is: no cache shows");
-      return;
-    }
-    const CacheFacts* l2 = findings_.cache("l2");
-    const bool has_l2 = (l2 != nullptr && l2->present) || session_.info().l2_bytes != 0;
-    const std::vector<std::string_view> names = names_of_code_levels(found_.size(), has_l2);
-    const CacheFacts* constants = findings_.cache("constant_l1_5");
-    bool has_constants = constants != nullptr && constants->present, nearer_are_told = true;
-    // Curves were kept by place so far; names are later ones, if others.
-    for (std::size_t i = names.size(); i-- > 0;) session_.rename_kept(code_level_names[i], names[i]);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const std::string_view id = names[i];
-      Memory& memory = findings_.memory(id);
-      memory = std::move(found_[i].memory);
-      memory.id = id;
-      const auto with = memory.structure.find("constants");
-      const bool shares = with != memory.structure.end() && with->second.value == "same";
-      const bool is_told = i == 0 || (with != memory.structure.end() && with->second.status == Status::measured);
-      // Which of two is the constants' own is known where the nearer one isn't in doubt.
-      const bool is_known = is_told && (!shares || nearer_are_told);
-      nearer_are_told = nearer_are_told && is_told;
-      if (is_known && !(shares && constants == nullptr)) {
-        memory.physical_cache = shares && has_constants ? "constant_l1_5" : std::string(id);
-        memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", found_[i].level.samples);
-        if (memory.physical_cache != id) take_size(memory, findings_.memory(memory.physical_cache));
-      }
-      has_constants = has_constants && !shares;  // behind the first that both use, constants' caches have no names
-    }
-  }
-
-  // Code that a cache replaces by chance, or beside constants, doesn't show its size; constants of the same one may.
-  static void take_size(Memory& memory, const Memory& same) {
-    const Estimate* known = same.find("size");
-    Estimate& size = memory.attributes["size"];
-    if (known == nullptr || known->status != Status::measured) return;
-    const bool is_within = size.status == Status::lower_bound && *size.value <= *known->value;
-    if (size.status != Status::inconclusive && !is_within) return;
-    size = *known;
-    size.note = fmt::format("one cache with {}, whose size this is", same.id);
-  }
-
-  void leave_open(std::string_view id, std::string_view why) {
-    Memory& memory = findings_.memory(id);
-    memory.attributes["size"] = inconclusive("B", instructions_method, why);
-    memory.attributes["miss_penalty"] = inconclusive("cycles", instructions_method, why);
-  }
-
   Session& session_;
   Findings& findings_;
   std::uint64_t block_;
-  std::vector<Found> found_;
+  std::vector<InstructionCache> found_;
 };
 
 }  // namespace

@@ -27,10 +27,47 @@ namespace gputopo::kernels {
 
 // A block's first two instructions, all that runs, have to lie in one line: they do where the first block doesn't begin
 // at a line's last instruction. A test holds this against the machine code.
-#if __CUDA_ARCH__ < 800
+#ifdef GPUTOPO_KERNEL_HELD_CODE
+#define GPUTOPO_MOVES ((__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000) || __CUDA_ARCH__ >= 1200)
+#else
+#define GPUTOPO_MOVES (__CUDA_ARCH__ < 800)
+#endif
+#if GPUTOPO_MOVES
 #define GPUTOPO_MOVE "st.shared.u16 [%5], %4;\n"
 #else
 #define GPUTOPO_MOVE
+#endif
+
+#ifdef GPUTOPO_KERNEL_HELD_CODE
+/// Who gave up doesn't come back: a second, far longer than any wait.
+inline constexpr std::uint32_t longest_hold_cycles = 1U << 31;
+
+/// What a thread that holds code writes where, until which word is how much it waits, and the clock when it was.
+struct Hold {
+  std::uint32_t* post;
+  std::uint32_t* wait;
+  std::uint32_t posted, awaited, ended;
+};
+
+/// The entry behind the table's last row, which leads to none: at it a thread says that it holds what it brought in, and
+/// waits.
+inline constexpr std::uint32_t entry_that_holds = code_rows * blocks_in_a_row + 1;
+
+#define GPUTOPO_HOLD_LABEL ", hold"
+#define GPUTOPO_HOLD_PARAMETER , Hold& hold
+// clang-format off
+#define GPUTOPO_HOLD "hold:\n st.volatile.u32 [%10], %11;\n" \
+  "wait:\n ld.volatile.u32 took, [%12];\n setp.lt.u32 q, took, %13;\n" \
+  "mov.u32 late, %%clock;\n sub.u32 late, late, start;\n setp.lt.and.u32 q, late, %14, q;\n @q bra wait;\n" \
+  "mov.u32 %6, %%clock;\n bra after;\n"
+// clang-format on
+#define GPUTOPO_HOLD_OPERANDS \
+  , "l"(hold.post), "r"(hold.posted), "l"(hold.wait), "r"(hold.awaited), "n"(longest_hold_cycles)
+#else
+#define GPUTOPO_HOLD_LABEL
+#define GPUTOPO_HOLD_PARAMETER
+#define GPUTOPO_HOLD
+#define GPUTOPO_HOLD_OPERANDS
 #endif
 
 /// Jumps to the blocks that a list in shared memory names, `count` of them, from `at` on and round and round in
@@ -38,12 +75,12 @@ namespace gputopo::kernels {
 /// early when stretch_cycles went by. `one` is 1. Gives how many jumps are left.
 __device__ __noinline__ std::uint32_t jump(std::uint32_t begin, std::uint32_t end, std::uint32_t at,
                                            std::uint32_t count, std::uint32_t out, std::uint32_t out_step,
-                                           std::uint32_t one) {
+                                           std::uint32_t one GPUTOPO_HOLD_PARAMETER) {
   std::uint32_t value = count;
   std::uint32_t since = read_clock();
   asm volatile(
       "{\n.reg .pred p, q;\n.reg .u32 entry, target, start, took, late;\n"
-      "t: .branchtargets " GPUTOPO_ROWS(GPUTOPO_LABEL, "back,") "back;\n" GPUTOPO_MOVE
+      "t: .branchtargets " GPUTOPO_ROWS(GPUTOPO_LABEL, "back,") "back" GPUTOPO_HOLD_LABEL ";\n" GPUTOPO_MOVE
                                                                 "next:\n"
                                                                 "ld.shared.u16 entry, [%3];\n"
                                                                 "and.b32 target, entry, 0xfff0;\n"
@@ -68,12 +105,26 @@ __device__ __noinline__ std::uint32_t jump(std::uint32_t begin, std::uint32_t en
                                                                 "setp.lt.and.u32 q, late, %9, q;\n"
                                                                 "@q bra next;\n"
                                                                 "bra done;\n" GPUTOPO_ROWS(
-                                                                    GPUTOPO_BLOCK, ) "bra after;\ndone:\n}"
+                                                                    GPUTOPO_BLOCK, ) "bra after;\n" GPUTOPO_HOLD
+                                                                "done:\n}"
       : "+r"(value), "+r"(begin), "+r"(end), "+r"(at), "+r"(count), "+r"(out), "+r"(since)
-      : "r"(one), "r"(out_step), "n"(stretch_cycles)
+      : "r"(one), "r"(out_step), "n"(stretch_cycles) GPUTOPO_HOLD_OPERANDS
       : "memory");
   consume(value);
+#ifdef GPUTOPO_KERNEL_HELD_CODE
+  hold.ended = since;
+#endif
   return count;
 }
+
+#ifdef GPUTOPO_KERNEL_HELD_CODE
+/// The same where none of the entries holds.
+__device__ __forceinline__ std::uint32_t jump(std::uint32_t begin, std::uint32_t end, std::uint32_t at,
+                                              std::uint32_t count, std::uint32_t out, std::uint32_t out_step,
+                                              std::uint32_t one) {
+  Hold none{};
+  return jump(begin, end, at, count, out, out_step, one, none);
+}
+#endif
 
 }  // namespace gputopo::kernels

@@ -193,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
       run_lead(here, arguments.texture, &seen);
       run_task(task, arguments.texture, shared_buffers, zero, recorder, seen);
     } else if (threadIdx.x == task.warp * warp_threads) {
-      run_straight_line(task, read_sm_again(sm), shared_memory, seen);
+      run_straight_line(task, read_sm_again(sm), recorder, seen);
     }
     if (threadIdx.x == (task.lanes > 1 ? 0 : task.warp * warp_threads)) look(seen);
     __syncthreads();

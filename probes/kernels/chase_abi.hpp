@@ -17,9 +17,9 @@ inline constexpr std::uint32_t latency_entries = 2 * histogram_bins;  ///< 16-bi
 inline constexpr std::uint32_t overflow_entries = 64;                 ///< latencies beyond the bins, one by one
 
 // A unit of straight-line code of an Execute phase: instructions, and their size from Volta on.
-inline constexpr std::uint32_t code_unit_instructions = 512;
+inline constexpr std::uint32_t code_unit_instructions = 128;
 inline constexpr std::uint32_t code_instruction_bytes = 16;
-inline constexpr std::uint32_t code_units = 32;
+inline constexpr std::uint32_t code_units = 128;
 
 // What took the GPU away shows as a gap between two looks at its timer that nothing else can fill. A block looks at
 // least once in `stretch_loads` dependent loads, and no load takes longer than `slowest_load_ns`: on an H200 one that
@@ -35,8 +35,8 @@ inline constexpr std::uint32_t gap_ns = stretch_loads * slowest_load_ns + longes
 // Loads of one thread out of many that walk together: the lanes' loads queue behind each other.
 inline constexpr std::uint32_t stretch_rows = 4;
 // Units of straight-line code between two looks: instructions that come all the way from memory, 128 bytes at a time,
-// take 700 cycles for 8, so a unit takes about 23 us.
-inline constexpr std::uint32_t stretch_units = 4;
+// take 700 cycles for 8, so a unit takes about 6 us.
+inline constexpr std::uint32_t stretch_units = 16;
 
 // Blocks of code that a walk over code jumps to, a line each, and how many entries of the jump table lie in one line of
 // constants: the first of them leads to no block.
@@ -61,6 +61,10 @@ enum TaskKind : std::uint32_t { task_walk = 0, task_execute = 1 };
 // Of Task::flags.
 inline constexpr std::uint32_t task_opens = 1;  ///< the first of its program in this queue
 inline constexpr std::uint32_t task_wide = 2;   ///< a pointer chase whose words hold whole 64-bit addresses
+/// Jumps whose thread runs nothing else until the next task that looks, which is its own, one or two behind: in between
+/// come another warp's or its own, or other SMs'.
+inline constexpr std::uint32_t task_holds = 4;
+inline constexpr std::uint32_t task_looks = 8;
 
 /// One phase as one thread block sees it.
 struct Task {
@@ -100,8 +104,12 @@ inline constexpr std::uint32_t reserved_shared_bytes = 4 * (recorder_words + tas
 inline constexpr std::uint32_t static_shared_bytes = 128;
 static_assert(reserved_shared_bytes + static_shared_bytes + 1024 <= 8192, "recording would cost L1");
 
-/// Of the walks over code: two lists of blocks and the times of one stretch, behind the recorder.
-inline constexpr std::uint32_t code_shared_bytes = 4 * recorder_words + 2 * (2 * code_blocks + stretch_jumps);
+/// Of the walks over code: two lists of blocks and the times of one stretch, behind the recorder; and behind these, where
+/// jumps hold what they brought in, these jumps' list and times.
+inline constexpr std::uint32_t code_list_entries = 2 * code_blocks + stretch_jumps;
+inline constexpr std::uint32_t code_shared_bytes = 4 * recorder_words + 2 * code_list_entries;
+inline constexpr std::uint32_t held_jumps = 2 * code_blocks;
+inline constexpr std::uint32_t held_code_shared_bytes = code_shared_bytes + 2 * 2 * held_jumps;
 
 /// What a block saw of the timer; kept in shared memory.
 struct Seen {
@@ -113,6 +121,7 @@ struct Seen {
   std::uint64_t state;   ///< address of the LaunchState
   std::uint32_t sm;
   std::uint32_t go;  ///< the block has work: it claimed its SM and its turn came
+  std::uint32_t held, released;  ///< of jumps that hold what they brought in: it is there, and may be looked at
 };
 static_assert(sizeof(Seen) <= static_shared_bytes, "the kernels' statics outgrew their granule");
 

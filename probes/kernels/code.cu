@@ -82,6 +82,9 @@ __device__ __noinline__ void walk_code(const Task& task, std::uint32_t* memory, 
   }
 }
 
+#ifdef GPUTOPO_KERNEL_HELD_CODE
+#define GPUTOPO_CODE_KERNEL chase_held_code
+#else
 #ifdef GPUTOPO_KERNEL_PAGED_CODE
 #define GPUTOPO_CODE_KERNEL chase_paged_code
 constexpr std::uint32_t path_others = path_global_l2_only;
@@ -111,6 +114,8 @@ __device__ __noinline__ void walk_others(const Task& task, Seen& seen) {
   }
 }
 
+#endif
+
 __device__ __noinline__ void write_code_result(const Task& task, const std::uint32_t* memory, const Seen& seen,
                                                std::uint32_t overflow_count) {
   auto* const result = reinterpret_cast<Result*>(task.result);
@@ -135,6 +140,13 @@ __device__ __forceinline__ void copy_task(Task& task, const Task* from) {
 }
 
 }  // namespace
+}  // namespace gputopo::kernels
+
+#ifdef GPUTOPO_KERNEL_HELD_CODE
+#include "kernels/held_code.cuh"
+#endif
+
+namespace gputopo::kernels {
 
 extern "C" __global__ void __launch_bounds__(block_threads, 1) GPUTOPO_CODE_KERNEL(const LaunchArguments arguments) {
   extern __shared__ std::uint32_t memory[];
@@ -151,6 +163,9 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1) GPUTOPO_CODE_KERN
   const std::uint32_t end = first + control_word(&queue->count);
   if (end == first) return;
   if (warp == 0) {
+#ifdef GPUTOPO_KERNEL_HELD_CODE
+    seen.held = seen.released = 0;
+#endif
     begin_watch(seen, state, sm);
     seen.go = atomicExch(&arguments.claims[sm], 1U) == 0 ? 1U : 0U;
     if (seen.go != 0 && arguments.rendezvous != 0) {
@@ -160,6 +175,11 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1) GPUTOPO_CODE_KERN
   }
   __syncthreads();
   const std::uint32_t one = *static_cast<volatile std::uint32_t*>(&seen.go);
+#ifdef GPUTOPO_KERNEL_HELD_CODE
+#pragma unroll 1
+  for (std::uint32_t i = first; i < end && seen.go != 0;)
+    i += run_holding(arguments.tasks + i, warp, memory, one, state, seen);
+#else
 #pragma unroll 1
   for (std::uint32_t i = first; i < end && seen.go != 0; ++i) {
     if (control_word(&arguments.tasks[i].warp) == warp) {
@@ -185,6 +205,7 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1) GPUTOPO_CODE_KERN
     }
     __syncthreads();
   }
+#endif
 }
 
 }  // namespace gputopo::kernels

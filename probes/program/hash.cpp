@@ -12,7 +12,9 @@ void add(Hasher& h, const Walk& w) {
         w.footprint_bytes, w.stride_bytes, static_cast<std::uint64_t>(w.order), w.order_seed, w.loads_per_lap,
         std::uint64_t{w.laps}, std::uint64_t{w.lanes}, static_cast<std::uint64_t>(w.record)})
     h.add(word);
-  // Walks without a lead have the hash that they had before there were any.
+  // Walks that hold nothing and have no lead have the hash that they had before there were any.
+  constexpr std::uint64_t holding = 0x686f6c64;
+  if (w.holds) h.add(holding);
   if (w.lead_loads == 0) return;
   for (const std::uint64_t word : {w.lead_loads, w.tail_first, w.tail_step}) h.add(word);
 }

@@ -21,6 +21,19 @@ tl::unexpected<Error> bad(const Program& program, std::size_t phase, std::string
   return fail(Error::Kind::bad_input, fmt::format("program '{}', phase {}: {}", program.label, phase, why));
 }
 
+// A walk that holds what it brought in for the agent's next phase.
+Expected<void> check_held(const Program& program, std::size_t index) {
+  const HeldPhases held = held_phases(program, index);
+  if (held.look == 0) return bad(program, index, "holds code for other than walks over code");
+  const auto &fill = std::get<Walk>(program.phases[index]), &look = std::get<Walk>(program.phases[held.look]);
+  const bool is_plain = fill.record == Record::nothing && fill.laps == 1 && look.record == Record::histogram &&
+                        look.lead_loads == 0 && look.laps == 1;
+  if (!is_plain) return bad(program, index, "holds code for more than one lap to be recorded");
+  if (held.here > 1 || (held.here == 1 && held.elsewhere != 0))
+    return bad(program, index, "holds code for several walks on its SM");
+  return {};
+}
+
 Expected<void> check(const Program& program, std::size_t index, const Walk& w) {
   if (w.agent >= program.agents.size()) return bad(program, index, "names an agent that isn't there");
   if (w.buffer >= program.buffers.size()) return bad(program, index, "names a buffer that isn't there");
@@ -46,7 +59,7 @@ Expected<void> check(const Program& program, std::size_t index, const Walk& w) {
   const bool is_code = w.path == Path::instruction;
   if (is_code && (w.lanes > 1 || w.record == Record::lap_time || w.record == Record::lap_times))
     return bad(program, index, "jumps by several lanes, or in laps timed as a whole");
-  return {};
+  return w.holds ? check_held(program, index) : Expected<void>();
 }
 
 Expected<void> check(const Program& program, std::size_t index, const Execute& e) {
@@ -56,6 +69,24 @@ Expected<void> check(const Program& program, std::size_t index, const Execute& e
 }
 
 }  // namespace
+
+HeldPhases held_phases(const Program& program, std::size_t index) {
+  HeldPhases held;
+  const auto& fill = std::get<Walk>(program.phases[index]);
+  for (std::size_t i = index + 1; i < program.phases.size(); ++i) {
+    const auto* walk = std::get_if<Walk>(&program.phases[i]);
+    if (walk == nullptr || walk->path != Path::instruction || walk->holds || walk->agent >= program.agents.size())
+      return {};
+    if (walk->agent == fill.agent && walk->record != Record::nothing) {
+      held.look = held.here + held.elsewhere == 0 ? 0 : i;
+      return held;
+    }
+    if (walk->record != Record::nothing) return {};
+    const bool is_here = program.agents[walk->agent].sm == program.agents[fill.agent].sm;
+    ++(is_here ? held.here : held.elsewhere);
+  }
+  return {};
+}
 
 std::string_view to_string(Path path) {
   switch (path) {

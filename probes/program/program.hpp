@@ -97,6 +97,10 @@ struct Walk {
   /// 0: they go on as the lead did.
   std::uint64_t tail_first = 0, tail_step = 0;
   std::uint32_t laps = 1;
+  /// Of Path::instruction: the agent runs no other code until its next phase's but a wait. Phases in between are of one
+  /// agent on this SM (or this one itself), or of agents on other SMs, and walk over code, too, recording nothing. That
+  /// next phase records a histogram; it and this one make one lap each.
+  bool holds = false;
   std::uint32_t lanes = 1;  ///< threads that walk together (the phase's warp-up speed); 1 for everything recorded
   Record record = Record::nothing;
   friend bool operator==(const Walk&, const Walk&) = default;
@@ -107,7 +111,7 @@ struct Execute {
   std::uint32_t agent = 0;
   std::uint64_t code_bytes = 0;
   std::uint32_t laps = 1;
-  bool timed = false;  ///< report the cycles of all laps
+  bool timed = false;  ///< report what each unit of the code takes, of all laps; a device says how long units are
   friend bool operator==(const Execute&, const Execute&) = default;
 };
 
@@ -141,9 +145,9 @@ struct LatencyCount {
 
 /// What one phase gave. Latencies include the clock pair's cost unless they come from `lap_time` or `lap_times`.
 struct PhaseTrace {
-  std::uint64_t loads = 0;                ///< loads issued by the phase, all laps and lanes
+  std::uint64_t loads = 0;                ///< loads issued by the phase, all laps and lanes; units of timed code
   std::uint64_t cycles = 0;               ///< of the recorded laps, for lap_time and timed Execute
-  std::vector<std::uint32_t> latencies;   ///< Record::latencies: cycles, walk order
+  std::vector<std::uint32_t> latencies;   ///< Record::latencies: cycles, walk order; of timed Execute every unit's
   std::vector<std::uint64_t> lap_cycles;  ///< Record::lap_times: cycles of each lap, in order
   std::vector<LatencyCount> histogram;    ///< Record::histogram: ascending latencies
   friend bool operator==(const PhaseTrace&, const PhaseTrace&) = default;
@@ -174,6 +178,13 @@ std::uint64_t lap_loads(const Walk& walk);
 /// fit its buffer's space, something is recorded with several lanes, stores are recorded or made by several, or two
 /// walks would change the same bytes.
 Expected<void> validate(const Program& program);
+
+/// What a walk that holds code does so for: its agent's next recorded phase, 0 where other than walks over code come
+/// before one, and how many phases in between are on its SM, or on others.
+struct HeldPhases {
+  std::size_t look = 0, here = 0, elsewhere = 0;
+};
+HeldPhases held_phases(const Program& program, std::size_t index);
 
 /// The walk of a phase that chases pointers laid into memory before it runs: laps timed as a whole. Null for others.
 const Walk* laid_chase(const Phase& phase);

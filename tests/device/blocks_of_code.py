@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Whether walks over code jump to where they say they do: blocks_of_code.py NVCC INCLUDE SOURCE ARCHITECTURE KEPT
+"""Whether walks over code jump to where they say they do: blocks_of_code.py NVCC INCLUDE SOURCE ARCHITECTURE KEPT [--held]
 
 Reads the jump table from the machine code of the kernel, which the build left in the folder KEPT where it made any for the
 architecture, else made here: blocks of 128 bytes in a row, of which the two instructions that
-run lie in one line, and the first of sixteen entries leads back to the loop.
+run lie in one line, and the first of sixteen entries leads back to the loop. Of the kernel that holds code, whose table has an
+entry more, with --held.
 """
 import glob
 import os
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-BLOCK, ROW, RUN = 128, 16, 32
+BLOCK, ROW, ROWS, RUN = 128, 16, 128, 32
 
 
 def sections(image):
@@ -24,7 +25,7 @@ def sections(image):
         yield name, image[header[4]:header[4] + header[5]]
 
 
-def code_of(nvcc, include, source, architecture, kept):
+def code_of(nvcc, include, source, architecture, kept, is_held):
     name = os.path.splitext(os.path.basename(source))[0]
     for ending in (f"*sm_{architecture}.cubin", f"compute_{architecture}.cubin"):
         found = glob.glob(os.path.join(glob.escape(kept), f"{name}.{ending}"))
@@ -32,8 +33,9 @@ def code_of(nvcc, include, source, architecture, kept):
             return read(found[0])
     with tempfile.TemporaryDirectory() as folder:
         cubin = os.path.join(folder, "code.cubin")
+        defines = ["-DGPUTOPO_KERNEL_HELD_CODE"] if is_held else []
         subprocess.run([nvcc, "-std=c++17", "-O3", "-Wno-deprecated-gpu-targets", f"-I{include}", f"-arch=sm_{architecture}",
-                        "-cubin", source, "-o", cubin], check=True)
+                        *defines, "-cubin", source, "-o", cubin], check=True)
         return read(cubin)
 
 
@@ -43,12 +45,15 @@ def read(path):
 
 
 def main():
-    image = code_of(*sys.argv[1:])
+    is_held = sys.argv[6:] == ["--held"]
+    image = code_of(*sys.argv[1:6], is_held)
     architecture = sys.argv[4]
-    tables = [data for name, data in sections(image) if name == ".nv.constant2.chase_code"]
+    kernel = "chase_held_code" if is_held else "chase_code"
+    tables = [data for name, data in sections(image) if name == f".nv.constant2.{kernel}"]
     assert len(tables) == 1, "no table, or several"
-    table = struct.unpack(f"<{len(tables[0]) // 4}I", tables[0])[:-1]
-    assert len(table) % ROW == 0 and len(table) >= 128 * ROW, f"{len(table)} entries"
+    table = struct.unpack(f"<{len(tables[0]) // 4}I", tables[0])
+    assert len(table) >= ROWS * ROW, f"{len(table)} entries"
+    table = table[:ROWS * ROW]  # behind them what leads to no block
     assert len(set(table[::ROW])) == 1, "rows that begin otherwise than with the loop"
     blocks = [entry for i, entry in enumerate(table) if i % ROW]
     assert table[0] not in blocks, "a block that is the loop"

@@ -13,6 +13,7 @@ GPUTOPO_EMBED(chase_execute_ptx, GPUTOPO_PTX_FOLDER "/chase_execute.ptx");
 GPUTOPO_EMBED(chase_store_ptx, GPUTOPO_PTX_FOLDER "/chase_store.ptx");
 GPUTOPO_EMBED(chase_banks_ptx, GPUTOPO_PTX_FOLDER "/chase_banks.ptx");
 GPUTOPO_EMBED(chase_code_ptx, GPUTOPO_PTX_FOLDER "/chase_code.ptx");
+GPUTOPO_EMBED(chase_held_code_ptx, GPUTOPO_PTX_FOLDER "/chase_held_code.ptx");
 GPUTOPO_EMBED(chase_paged_code_ptx, GPUTOPO_PTX_FOLDER "/chase_paged_code.ptx");
 GPUTOPO_EMBED(stream_ptx, GPUTOPO_PTX_FOLDER "/stream.ptx");
 GPUTOPO_EMBED(work_ptx, GPUTOPO_PTX_FOLDER "/work.ptx");
@@ -23,6 +24,7 @@ GPUTOPO_EMBED(chase_execute_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_execute.fatbin
 GPUTOPO_EMBED(chase_store_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_store.fatbin");
 GPUTOPO_EMBED(chase_banks_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_banks.fatbin");
 GPUTOPO_EMBED(chase_code_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_code.fatbin");
+GPUTOPO_EMBED(chase_held_code_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_held_code.fatbin");
 GPUTOPO_EMBED(chase_paged_code_fatbin, GPUTOPO_FATBIN_FOLDER "/chase_paged_code.fatbin");
 GPUTOPO_EMBED(stream_fatbin, GPUTOPO_FATBIN_FOLDER "/stream.fatbin");
 GPUTOPO_EMBED(work_fatbin, GPUTOPO_FATBIN_FOLDER "/work.fatbin");
@@ -33,6 +35,7 @@ constexpr const char* gputopo_chase_execute_fatbin = nullptr;
 constexpr const char* gputopo_chase_store_fatbin = nullptr;
 constexpr const char* gputopo_chase_banks_fatbin = nullptr;
 constexpr const char* gputopo_chase_code_fatbin = nullptr;
+constexpr const char* gputopo_chase_held_code_fatbin = nullptr;
 constexpr const char* gputopo_chase_paged_code_fatbin = nullptr;
 constexpr const char* gputopo_stream_fatbin = nullptr;
 constexpr const char* gputopo_work_fatbin = nullptr;
@@ -49,6 +52,8 @@ Image image_of(Kernel kernel) {
       return {gputopo_chase_store_fatbin, gputopo_chase_store_ptx, "chase_store"};
     case Kernel::code:
       return {gputopo_chase_code_fatbin, gputopo_chase_code_ptx, "chase_code"};
+    case Kernel::held_code:
+      return {gputopo_chase_held_code_fatbin, gputopo_chase_held_code_ptx, "chase_held_code"};
     case Kernel::paged_code:
       return {gputopo_chase_paged_code_fatbin, gputopo_chase_paged_code_ptx, "chase_paged_code"};
     case Kernel::banks:

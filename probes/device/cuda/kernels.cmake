@@ -33,8 +33,8 @@ file(GLOB kernel_headers CONFIGURE_DEPENDS ${kernels}/*.cuh ${kernels}/*.hpp)
 file(MAKE_DIRECTORY ${ptx_folder})
 set(portable_ptx ${CMAKE_CURRENT_SOURCE_DIR}/portable_ptx.cmake)
 set(kernel_fatbin ${CMAKE_CURRENT_SOURCE_DIR}/kernel_fatbin.cmake)
-set(kept_code ${CMAKE_CURRENT_BINARY_DIR}/chase_code)  # machine code by itself, for a test
-foreach(variant chase chase_execute chase_store chase_banks chase_code chase_paged_code stream work)
+set(kept_code ${CMAKE_CURRENT_BINARY_DIR})  # a folder each for machine code by itself, for a test
+foreach(variant chase chase_execute chase_store chase_banks chase_code chase_held_code chase_paged_code stream work)
   set(source ${kernels}/chase.cu)
   set(defines "")
   if(variant STREQUAL "chase_execute")
@@ -45,6 +45,9 @@ foreach(variant chase chase_execute chase_store chase_banks chase_code chase_pag
     set(source ${kernels}/banks.cu)
   elseif(variant STREQUAL "chase_code")
     set(source ${kernels}/code.cu)
+  elseif(variant STREQUAL "chase_held_code")
+    set(source ${kernels}/code.cu)
+    set(defines -DGPUTOPO_KERNEL_HELD_CODE)
   elseif(variant STREQUAL "chase_paged_code")
     set(source ${kernels}/code.cu)
     set(defines -DGPUTOPO_KERNEL_PAGED_CODE)
@@ -57,8 +60,8 @@ foreach(variant chase chase_execute chase_store chase_banks chase_code chase_pag
   set(nvcc_command ${GPUTOPO_NVCC} -std=c++17 -O3 --threads 2 -Wno-deprecated-gpu-targets -Xptxas -warn-spills
     -I${PROJECT_SOURCE_DIR}/probes ${defines} ${gencode} -fatbin ${source} -o ${fatbin})
   set(kept "")
-  if(variant STREQUAL "chase_code")
-    set(kept ${kept_code})
+  if(variant MATCHES "^chase_(held_)?code$")
+    set(kept ${kept_code}/${variant})
     list(APPEND nvcc_command --keep --keep-dir ${kept})
   endif()
   add_custom_command(OUTPUT ${fatbin}
@@ -80,7 +83,7 @@ add_custom_target(gputopo_kernels DEPENDS ${images})
 
 # What a kernel spills lies in local memory and passes L1: a few registers too many look like a smaller cache. Workloads
 # of stated registers spill because they are meant to.
-foreach(variant chase chase_execute chase_store chase_banks chase_code chase_paged_code stream)
+foreach(variant chase chase_execute chase_store chase_banks chase_code chase_held_code chase_paged_code stream)
   add_test(NAME Kernels.SpillNothing.${variant}
     COMMAND ${CMAKE_COMMAND} -DLOG=${CMAKE_CURRENT_BINARY_DIR}/${variant}.fatbin.log
             -P ${CMAKE_CURRENT_SOURCE_DIR}/check_spills.cmake)
@@ -95,7 +98,10 @@ if(Python3_FOUND AND GPUTOPO_BUILD_TESTS)
   foreach(architecture IN LISTS checked)
     add_test(NAME Kernels.BlocksOfCodeLieOnLines_${architecture}
       COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/device/blocks_of_code.py ${GPUTOPO_NVCC}
-              ${PROJECT_SOURCE_DIR}/probes ${kernels}/code.cu ${architecture} ${kept_code})
+              ${PROJECT_SOURCE_DIR}/probes ${kernels}/code.cu ${architecture} ${kept_code}/chase_code)
+    add_test(NAME Kernels.BlocksOfHeldCodeLieOnLines_${architecture}
+      COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/device/blocks_of_code.py ${GPUTOPO_NVCC}
+              ${PROJECT_SOURCE_DIR}/probes ${kernels}/code.cu ${architecture} ${kept_code}/chase_held_code --held)
   endforeach()
 endif()
 

@@ -55,7 +55,9 @@ PhaseTrace trace_of(const program::Phase& phase, const Result* result) {
     if (result != nullptr && walk->record == Record::latencies)
       trace.latencies = latencies_of(*result, program::lap_loads(*walk));
   } else if (result != nullptr && std::get<program::Execute>(phase).timed) {
-    trace.cycles = result->cycles;
+    trace.loads = result->loads;
+    trace.latencies = latencies_of(*result, trace.loads);
+    trace.cycles = std::accumulate(trace.latencies.begin(), trace.latencies.end(), std::uint64_t{0});
   }
   return trace;
 }

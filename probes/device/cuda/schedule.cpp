@@ -52,7 +52,15 @@ bool walks_by(const Program& p, program::Path path) {
   });
 }
 
+bool holds_code(const Program& p) {
+  return std::any_of(p.phases.begin(), p.phases.end(), [](const Phase& x) {
+    const auto* walk = std::get_if<Walk>(&x);
+    return walk != nullptr && walk->holds;
+  });
+}
+
 Kernel kernel_of(const Program& p) {
+  if (holds_code(p)) return Kernel::held_code;
   if (walks_by(p, program::Path::instruction))
     return walks_by(p, program::Path::global_l2_only) ? Kernel::paged_code : Kernel::code;
   const auto is_execute = [](const Phase& x) { return std::holds_alternative<Execute>(x); };
@@ -140,14 +148,17 @@ Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_c
       return fail(Error::Kind::bad_input,
                   fmt::format("program '{}' stores beside code; no kernel has both, make it two programs", p.label));
     if (walks_code(kernel)) {
-      const auto beside = kernel == Kernel::code ? program::Path::constant : program::Path::global_l2_only;
+      const auto beside = kernel == Kernel::held_code ? program::Path::instruction
+                          : kernel == Kernel::code    ? program::Path::constant
+                                                      : program::Path::global_l2_only;
       const auto is_of_another_kernel = [&](const Phase& x) {
         const auto* walk = std::get_if<Walk>(&x);
         return walk == nullptr || (walk->path != program::Path::instruction && walk->path != beside);
       };
       if (std::any_of(p.phases.begin(), p.phases.end(), is_of_another_kernel))
         return fail(Error::Kind::bad_input, fmt::format("program '{}' walks over code beside more than constants, or "
-                                                        "than memory past L1; no kernel has both, make it two programs",
+                                                        "than memory past L1, or than code that others hold; no kernel "
+                                                        "has both, make it two programs",
                                                         p.label));
     }
     const bool isolated = is_private(p);

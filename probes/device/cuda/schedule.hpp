@@ -27,13 +27,14 @@ enum class Kernel {
   execute,     ///< the interpreter with straight-line code
   store,       ///< the interpreter with stores
   code,        ///< walks over code, and over constants that push it out
+  held_code,   ///< walks over code alone, some of which hold it while others walk
   paged_code,  ///< the same beside loads past L1 instead of constants
   banks,       ///< walks over constant banks and nothing else, in as little code as can be
 };
 
 /// Whether it walks over code, with lists of blocks in shared memory.
 constexpr bool walks_code(Kernel kernel) {
-  return kernel == Kernel::code || kernel == Kernel::paged_code;
+  return kernel == Kernel::code || kernel == Kernel::paged_code || kernel == Kernel::held_code;
 }
 
 /// Phases that may be in one kernel launch, in an order that every SM keeps.

@@ -121,8 +121,9 @@ Expected<void> Launcher::submit(const program::Batch& batch, const PlannedLaunch
   // Kernels on other streams must not start before their tasks are there.
   if (launch.modules > 1)
     if (auto ok = check(driver_.cuStreamSynchronize(stream_), "sending tasks to the GPU failed"); !ok) return ok;
-  const std::uint64_t own_bytes =
-      walks_code(launch.kernel) ? kernels::code_shared_bytes : kernels::reserved_shared_bytes;
+  const std::uint64_t own_bytes = launch.kernel == Kernel::held_code ? kernels::held_code_shared_bytes
+                                  : walks_code(launch.kernel)        ? kernels::code_shared_bytes
+                                                                     : kernels::reserved_shared_bytes;
   const auto dynamic_bytes = static_cast<unsigned>(own_bytes + shared_bytes_of(batch, launch));
   if (auto ok = start_kernels(launch, arguments, dynamic_bytes); !ok) return ok;
   for (std::uint32_t module = 1; module < launch.modules; ++module)

@@ -31,10 +31,25 @@ std::uint64_t shared_size(const program::Buffer& buffer) {
   return buffer.space == Space::shared ? (buffer.size_bytes + 15) / 16 * 16 : 0;
 }
 
+// Jumps that the agent makes without running anything else.
+std::uint64_t jumps_of_one(const Program& program, const Walk& fill) {
+  const auto at = std::find_if(program.phases.begin(), program.phases.end(),
+                               [&](const program::Phase& p) { return std::get_if<Walk>(&p) == &fill; });
+  const auto index = static_cast<std::size_t>(at - program.phases.begin());
+  std::uint64_t jumps = 1;
+  for (std::size_t i = index; i <= program::held_phases(program, index).look; ++i) {
+    const auto& walk = std::get<Walk>(program.phases[i]);
+    if (program.agents[walk.agent] == program.agents[fill.agent]) jumps += program::lap_loads(walk) * walk.laps;
+  }
+  return jumps;
+}
+
 Expected<void> check_walk(const Program& program, const Walk& walk, const DeviceInfo& info) {
   const auto bad = [&](const std::string& why) {
     return fail(Error::Kind::bad_input, fmt::format("program '{}' {}", program.label, why));
   };
+  if (walk.holds && jumps_of_one(program, walk) > kernels::held_jumps)
+    return bad(fmt::format("holds code over more than {} jumps", kernels::held_jumps));
   if (!fits_32_bits(walk)) return bad("walks more loads than one phase can count");
   if (walk.record == Record::latencies && program::lap_loads(walk) > kernels::latency_entries)
     return bad(fmt::format("records {} latencies, at most {} fit", program::lap_loads(walk), kernels::latency_entries));
@@ -97,10 +112,22 @@ void set_walk(Task& task, const Program& program, const Walk& walk, const ReadyB
   }
   task.first_byte = walk.first_byte;
   if (has_wide_words(walk)) task.flags |= kernels::task_wide;
+  if (walk.holds) task.flags |= kernels::task_holds;
 }
 
 std::uint64_t units_of(const program::Execute& execute, const DeviceInfo& info) {
   return (execute.code_bytes + info.execute_unit_bytes - 1) / info.execute_unit_bytes;
+}
+
+Expected<void> check_code(const Program& program, const program::Execute& execute, const DeviceInfo& info) {
+  const std::uint64_t units = units_of(execute, info);
+  if (units > kernels::code_units)
+    return fail(Error::Kind::bad_input, fmt::format("program '{}' executes {} bytes, at most {} can be had",
+                                                    program.label, execute.code_bytes, info.execute_limit_bytes));
+  if (execute.timed && units * execute.laps > kernels::latency_entries)
+    return fail(Error::Kind::bad_input, fmt::format("program '{}' times {} units of code, at most {} fit",
+                                                    program.label, units * execute.laps, kernels::latency_entries));
+  return {};
 }
 
 void set_code(Task& task, const Program& program, const program::Execute& execute, const DeviceInfo& info) {
@@ -108,6 +135,8 @@ void set_code(Task& task, const Program& program, const program::Execute& execut
   task.warp = program.agents[execute.agent].warp;
   task.units = static_cast<std::uint32_t>(units_of(execute, info));
   task.laps = execute.laps;
+  task.loads = task.units;
+  task.record = static_cast<std::uint32_t>(execute.timed ? Record::latencies : Record::nothing);
 }
 
 }  // namespace
@@ -118,9 +147,8 @@ Expected<void> check(const program::Batch& batch, const PlannedLaunch& launch, c
     const program::Phase& phase = program.phases[planned.phase];
     if (const auto* walk = std::get_if<Walk>(&phase)) {
       if (auto ok = check_walk(program, *walk, info); !ok) return ok;
-    } else if (const auto& execute = std::get<program::Execute>(phase); units_of(execute, info) > kernels::code_units) {
-      return fail(Error::Kind::bad_input, fmt::format("program '{}' executes {} bytes, at most {} can be had",
-                                                      program.label, execute.code_bytes, info.execute_limit_bytes));
+    } else if (auto ok = check_code(program, std::get<program::Execute>(phase), info); !ok) {
+      return ok;
     }
   }
   return {};
@@ -169,6 +197,12 @@ std::vector<Task> make_tasks(const program::Batch& batch, const PlannedLaunch& l
       set_walk(task, program, *walk, addresses.buffers);
     else
       set_code(task, program, std::get<program::Execute>(phase), info);
+  }
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if ((tasks[i].flags & kernels::task_holds) == 0) continue;
+    const PlannedPhase& planned = launch.phases[i];
+    tasks[i + program::held_phases(batch[planned.program], planned.phase).look - planned.phase].flags |=
+        kernels::task_looks;
   }
   return tasks;
 }

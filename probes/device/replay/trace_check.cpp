@@ -37,9 +37,14 @@ struct Expectation {
   std::size_t laps = 0;
 };
 
-Expectation expectation_of(const Phase& phase) {
+// Of timed code as many units as came back: what a unit is the device says, not the program.
+Expectation expectation_of(const Phase& phase, const PhaseTrace& trace) {
   const auto* walk = std::get_if<Walk>(&phase);
-  if (walk == nullptr) return {};
+  if (walk == nullptr) {
+    const auto& execute = std::get<Execute>(phase);
+    const bool is_whole = execute.timed && execute.laps != 0 && trace.loads % execute.laps == 0;
+    return {0, false, 0, is_whole ? trace.loads : 0, 0};
+  }
   const std::uint64_t lap = program::lap_loads(*walk);
   return {lap * walk->laps, walk->record == Record::histogram, walk->lead_loads * walk->laps,
           walk->record == Record::latencies ? lap : 0, walk->record == Record::lap_times ? walk->laps : 0};
@@ -70,7 +75,7 @@ Expected<void> check_against(const ProgramTrace& trace, const Program& program) 
                             trace.phases.size(), program.phases.size(), trace.agent_sms.size(), program.agents.size()));
   for (std::size_t i = 0; i < trace.phases.size(); ++i) {
     const PhaseTrace& phase = trace.phases[i];
-    const Expectation expected = expectation_of(program.phases[i]);
+    const Expectation expected = expectation_of(program.phases[i], phase);
     if (std::holds_alternative<Walk>(program.phases[i]) && phase.loads != expected.loads)
       return bad(i, fmt::format("{} loads, the program makes {}", phase.loads, expected.loads));
     if (expected.histogram ? uncounted(phase, expected.loads) != expected.lead : !phase.histogram.empty())

@@ -67,6 +67,9 @@ Expected<void> check_phase(const Program& p, const program::Execute& e, const De
   if (!info.has_execute) return lacking(p, "executable code path");
   if (e.code_bytes > info.execute_limit_bytes)
     return bad(p, fmt::format("executes over {} B", info.execute_limit_bytes), "execute less code");
+  const std::uint64_t units = (e.code_bytes + info.execute_unit_bytes - 1) / info.execute_unit_bytes;
+  if (e.timed && units * e.laps > info.largest_recording)
+    return bad(p, fmt::format("times over {} units of code", info.largest_recording), "time fewer laps");
   return {};
 }
 

@@ -29,6 +29,24 @@ bool is_on_constants_path(const Model& model, std::size_t cache) {
   return path && std::any_of(path->begin(), path->end(), [&](const Level& level) { return level.cache == cache; });
 }
 
+// Of straight-line code that the level serves, bytes a cycle. Of what it brings in at once a cache in front may keep
+// more than those before it: that one serves the rest.
+double fetch_rate(const Model& model, std::size_t number) {
+  const ExecutionModel& x = *model.execution;
+  const std::uint64_t step = fetch_bytes(model, x.path);
+  const auto sector = [&](std::size_t level) { return model.caches[*x.path[level].cache].sector_bytes; };
+  std::uint64_t at_once = step;
+  for (std::size_t i = 0; i < number; ++i) at_once = std::max(at_once, sector(i));
+  double cycles = 0;
+  for (std::uint64_t at = 0; at < at_once; at += step) {
+    std::size_t server = 0;
+    while (server < number && at % sector(server) == 0) ++server;
+    cycles += x.path[server].latency_cycles +
+              x.cycles_per_instruction * static_cast<double>(step) / static_cast<double>(x.instruction_bytes);
+  }
+  return static_cast<double>(at_once) / cycles;
+}
+
 Memory instruction_memory(const Model& model, std::size_t number, std::string_view id) {
   const PathModel& path = model.execution->path;
   const Level& level = path[number];
@@ -42,6 +60,7 @@ Memory instruction_memory(const Model& model, std::size_t number, std::string_vi
   memory.attributes["line_size"] = true_number(static_cast<double>(c.line_bytes), "B");
   memory.attributes["sector_size"] = true_number(static_cast<double>(c.sector_bytes), "B");
   memory.attributes["miss_penalty"] = true_number(path[number + 1].latency_cycles - level.latency_cycles, "cycles");
+  memory.attributes["fetch_bandwidth"] = true_number(fetch_rate(model, number), "B/cycle");
   if (number != 0)
     memory.attributes["latency"] = true_number(level.latency_cycles - path.front().latency_cycles, "cycles");
   state_organisation(memory, c.organisation, usable_bytes(c, 0) / c.line_bytes);
@@ -67,6 +86,9 @@ void add_instructions(const Model& model, Topology& truth) {
       std::count_if(path.begin(), path.end(), [&](const Level& level) { return level.cache && level.cache != l2; }));
   const std::size_t first = count > 3 || (l2 && count == 3) ? 0 : 1;  // the last before an L2 is the L1.5
   for (std::size_t i = 0; i < path.size() && first + i < instruction_ids.size(); ++i) {
+    if (path[i].cache && path[i].cache == l2)
+      if (Memory* memory = truth.find("l2"))
+        memory->attributes["fetch_bandwidth"] = true_number(fetch_rate(model, i), "B/cycle");
     if (!path[i].cache || path[i].cache == l2) return;
     truth.memories.push_back(instruction_memory(model, i, instruction_ids[first + i]));
   }

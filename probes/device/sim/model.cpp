@@ -135,6 +135,10 @@ std::uint64_t carve_out_bytes(const SharedModel& shared, std::uint32_t percent, 
   return largest;
 }
 
+std::uint64_t fetch_bytes(const Model& model, const PathModel& path) {
+  return path.front().cache ? model.caches[*path.front().cache].sector_bytes : 32;
+}
+
 std::uint64_t usable_bytes(const CacheModel& cache, std::uint64_t carve_out) {
   return cache.size_bytes - cache.reserved_bytes - carve_out;
 }

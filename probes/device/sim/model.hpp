@@ -292,6 +292,9 @@ std::uint64_t carve_out_bytes(const SharedModel& shared, std::uint32_t percent, 
 /// Bytes of one instance of a cache that hold data while `carve_out` bytes of its array serve as shared memory.
 std::uint64_t usable_bytes(const CacheModel& cache, std::uint64_t carve_out);
 
+/// What one fetch of the path's first level brings in.
+std::uint64_t fetch_bytes(const Model& model, const PathModel& path);
+
 /// The groups of SMs of a scope; `gpu` gives one of all.
 SmSets sm_groups(const Model& model, Scope scope);
 

@@ -154,7 +154,7 @@ class Runner {
   const PathModel& constant_path() const { return *model_.path(Path::constant); }
   void list_background() {
     const auto list = [&](const PathModel& path, std::uint64_t base, std::uint64_t bytes, auto& addresses) {
-      for (std::uint64_t at = 0; at < bytes; at += step_bytes(path)) addresses.push_back(base + at);
+      for (std::uint64_t at = 0; at < bytes; at += fetch_bytes(model_, path)) addresses.push_back(base + at);
     };
     const BackgroundModel& b = model_.background;
     if (b.constant_bytes != 0)
@@ -167,11 +167,6 @@ class Runner {
     if (!background_constants_.empty()) b.constants = hierarchy_.route(constant_path(), sm, warp, false);
     if (!background_code_.empty()) b.code = hierarchy_.route(model_.execution->path, sm, warp, false);
     return b;
-  }
-
-  // What one fetch of the path's first level brings in.
-  std::uint64_t step_bytes(const PathModel& path) const {
-    return path.front().cache ? model_.caches[*path.front().cache].sector_bytes : 32;
   }
 
   std::uint64_t base_of(std::uint32_t buffer) const {
@@ -190,7 +185,7 @@ class Runner {
     if (w.path != Path::instruction) return record(w, loads);
     const ExecutionModel& x = *model_.execution;
     std::vector<std::uint64_t> own;
-    for (std::uint64_t at = 0; at < x.between_bytes; at += step_bytes(x.path))
+    for (std::uint64_t at = 0; at < x.between_bytes; at += fetch_bytes(model_, x.path))
       own.push_back(x.walked_bytes + at - w.first_byte);
     return record(w, Jumps{loads, std::move(own)});
   }
@@ -330,12 +325,15 @@ class Runner {
     Route route = hierarchy_.route(x.path, sm_, warp_, false);
     RoutedLoads fetches{hierarchy_, route, code_base, replacement_};
     const std::uint64_t code_bytes = (e.code_bytes + x.unit_bytes - 1) / x.unit_bytes * x.unit_bytes;
-    const std::uint64_t step = step_bytes(x.path);
+    const std::uint64_t step = fetch_bytes(model_, x.path);
     const double issue_cycles =
         x.cycles_per_instruction * static_cast<double>(step) / static_cast<double>(x.instruction_bytes);
     PhaseTrace trace;
     const std::uint64_t fetched = (code_bytes + step - 1) / step;
-    trace.loads = e.laps * fetched;
+    const std::uint64_t unit = std::max(x.unit_bytes, step);
+    const std::uint64_t units = (code_bytes + unit - 1) / unit;
+    trace.loads = e.timed ? e.laps * units : e.laps * fetched;
+    if (e.timed) trace.latencies.resize(trace.loads);
     if (!e.timed && !timeline_.is_eventful()) {
       run_laps(fetches, e.laps, [&] {
         if (hierarchy_.sweep(route, code_base, fetched * step, step, replacement_)) return;
@@ -349,11 +347,12 @@ class Runner {
         stop::look();
         const double cycles = fetches.latency(at) + issue_cycles;
         if (e.timed)
-          trace.cycles += cycles_of(fetches, cycles);
+          trace.latencies[lap * units + at / unit] += cycles_of(fetches, cycles);
         else
           timeline_.spend(cycles, route);
       }
     }
+    for (const std::uint32_t cycles : trace.latencies) trace.cycles += cycles;
     return trace;
   }
 

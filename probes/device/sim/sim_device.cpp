@@ -38,7 +38,7 @@ DeviceInfo describe(const Model& m) {
   info.has_read_only = m.path(Path::read_only).has_value();
   info.has_execute = m.execution.has_value();
   if (m.execution) {
-    info.execute_unit_bytes = m.execution->unit_bytes;
+    info.execute_unit_bytes = std::max(m.execution->unit_bytes, fetch_bytes(m, m.execution->path));
     info.execute_limit_bytes = m.execution->limit_bytes;
     info.code_block_bytes = m.execution->block_bytes;
     info.code_bytes = m.execution->walked_bytes / m.execution->block_bytes * m.execution->block_bytes;

@@ -1,11 +1,30 @@
 #include "tests/sim/instructions/found_instructions.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "tests/sim/organisation/judged.hpp"
 
 namespace gputopo::test {
 namespace {
+
+// To 3 %, as every time.
+Answer judged_rate(double truth, const Estimate* said) {
+  constexpr double near = 0.03;
+  if (said == nullptr || said->status == Status::inconclusive) return Answer::open;
+  if (!said->value) return Answer::wrong;
+  if (said->status == Status::lower_bound) return *said->value <= truth * (1 + near) ? Answer::open : Answer::wrong;
+  return said->status == Status::measured && std::fabs(*said->value - truth) <= near * truth ? Answer::exact
+                                                                                             : Answer::wrong;
+}
+
+void add_fetch(const Memory& is, const Memory& said, std::vector<Found>& all) {
+  const Estimate* rate = said.find("fetch_bandwidth");
+  if (const Estimate* truth = is.find("fetch_bandwidth"))
+    all.push_back({said.id, "fetch_bandwidth", fmt::format("{}", *truth->value), text_of_number(rate),
+                   rate == nullptr ? "" : rate->note, judged_rate(*truth->value, rate)});
+}
 
 const std::vector<std::string> ids{"instruction_l0", "instruction_l1", "instruction_l1_5", "instruction_l2"};
 
@@ -47,6 +66,7 @@ Topology discovered_instructions(const sim::Model& model) {
 
 std::vector<Found> instructions_found(const sim::Model& model, const Topology& topology) {
   Topology truth;
+  truth.memories.emplace_back().id = "l2";
   sim::add_instructions(model, truth);
   std::vector<Found> all;
   for (const std::string& id : ids) {
@@ -58,12 +78,14 @@ std::vector<Found> instructions_found(const sim::Model& model, const Topology& t
     }
     add_instructions(is, *said, all);
     if (is == nullptr) continue;
+    add_fetch(*is, *said, all);
     all.push_back({id, "scope", scope_of(*is), scope_of(*said), "", judged_scope(*is, *said)});
     if (is->scope == Scope::sm && !is->find("latency")) add_text(*is, *said, "instances_per_scope", all);
     add_organisation_found(*is, *said, all);
     add_text(*is, *said, "constants", all);
     add_text(*is, *said, "physical_cache", all);
   }
+  if (const Memory* l2 = topology.find("l2")) add_fetch(*truth.find("l2"), *l2, all);
   return all;
 }
 

@@ -21,12 +21,15 @@ TEST(Instructions, OfGt200ComeBackExactly) {
     const bool is_bound = f.memory != "instruction_l1_5" && f.quantity == "sector_size";
     // Behind another cache, which would answer orders other than the walk's, what goes next doesn't show.
     const bool is_hidden = f.memory != "instruction_l1" && f.quantity == "replacement";
-    if (!is_bound && !is_hidden) {
+    // Nothing waits for what the nearest one has.
+    const bool is_pace = f.memory == "instruction_l1" && f.quantity == "fetch_bandwidth";
+    if (!is_bound && !is_hidden && !is_pace) {
       EXPECT_EQ(f.answer, Answer::exact) << text_of(f);
     }
   }
   ASSERT_NE(found.find("instruction_l1"), nullptr);
   EXPECT_EQ(found.find("instruction_l1")->find("sector_size")->status, Status::upper_bound);
+  EXPECT_EQ(found.find("instruction_l1")->find("fetch_bandwidth")->status, Status::lower_bound);
   EXPECT_EQ(found.find("instruction_l1_5")->physical_cache, "constant_l1_5");
 }
 
@@ -50,13 +53,17 @@ INSTANTIATE_TEST_SUITE_P(Models, DocumentedInstructions, testing::Values("fermi"
 TEST(Instructions, OfTheH200HaveAnL0OfEachScheduler) {
   const auto model = sim::builtin_model("h200");
   ASSERT_TRUE(model);
-  const Topology found = discovered_instructions(*model);
+  // And whose cache the L1.5 is.
+  const Topology found =
+      discovered_deep(*model, {"instruction_l0", "instruction_l1", "instruction_l1_5", "constant_l1_5"});
   const Memory* l0 = found.find("instruction_l0");
   ASSERT_NE(l0, nullptr);
   EXPECT_EQ(l0->instances_per_scope, 4U);
   EXPECT_EQ(l0->find("size")->status, Status::lower_bound);
   EXPECT_EQ(*l0->find("size")->value, 6144 - 640);
   EXPECT_EQ(found.find("instruction_l1")->sm_groups.size(), 66U);
+  EXPECT_EQ(found.find("instruction_l1_5")->find("fetch_bandwidth")->status, Status::measured);
+  EXPECT_EQ(found.find("instruction_l1_5")->structure.at("replacement").status, Status::measured);
   for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
 }
 
@@ -103,6 +110,20 @@ TEST(Instructions, BehindACacheThatForgetsTheWalkAreToldByLinesFarApart) {
     EXPECT_EQ(next->find("size")->status == Status::measured, is_told) << replacement << ' ' << index;
     EXPECT_EQ(next->find("ways")->value == 4.0, is_told) << replacement << ' ' << index;
   }
+}
+
+// A fetch from the L2 brings two sectors of the nearest cache, of which the next one then serves the second.
+TEST(Instructions, AreFetchedFromTheL2AsFastAsItBringsWhatBothTake) {
+  nlohmann::json text = behind_a_forgetful_one("lru", "modulo");
+  text["caches"]["next"]["line"] = 256;
+  const auto model = sim::parse_model(text.dump(), "code");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_deep(*model, {"instruction_l1", "instruction_l1_5", "l2"});
+  ASSERT_NE(found.find("l2"), nullptr);
+  const Estimate* rate = found.find("l2")->find("fetch_bandwidth");
+  ASSERT_NE(rate, nullptr);
+  EXPECT_EQ(rate->status, Status::measured);
+  EXPECT_NEAR(*rate->value, 256.0 / (277 + 11 + 2 * 16), 0.01);
 }
 
 TEST(Instructions, AreDeepAndNeverMeasuredUnasked) {

@@ -89,6 +89,7 @@ Json random_instructions(std::uint64_t seed) {
                     {"outlier_probability", draw.chance(0.3) ? draw.between(0, 0.02) : draw.between(0, 0.001)},
                     {"outlier_cycles", {50, 600}},
                     {"seed", seed}};
+  model["execution"]["cycles_per_instruction"] = draw.one_of({1.0, 1.25, 2.0, 4.0});
   return model;
 }
 

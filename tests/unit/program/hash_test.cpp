@@ -58,6 +58,7 @@ TEST(Hash, DependsOnEveryField) {
       [&](Program& p) { walk(p).order_seed = 1; },
       [&](Program& p) { walk(p).loads_per_lap = 3; },
       [&](Program& p) { walk(p).laps = 3; },
+      [&](Program& p) { walk(p).holds = true; },
       [&](Program& p) { walk(p).lanes = 3; },
       [&](Program& p) { walk(p).record = Record::nothing; },
       [&](Program& p) { execute(p).agent = 1; },

@@ -53,6 +53,41 @@ TEST(Validate, TakesWalksOverCodeByOneLaneThatArentTimedAsAWhole) {
   EXPECT_THAT(refusal_of_program(p), HasSubstr("several lanes"));
 }
 
+TEST(Validate, HoldsCodeForTheSameAgentsLook) {
+  Walk fill = good();
+  fill.path = Path::instruction;
+  fill.laps = 1;
+  fill.record = Record::nothing;
+  Walk between = fill, look = fill;
+  fill.holds = true;
+  between.agent = 1;
+  look.record = Record::histogram;
+  Program p = one_walk(fill);
+  p.buffers[0].space = Space::code;
+  p.agents = {{0, 0}, {0, 4}};
+  p.phases = {fill, between, look};
+  EXPECT_EQ(refusal_of_program(p), "accepted");
+  const auto refused = [&](auto change, const char* why) {
+    Program changed = p;
+    change(changed);
+    EXPECT_THAT(refusal_of_program(changed), HasSubstr(why));
+  };
+  const auto walk = [](Program& of, std::size_t phase) -> Walk& { return std::get<Walk>(of.phases[phase]); };
+  refused([](Program& of) { of.phases.pop_back(); }, "for other than walks over code");
+  refused([](Program& of) { of.phases[1] = Execute{0, 1024, 1, false}; }, "for other than walks over code");
+  refused([&](Program& of) { walk(of, 1).holds = true; }, "for other than walks over code");
+  refused([&](Program& of) { walk(of, 2).agent = 1; }, "for other than walks over code");
+  refused([&](Program& of) { walk(of, 1).record = Record::histogram; }, "for other than walks over code");
+  refused([](Program& of) { of.phases.insert(of.phases.begin() + 1, of.phases[1]); }, "several walks on its SM");
+  refused([&](Program& of) { walk(of, 0).laps = 2; }, "more than one lap");
+  refused([&](Program& of) { walk(of, 2).laps = 2; }, "more than one lap");
+  refused([&](Program& of) { walk(of, 2).record = Record::latencies; }, "more than one lap");
+  // Others may be on any number of other SMs.
+  p.agents[1].sm = 1;
+  p.phases = {fill, between, between, look};
+  EXPECT_EQ(refusal_of_program(p), "accepted");
+}
+
 TEST(Validate, TakesStoresThatNobodyTimes) {
   Walk walk = good();
   walk.path = Path::global_store;

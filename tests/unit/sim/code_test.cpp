@@ -59,6 +59,23 @@ TEST(Code, OfAnotherWarpsL0PushesOutNothing) {
   EXPECT_EQ(run_one(*device, p).phases[2].latencies, std::vector<std::uint32_t>(8, 140));
 }
 
+// Units of 128 B, 8 instructions of 2 cycles, and what a fetch of them takes from the cache that has them.
+TEST(Code, InARowIsTimedUnitByUnit) {
+  const auto device = make_device(code_model("0"));
+  const auto p = [](std::uint64_t bytes) {
+    return program_of({program::Execute{0, bytes, 2, false}, program::Execute{0, bytes, 3, true}}, 64 << 10,
+                      Space::code);
+  };
+  for (const auto& [bytes, cycles] : {std::pair<std::uint64_t, std::uint32_t>{1024, 16}, {8192, 56}, {32768, 316}}) {
+    const auto trace = run_one(*device, p(bytes)).phases[1];
+    EXPECT_EQ(trace.latencies, std::vector<std::uint32_t>(3 * bytes / 128, cycles)) << bytes;
+    EXPECT_EQ(trace.loads, 3 * bytes / 128);
+    EXPECT_EQ(trace.cycles, trace.loads * cycles);
+  }
+  EXPECT_THAT(device->run({program_of({program::Execute{0, 32768, 65, true}}, 64 << 10, Space::code)}).error().message,
+              HasSubstr("times over 16384 units of code"));
+}
+
 TEST(Code, ThatRunsBetweenJumpsTakesItsPartOfTheCache) {
   const auto full = program_of({jumps(2048, Record::nothing), jumps(2048, Record::histogram)}, 64 << 10, Space::code);
   const auto fitting =

@@ -1,0 +1,138 @@
+#include "experiments/instruction_fetch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "evidence/curves.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/histogram.hpp"
+#include "evidence/levels.hpp"
+#include "evidence/walks.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+
+constexpr std::string_view fetch_method = "straight_line";
+constexpr std::size_t fetch_footprints = 7, fetch_times = 3;
+constexpr std::uint64_t fetch_laps = 9;
+
+// Code of so many units, until each cache holds what it will, and then unit by unit.
+program::Program running(const device::DeviceInfo& info, std::uint64_t units) {
+  constexpr std::uint32_t warm_laps = 4;
+  const std::uint64_t bytes = units * info.execute_unit_bytes;
+  program::Program p;
+  p.label = fmt::format("code in a row {} B", bytes);
+  p.isolation = Scope::gpu;
+  p.phases = {program::Execute{0, bytes, warm_laps, false}, program::Execute{0, bytes, fetch_laps, true}};
+  return p;
+}
+
+// Lengths of code in units, two at least: what runs between two is a part of all code but of one by itself. From half
+// as much again as what lies in front loses, where its last sets overflow if they go by age and have two ways, to the
+// middle of what is left: towards the end the kernel's own code has a part in it.
+std::vector<std::uint64_t> lengths_of(const FetchLevel& level, const device::DeviceInfo& info) {
+  const std::uint64_t unit = info.execute_unit_bytes;
+  const std::uint64_t end =
+      std::min({level.to_bytes, info.execute_limit_bytes, info.largest_recording / fetch_laps * unit});
+  const std::uint64_t begin = level.from_bytes + level.from_bytes / 2;
+  std::set<std::uint64_t> lengths;
+  for (std::uint64_t i = 0; i < fetch_footprints && begin < end; ++i) {
+    const std::uint64_t bytes = begin + (end - begin) / 2 * i / (fetch_footprints - 1);
+    const std::uint64_t units = std::max<std::uint64_t>(2, (bytes + unit - 1) / unit);
+    if (units * unit <= end) lengths.insert(units);
+  }
+  return {lengths.begin(), lengths.end()};
+}
+
+// What a lap takes. Units differ, since a fetch may bring in several; but each is alike in each lap, but for what else
+// waits, or is waited for: of each the median counts.
+double lap_cycles(std::span<const program::ProgramTrace> runs, std::uint64_t units) {
+  double cycles = 0;
+  for (std::uint64_t unit = 0; unit < units; ++unit) {
+    std::vector<double> laps;
+    for (const program::ProgramTrace& run : runs)
+      for (std::uint64_t lap = 0; lap < fetch_laps; ++lap)
+        laps.push_back(run.phases.back().latencies.at(lap * units + unit));
+    cycles += median(std::move(laps));
+  }
+  return std::max(1.0, cycles);
+}
+
+// B/cycle by length of code.
+struct Rates {
+  std::vector<std::pair<double, double>> by_bytes;
+  std::uint64_t samples = 0;
+
+  std::vector<double> sorted() const {
+    std::vector<double> rates;
+    for (const auto& [bytes, rate] : by_bytes) rates.push_back(rate);
+    std::sort(rates.begin(), rates.end());
+    return rates;
+  }
+};
+
+Expected<Rates> measure_rates(Session& session, const FetchLevel& level) {
+  const std::vector<std::uint64_t> lengths = lengths_of(level, session.info());
+  program::Batch batch;
+  for (const std::uint64_t units : lengths) batch.insert(batch.end(), fetch_times, running(session.info(), units));
+  Rates rates;
+  if (batch.empty()) return rates;
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const std::span runs = std::span(*traces).subspan(i * fetch_times, fetch_times);
+    const auto bytes = static_cast<double>(lengths[i] * session.info().execute_unit_bytes);
+    rates.by_bytes.emplace_back(bytes, bytes / lap_cycles(runs, lengths[i]));
+    rates.samples += fetch_times * fetch_laps * lengths[i];
+  }
+  return rates;
+}
+
+// `fastest` is what any code reaches.
+Estimate rate_of(const Rates& rates, double fastest) {
+  const std::vector<double> sorted = rates.sorted();
+  if (sorted.empty())
+    return inconclusive("B/cycle", fetch_method, "there is no straight-line code of a length that tells", 0);
+  if (sorted.back() > least_ratio * sorted.front())
+    return inconclusive("B/cycle", fetch_method,
+                        "differs with the length of the code, not all of which comes from here", rates.samples);
+  Estimate e = measured(median(sorted), "B/cycle", fetch_method, rates.samples);
+  e.interval = Interval{sorted.front(), sorted.back()};
+  e.note = "one warp, all else idle";
+  if (*e.value * least_ratio >= fastest) bound_below(e, "no code runs faster: nothing waits for what comes from here");
+  return e;
+}
+
+}  // namespace
+
+Expected<void> measure_fetch(Session& session, std::span<const FetchLevel> levels, Topology& topology) {
+  if (!session.info().has_execute) return {};
+  std::vector<Rates> all;
+  Series by_length{"code of this length", {}};
+  double fastest = 0;
+  for (const FetchLevel& level : levels) {
+    auto rates = measure_rates(session, level);
+    if (!rates) return tl::unexpected<Error>(rates.error());
+    for (const auto& point : rates->by_bytes) {
+      by_length.points.push_back(point);
+      fastest = std::max(fastest, point.second);
+    }
+    all.push_back(std::move(*rates));
+  }
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    Memory* memory = topology.find(levels[i].memory);
+    if (memory == nullptr) continue;
+    memory->attributes["fetch_bandwidth"] = rate_of(all[i], fastest);
+    DecidingCurve curve = make_curve(levels[i].memory, "fetch_bandwidth", {"straight-line code", "B", true},
+                                     {"one warp is served", "B/cycle", false});
+    curve.series = {by_length};
+    session.keep(std::move(curve));
+  }
+  return {};
+}
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,24 @@
+// How fast straight-line code comes from each cache that instructions pass.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "evidence/session.hpp"
+#include "topology/topology.hpp"
+
+namespace gputopo::experiments {
+
+/// Code of so many bytes, round and round, comes from this memory: those in front have lost it, this one has it all.
+struct FetchLevel {
+  std::string_view memory;
+  std::uint64_t from_bytes = 0, to_bytes = 0;
+};
+
+/// States `fetch_bandwidth` of each, the nearest first: bytes of straight-line code that one warp is served in a cycle,
+/// beside nobody else. A lower bound where code from there runs as fast as any does: then nothing waits for it.
+/// Inconclusive where that differs with the code's length. Errors are the session's.
+Expected<void> measure_fetch(evidence::Session& session, std::span<const FetchLevel> levels, Topology& topology);
+
+}  // namespace gputopo::experiments

@@ -1,0 +1,105 @@
+#include "experiments/instruction_names.hpp"
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "evidence/estimates.hpp"
+#include "evidence/structure.hpp"
+
+namespace gputopo::experiments {
+namespace {
+
+using namespace evidence;
+
+constexpr std::string_view constants_id = "constant_l1_5";
+
+bool has_l2(const device::DeviceInfo& info, Findings& findings) {
+  const CacheFacts* l2 = findings.cache("l2");
+  return (l2 != nullptr && l2->present) || info.l2_bytes != 0;
+}
+
+void take_curve(Session& session, std::string_view from, std::string_view to, std::string_view quantity) {
+  for (DecidingCurve curve : session.curves()) {
+    if (curve.memory != from || curve.quantity != quantity) continue;
+    curve.memory = to;
+    return session.keep(std::move(curve));
+  }
+}
+
+// Code that a cache replaces by chance, or beside constants, doesn't show its size, nor in what order a full set lets
+// go of its lines; constants of the same one may.
+void take_from(const Memory& same, Memory& memory, Session& session) {
+  const std::string note = fmt::format("one cache with {}, of which this is", same.id);
+  for (const char* name : {"size", "line_size", "sets", "ways", "consecutive_lines"}) {
+    const Estimate* known = same.find(name);
+    if (known == nullptr || known->status != Status::measured) continue;
+    const Estimate* own = memory.find(name);
+    const bool is_within = own != nullptr && own->status == Status::lower_bound && *own->value <= *known->value;
+    if (own != nullptr && own->status != Status::inconclusive && !is_within) continue;
+    memory.attributes[name] = *known;
+    memory.attributes[name].note = note;
+    take_curve(session, same.id, memory.id, name);
+  }
+  for (const char* name : {"index", "replacement"}) {
+    const auto known = same.structure.find(name);
+    const auto own = memory.structure.find(name);
+    if (known == same.structure.end() || known->second.status != Status::measured) continue;
+    if (own != memory.structure.end() && own->second.status == Status::measured) continue;
+    memory.structure[name] = known->second;
+    memory.structure[name].note = note;
+    take_curve(session, same.id, memory.id, name);
+  }
+}
+
+void leave_all_open(Findings& findings) {
+  constexpr std::string_view method = "jumps", why = "jumps take as long over all the code there is: no cache shows";
+  Memory& memory = findings.memory(code_level_names[1]);
+  memory.attributes["size"] = inconclusive("B", method, why);
+  memory.attributes["miss_penalty"] = inconclusive("cycles", method, why);
+}
+
+}  // namespace
+
+std::vector<FetchLevel> fetch_levels(const device::DeviceInfo& info, std::span<const InstructionCache> caches,
+                                     Findings& findings) {
+  const bool before_l2 = has_l2(info, findings);
+  const std::vector<std::string_view> names = names_of_code_levels(caches.size(), before_l2);
+  std::vector<FetchLevel> levels;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    levels.push_back({names[i], i == 0 ? 0 : caches[i - 1].level.lost_from_bytes, caches[i].level.to_bytes});
+  // A half of what the L2 holds: what is still in front of it isn't asked for again before it goes.
+  if (!caches.empty() && before_l2)
+    levels.push_back({"l2", caches.back().level.lost_from_bytes, findings.near_l2_bytes(info).value_or(0) / 2});
+  return levels;
+}
+
+void name_instruction_caches(Session& session, std::vector<InstructionCache> caches, Findings& findings) {
+  if (caches.empty()) return leave_all_open(findings);
+  const std::vector<std::string_view> names = names_of_code_levels(caches.size(), has_l2(session.info(), findings));
+  const CacheFacts* constants = findings.cache(constants_id);
+  bool has_constants = constants != nullptr && constants->present, nearer_are_told = true;
+  // Curves were kept by place so far; names are later ones, if others.
+  for (std::size_t i = names.size(); i-- > 0;) session.rename_kept(code_level_names[i], names[i]);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string_view id = names[i];
+    Memory& memory = findings.memory(id);
+    memory = std::move(caches[i].memory);
+    memory.id = id;
+    const auto with = memory.structure.find("constants");
+    const bool shares = with != memory.structure.end() && with->second.value == "same";
+    const bool is_told = i == 0 || (with != memory.structure.end() && with->second.status == Status::measured);
+    // Which of two is the constants' own is known where the nearer one isn't in doubt.
+    const bool is_known = is_told && (!shares || nearer_are_told);
+    nearer_are_told = nearer_are_told && is_told;
+    if (is_known && !(shares && constants == nullptr)) {
+      memory.physical_cache = shares && has_constants ? constants_id : id;
+      memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", caches[i].level.samples);
+      if (memory.physical_cache != id) take_from(findings.memory(memory.physical_cache), memory, session);
+    }
+    has_constants = has_constants && !shares;  // behind the first that both use, constants' caches have no names
+  }
+}
+
+}  // namespace gputopo::experiments
