@@ -235,7 +235,27 @@ class Refill {
 
   // Held against the same with the line itself brought back, and with nothing.
   Expected<Served> serves(std::uint64_t line, std::uint64_t other) {
-    // A second time with more others: not all sets are full with those that filled the first line's.
+    constexpr std::size_t most_times = 3;
+    for (std::size_t time = 0; time < most_times; ++time) {
+      auto served = ask(line, other);
+      if (!served || *served != Served::unclear) return served;
+    }
+    return Served::unclear;
+  }
+
+  std::vector<Series> served() const {
+    std::vector<Series> all;
+    for (const auto& [line, by_distance] : served_) {
+      Series& series = all.emplace_back();
+      series.label = fmt::format("an entry brought back from {} KiB on", line >> 10);
+      for (const auto& [bytes, share] : by_distance) series.points.emplace_back(static_cast<double>(bytes), share);
+    }
+    return all;
+  }
+
+ private:
+  // A second time with more others: not all sets are full with those that filled the first line's.
+  Expected<Served> ask(std::uint64_t line, std::uint64_t other) {
     for (const Drop& drop : drops_) {
       auto seen = pages_.run({program(drop, other, line), program(drop, other, other), program(drop, other, {}),
                               at_hand(pages_, sm_, other)},
@@ -258,17 +278,6 @@ class Refill {
     return Served::unclear;
   }
 
-  std::vector<Series> served() const {
-    std::vector<Series> all;
-    for (const auto& [line, by_distance] : served_) {
-      Series& series = all.emplace_back();
-      series.label = fmt::format("an entry brought back from {} KiB on", line >> 10);
-      for (const auto& [bytes, share] : by_distance) series.points.emplace_back(static_cast<double>(bytes), share);
-    }
-    return all;
-  }
-
- private:
   // Whether what the line itself brought back lies in a nearer level still, more often than a level's typical number of
   // places leaves it there: that one's entries would be told then.
   bool is_nearer(const std::vector<double>& looks, const std::vector<double>& hot) const {

@@ -13,7 +13,7 @@ namespace {
 using namespace evidence;
 
 constexpr std::string_view code_method = "jumps_after_eviction";
-constexpr std::size_t looks = 64;
+constexpr std::size_t looks = 48;
 constexpr std::uint64_t least_page = 4096;
 
 // A block of code that is jumped to after all other code pushed it out of code's caches.

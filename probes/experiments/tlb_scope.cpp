@@ -17,12 +17,13 @@ class TlbScope {
       : pages_(pages),
         drop_(levels.plateaus[level].typical),
         drop_nearer_(level > 1 ? levels.plateaus[level - 1].typical : 0),
-        found_below_((levels.plateaus[level - 1].cycles + levels.plateaus[level].cycles) / 2) {}
+        found_below_((levels.plateaus[level - 1].cycles + levels.plateaus[level].cycles) / 2),
+        looks_(is_plain(levels, level) ? 7 : 11) {}
 
   // Counts looks that found it.
   Expected<std::vector<Tally>> against(std::uint32_t first, const SmSets& sets) {
     constexpr int most_rounds = 6;
-    constexpr double plainly = 0.9;  // where that share tells the controls apart eleven looks do
+    constexpr double plainly = 0.9;  // where that share tells the controls apart one round does
     std::vector<Tally> all;
     for (int round = 0; round < most_rounds; ++round) {
       auto more = look_at(first, sets);
@@ -35,14 +36,18 @@ class TlbScope {
   }
 
  private:
+  // Whether single looks tell the level from the one in front: twice as far as what is told apart at all.
+  static bool is_plain(const TlbLevels& levels, std::size_t level) {
+    return levels.plateaus[level].cycles - levels.plateaus[level - 1].cycles > 8 * levels.noise_cycles;
+  }
+
   Expected<std::vector<Tally>> look_at(std::uint32_t first, const SmSets& sets) {
-    constexpr std::size_t looks = 11;
     std::vector<PageProgram> programs;
     for (const auto& others : sets) programs.push_back(program(first, others, line));
     programs.push_back(program(first, {}, line));
     programs.push_back(program(first, sets.front(), elsewhere()));
     programs.push_back(at_hand(pages_, first, line));
-    auto seen = pages_.run(programs, looks);
+    auto seen = pages_.run(programs, looks_);
     if (!seen) return tl::unexpected<Error>(seen.error());
     // Whatever was lost from a further level, too, and found there isn't here; what a nearer one still has is.
     const double found_below = middle_time(seen->back()) + found_below_;
@@ -82,6 +87,7 @@ class TlbScope {
   Pages& pages_;
   std::uint64_t drop_, drop_nearer_;
   double found_below_;  // more than where the translation is at hand
+  std::size_t looks_;
 };
 
 }  // namespace
