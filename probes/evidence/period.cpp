@@ -55,11 +55,11 @@ double likelihood_of(const Tally& seen, const Tally& if_same, const Tally& fits)
   return odd_at_times((1 - s.neither) * s.probability + s.neither * same_as_well);
 }
 
-using Place = std::pair<std::uint64_t, std::uint64_t>;  // stride, gap
+using PatternPlace = std::pair<std::uint64_t, std::uint64_t>;  // stride, gap
 
 // What walked the lines of patterns of that stride, if it is within a line, and missed the most of them: without a
 // shift anywhere, and shorter strides without a gap.
-Tally most_of(const std::map<Place, Tally>& straight, std::uint64_t stride_bytes) {
+Tally most_of(const std::map<PatternPlace, Tally>& straight, std::uint64_t stride_bytes) {
   Tally most;
   for (const auto& [place, seen] : straight) {
     const bool is_same = place.first == stride_bytes || (place.first < stride_bytes && place.second == 0);
@@ -123,7 +123,7 @@ Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, 
   constexpr double collides = 0.5, always_collides = 0.02;
   constexpr std::string_view why_not = "no stride's pattern both overflows as one too many lines do and fits as few do";
   Tally fits;
-  std::map<Place, Tally> straight;
+  std::map<PatternPlace, Tally> straight;
   for (const PatternWalk& walk : walks) {
     if (walk.kind == Kind::fits) fits += walk.seen;
     if (walk.kind == Kind::straight && walk.seen.loads > 0) straight[{walk.stride_bytes, walk.gap_strides}] = walk.seen;
