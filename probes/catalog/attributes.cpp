@@ -3,7 +3,7 @@
 namespace gputopo::catalog {
 namespace {
 
-constexpr std::array<AttributeRow, 38> attribute_rows{{
+constexpr std::array<AttributeRow, 39> attribute_rows{{
     {"size", "size", "B", "Size", "SizeBytes", "Size", "Size [B]",
      "Largest footprint that fits: what one instance can hold at the configuration in force."},
     {"line_size", "line size", "B", "Line", "LineSizeBytes", "LineSize", "Line [B]",
@@ -18,6 +18,8 @@ constexpr std::array<AttributeRow, 38> attribute_rows{{
      "Bytes read in a second by all SMs together."},
     {"fetch_bandwidth", "fetch bandwidth", "B/cycle", "", "FetchBandwidthBytesPerCycle", "", "",
      "Bytes of straight-line code that one warp is served in a cycle."},
+    {"shared_fetch_bandwidth", "fetch bandwidth, all at once", "B/cycle", "", "SharedFetchBandwidthBytesPerCycle", "",
+     "", "Bytes of straight-line code that a warp of each SM is served in a cycle while all of them run at once."},
     {"write_bandwidth", "write bandwidth", "B/s", "", "WriteBandwidthBytesPerSecond", "", "Write bandwidth [B/s]",
      "Bytes written in a second by all SMs together."},
     {"copy_bandwidth", "copy bandwidth", "B/s", "", "CopyBandwidthBytesPerSecond", "", "Copy bandwidth [B/s]",

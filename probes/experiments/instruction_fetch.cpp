@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/histogram.hpp"
@@ -102,9 +104,47 @@ Estimate rate_of(const Rates& rates, double fastest) {
                         "differs with the length of the code, not all of which comes from here", rates.samples);
   Estimate e = measured(median(sorted), "B/cycle", fetch_method, rates.samples);
   e.interval = Interval{sorted.front(), sorted.back()};
+  e.interval_kind = "range";
   e.note = "one warp, all else idle";
   if (*e.value * least_ratio >= fastest) bound_below(e, "no code runs faster: nothing waits for what comes from here");
   return e;
+}
+
+// What each SM's warp is served while one of each runs code of the same length, SM by SM.
+Expected<std::vector<double>> rates_together(Session& session, std::uint64_t bytes) {
+  const device::DeviceInfo& info = session.info();
+  const std::uint64_t units = bytes / info.execute_unit_bytes;
+  program::Program p = running(info, units);
+  p.isolation = Scope::sm;
+  program::Batch batch(info.gpu.sm_count, p);
+  for (std::uint32_t sm = 0; sm < info.gpu.sm_count; ++sm) batch[sm].agents = {{sm, 0}};
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::vector<double> rates;
+  for (const program::ProgramTrace& trace : *traces)
+    rates.push_back(static_cast<double>(bytes) / lap_cycles(std::span(&trace, 1), units));
+  return rates;
+}
+
+Expected<void> state_together(Session& session, const Rates& alone, double fastest, Memory& memory) {
+  if (memory.attributes["fetch_bandwidth"].status == Status::inconclusive) return {};
+  const double bytes = alone.by_bytes.front().first;
+  auto rates = rates_together(session, static_cast<std::uint64_t>(bytes));
+  if (!rates) return tl::unexpected<Error>(rates.error());
+  DecidingCurve curve = make_curve(memory.id, "shared_fetch_bandwidth", {"SM", "", false},
+                                   {"a warp of each SM is served", "B/cycle", false});
+  curve.series.push_back({fmt::format("{:.0f} B of code at once", bytes), {}});
+  for (std::size_t sm = 0; sm < rates->size(); ++sm)
+    curve.series.front().points.emplace_back(static_cast<double>(sm), (*rates)[sm]);
+  session.keep(std::move(curve));
+  std::sort(rates->begin(), rates->end());
+  Estimate& e = memory.attributes["shared_fetch_bandwidth"] =
+      measured(median(*rates), "B/cycle", fetch_method, rates->size() * fetch_laps);
+  e.interval = Interval{rates->front(), rates->back()};
+  e.interval_kind = "range";
+  e.note = "one warp of each SM, all at once; the range is over SMs";
+  if (*e.value * least_ratio >= fastest) bound_below(e, "no code runs faster: nothing waits for what comes from here");
+  return {};
 }
 
 }  // namespace
@@ -131,6 +171,7 @@ Expected<void> measure_fetch(Session& session, std::span<const FetchLevel> level
                                      {"one warp is served", "B/cycle", false});
     curve.series = {by_length};
     session.keep(std::move(curve));
+    if (auto ok = state_together(session, all[i], fastest, *memory); !ok) return ok;
   }
   return {};
 }

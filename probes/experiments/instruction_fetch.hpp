@@ -17,8 +17,9 @@ struct FetchLevel {
 };
 
 /// States `fetch_bandwidth` of each, the nearest first: bytes of straight-line code that one warp is served in a cycle,
-/// beside nobody else. A lower bound where code from there runs as fast as any does: then nothing waits for it.
-/// Inconclusive where that differs with the code's length. Errors are the session's.
+/// beside nobody else; and `shared_fetch_bandwidth`, the same while a warp of each SM does so at once. Lower bounds
+/// where code from there runs as fast as any does: then nothing waits for it. Inconclusive where that differs with the
+/// code's length. Errors are the session's.
 Expected<void> measure_fetch(evidence::Session& session, std::span<const FetchLevel> levels, Topology& topology);
 
 }  // namespace gputopo::experiments

@@ -47,6 +47,12 @@ double fetch_rate(const Model& model, std::size_t number) {
   return static_cast<double>(at_once) / cycles;
 }
 
+// SMs don't wait for one another here.
+void state_fetch_rate(const Model& model, std::size_t number, Memory& memory) {
+  for (const char* name : {"fetch_bandwidth", "shared_fetch_bandwidth"})
+    memory.attributes[name] = true_number(fetch_rate(model, number), "B/cycle");
+}
+
 Memory instruction_memory(const Model& model, std::size_t number, std::string_view id) {
   const PathModel& path = model.execution->path;
   const Level& level = path[number];
@@ -60,7 +66,7 @@ Memory instruction_memory(const Model& model, std::size_t number, std::string_vi
   memory.attributes["line_size"] = true_number(static_cast<double>(c.line_bytes), "B");
   memory.attributes["sector_size"] = true_number(static_cast<double>(c.sector_bytes), "B");
   memory.attributes["miss_penalty"] = true_number(path[number + 1].latency_cycles - level.latency_cycles, "cycles");
-  memory.attributes["fetch_bandwidth"] = true_number(fetch_rate(model, number), "B/cycle");
+  state_fetch_rate(model, number, memory);
   if (number != 0)
     memory.attributes["latency"] = true_number(level.latency_cycles - path.front().latency_cycles, "cycles");
   state_organisation(memory, c.organisation, usable_bytes(c, 0) / c.line_bytes);
@@ -87,8 +93,7 @@ void add_instructions(const Model& model, Topology& truth) {
   const std::size_t first = count > 3 || (l2 && count == 3) ? 0 : 1;  // the last before an L2 is the L1.5
   for (std::size_t i = 0; i < path.size() && first + i < instruction_ids.size(); ++i) {
     if (path[i].cache && path[i].cache == l2)
-      if (Memory* memory = truth.find("l2"))
-        memory->attributes["fetch_bandwidth"] = true_number(fetch_rate(model, i), "B/cycle");
+      if (Memory* memory = truth.find("l2")) state_fetch_rate(model, i, *memory);
     if (!path[i].cache || path[i].cache == l2) return;
     truth.memories.push_back(instruction_memory(model, i, instruction_ids[first + i]));
   }

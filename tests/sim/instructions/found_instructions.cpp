@@ -20,10 +20,12 @@ Answer judged_rate(double truth, const Estimate* said) {
 }
 
 void add_fetch(const Memory& is, const Memory& said, std::vector<Found>& all) {
-  const Estimate* rate = said.find("fetch_bandwidth");
-  if (const Estimate* truth = is.find("fetch_bandwidth"))
-    all.push_back({said.id, "fetch_bandwidth", fmt::format("{}", *truth->value), text_of_number(rate),
-                   rate == nullptr ? "" : rate->note, judged_rate(*truth->value, rate)});
+  for (const char* name : {"fetch_bandwidth", "shared_fetch_bandwidth"}) {
+    const Estimate* rate = said.find(name);
+    if (const Estimate* truth = is.find(name))
+      all.push_back({said.id, name, fmt::format("{}", *truth->value), text_of_number(rate),
+                     rate == nullptr ? "" : rate->note, judged_rate(*truth->value, rate)});
+  }
 }
 
 const std::vector<std::string> ids{"instruction_l0", "instruction_l1", "instruction_l1_5", "instruction_l2"};
