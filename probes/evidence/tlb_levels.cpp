@@ -148,16 +148,17 @@ std::size_t surely_in_a_row(const TlbLevels& found, const std::vector<std::uint6
 // than a load's noise.
 Expected<std::vector<std::vector<double>>> looks_after(Pages& pages, std::uint32_t sm,
                                                        const std::vector<std::uint64_t>& places, bool touches) {
-  constexpr std::uint64_t few_places = 512;
-  constexpr std::size_t looks = 33, looks_after_many = 17;
-  std::vector<PageProgram> few, many;
-  for (const std::uint64_t count : places)
-    (count <= few_places ? few : many).push_back(probe_of(pages, sm, count, touches));
-  auto all = pages.run(few, looks);
-  if (!all) return all;
-  auto more = pages.run(many, looks_after_many);
-  if (!more) return more;
-  all->insert(all->end(), more->begin(), more->end());
+  constexpr std::array<std::pair<std::uint64_t, std::size_t>, 3> looks_to{
+      {{512, 33}, {2048, 17}, {std::numeric_limits<std::uint64_t>::max(), 9}}};
+  std::vector<std::vector<double>> all;
+  for (const auto& [most_places, looks] : looks_to) {
+    std::vector<PageProgram> programs;
+    for (; all.size() + programs.size() < places.size() && places[all.size() + programs.size()] <= most_places;)
+      programs.push_back(probe_of(pages, sm, places[all.size() + programs.size()], touches));
+    auto seen = pages.run(programs, looks);
+    if (!seen) return seen;
+    all.insert(all.end(), seen->begin(), seen->end());
+  }
   return all;
 }
 
