@@ -141,4 +141,14 @@ std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& cou
   return most <= a_level_more * *size.value ? static_cast<std::uint64_t>(most) : 0;
 }
 
+void agree_as_one_cache(Estimate& a, Estimate& b) {
+  if (a.status != Status::measured || b.status != Status::measured || a.value == b.value) return;
+  const bool is_a_surer = a.confidence.value_or(0) >= b.confidence.value_or(0);
+  const Estimate& surer = is_a_surer ? a : b;
+  Estimate& other = is_a_surer ? b : a;
+  if (!other.interval || *surer.value < other.interval->low || *surer.value > other.interval->high) return;
+  other = surer;
+  other.note = "one cache, whose size another path told more surely";
+}
+
 }  // namespace gputopo::evidence

@@ -17,6 +17,10 @@ namespace gputopo::evidence {
 /// tells what fits a sample that knows its error is the size, else what is held a lower bound.
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& counted, double line_bytes);
 
+/// Sizes of what turned out to be one cache, measured along two paths. It has one size: where they differ, though the
+/// less certain one's interval holds the other, that other is both.
+void agree_as_one_cache(Estimate& a, Estimate& b);
+
 struct SizeAndHeld {
   Estimate size;
   std::optional<Held> held;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/agreed_size.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/pair.hpp"
@@ -123,6 +124,9 @@ Expected<void> measure_sharing(Session& session, Findings& findings) {
     }
     memory.physical_cache = same_as.empty() ? std::string(path.id) : same_as;
     memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", samples);
+    for (Memory& other : findings.topology.memories)
+      if (!same_as.empty() && other.physical_cache == same_as && &other != &memory)
+        agree_as_one_cache(other.attributes["size"], memory.attributes["size"]);
   }
   return {};
 }

@@ -95,5 +95,31 @@ TEST(BoundBelow, GoesByRatiosOfSizesAndByDifferencesOfTimes) {
   EXPECT_EQ(cycles.value, 280);
 }
 
+// An H200's texture path once said a line more than the L1 that it is.
+TEST(AgreeAsOneCache, TakesTheSurerSizeWhereTheOthersIntervalHoldsIt) {
+  const auto size = [](double value, Interval interval, double confidence) {
+    Estimate e = measured(value, "B", "misses", 1);
+    e.interval = interval;
+    e.confidence = confidence;
+    return e;
+  };
+  const Estimate l1 = size(246784, {246784, 246912}, 0.81), texture = size(246912, {246784, 248320}, 0.24);
+  for (const bool is_first : {true, false}) {
+    Estimate a = is_first ? l1 : texture, b = is_first ? texture : l1;
+    agree_as_one_cache(a, b);
+    EXPECT_EQ(a.value, 246784);
+    EXPECT_EQ(b.value, 246784);
+    EXPECT_EQ((is_first ? b : a).confidence, 0.81);
+    EXPECT_TRUE((is_first ? a : b).note.empty());
+  }
+  Estimate far = size(131072, {131072, 131200}, 0.3), kept = l1;
+  agree_as_one_cache(kept, far);
+  EXPECT_EQ(far.value, 131072);
+  Estimate bound = texture;
+  bound.status = Status::lower_bound;
+  agree_as_one_cache(kept, bound);
+  EXPECT_EQ(bound.value, 246912);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
