@@ -202,7 +202,10 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   if (!cycles.empty()) found.plateaus = plateaus_of({places, cycles, 0, found.noise_cycles, 0});
   for (std::size_t i = 1; i < found.plateaus.size(); ++i)
     if (auto ok = choose_typical(pages, sm, found, i); !ok) return tl::unexpected<Error>(ok.error());
-  const std::size_t sure = surely_in_a_row(found, places, cycles);
+  // What is farther than a translation at hand after as few places as there are lies behind a level that wasn't seen.
+  const bool begins_at_hand =
+      !found.plateaus.empty() && found.plateaus.front().cycles <= least_step(found.noise_cycles);
+  const std::size_t sure = begins_at_hand ? surely_in_a_row(found, places, cycles) : 0;
   found.may_hide_one = sure < found.plateaus.size();
   found.plateaus.resize(sure);
   return found;
