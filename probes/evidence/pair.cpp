@@ -21,7 +21,7 @@ program::Walk walk_of_other(const device::DeviceInfo& info, const CacheFacts& ke
   return walk;
 }
 
-// While code is held nobody looks whether the GPU was taken away: as many jumps as take a third of a time slice.
+// One list of jumps, which holds as many on every device: a nearest cache of instructions is far smaller.
 constexpr std::uint64_t most_jumps_held = 2048;
 
 // Of the nearest cache of instructions the kernel's own code takes a part, and all of it what runs between walks.
@@ -58,7 +58,8 @@ program::Program pair_program(const device::DeviceInfo& info, const PairSpec& sp
   program::Walk first = quick(fill, kept.path.slot);
   const std::uint64_t all = capacities * evictor.capacity_bytes;
   const std::uint64_t evicting = spec.evictor == nullptr ? evictor.stride() : all;
-  const std::uint64_t jumps = std::max<std::size_t>(1, spec.others.size()) * all / evictor.stride();
+  // However many the others are: a pair's controls hold what the pair does.
+  const std::uint64_t jumps = 2 * fill.footprint_bytes / fill.stride_bytes + all / evictor.stride();
   first.holds = is_beside_code(kept) && is_beside_code(evictor) && jumps <= most_jumps_held;
   p.phases = {first};
   for (std::uint32_t agent = 0; agent < std::max<std::size_t>(1, spec.others.size()); ++agent) {

@@ -94,7 +94,16 @@ Expected<Rates> measure_rates(Session& session, const FetchLevel& level) {
   return rates;
 }
 
-// `fastest` is what any code reaches.
+// Of sorted rates, in a setting that `note` tells; `fastest` is what any code reaches.
+Estimate served(const std::vector<double>& sorted, std::uint64_t samples, double fastest, std::string_view note) {
+  Estimate e = measured(median(sorted), "B/cycle", fetch_method, samples);
+  e.interval = Interval{sorted.front(), sorted.back()};
+  e.interval_kind = "range";
+  e.note = note;
+  if (*e.value * least_ratio >= fastest) bound_below(e, "no code runs faster: nothing waits for what comes from here");
+  return e;
+}
+
 Estimate rate_of(const Rates& rates, double fastest) {
   const std::vector<double> sorted = rates.sorted();
   if (sorted.empty())
@@ -102,12 +111,7 @@ Estimate rate_of(const Rates& rates, double fastest) {
   if (sorted.back() > least_ratio * sorted.front())
     return inconclusive("B/cycle", fetch_method,
                         "differs with the length of the code, not all of which comes from here", rates.samples);
-  Estimate e = measured(median(sorted), "B/cycle", fetch_method, rates.samples);
-  e.interval = Interval{sorted.front(), sorted.back()};
-  e.interval_kind = "range";
-  e.note = "one warp, all else idle";
-  if (*e.value * least_ratio >= fastest) bound_below(e, "no code runs faster: nothing waits for what comes from here");
-  return e;
+  return served(sorted, rates.samples, fastest, "one warp, all else idle");
 }
 
 // What each SM's warp is served while one of each runs code of the same length, SM by SM.
@@ -138,12 +142,8 @@ Expected<void> state_together(Session& session, const Rates& alone, double faste
     curve.series.front().points.emplace_back(static_cast<double>(sm), (*rates)[sm]);
   session.keep(std::move(curve));
   std::sort(rates->begin(), rates->end());
-  Estimate& e = memory.attributes["shared_fetch_bandwidth"] =
-      measured(median(*rates), "B/cycle", fetch_method, rates->size() * fetch_laps);
-  e.interval = Interval{rates->front(), rates->back()};
-  e.interval_kind = "range";
-  e.note = "one warp of each SM, all at once; the range is over SMs";
-  if (*e.value * least_ratio >= fastest) bound_below(e, "no code runs faster: nothing waits for what comes from here");
+  memory.attributes["shared_fetch_bandwidth"] =
+      served(*rates, rates->size() * fetch_laps, fastest, "one warp of each SM, all at once; the range is over SMs");
   return {};
 }
 

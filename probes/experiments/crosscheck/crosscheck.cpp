@@ -180,8 +180,7 @@ class Checker {
     const evidence::CodeLevel& level = (*code_levels_)[at];
     const std::uint64_t line = std::max(subject.line_bytes, session_.info().code_block_bytes);
     subject.threshold_cycles = level.levels.threshold_cycles;
-    subject.contamination = {level.levels.false_miss, level.levels.false_hit,
-                             static_cast<double>(evidence::total(level.levels.hit))};
+    subject.contamination = level.levels.contamination();
     subject.own_misses_a_lap = static_cast<double>(own_bytes) / static_cast<double>(session_.info().code_block_bytes);
     subject.plan = plan_instructions(session_, subject.memory, size != 0 ? size : level.to_bytes, line);
     return subject;
