@@ -30,12 +30,12 @@ RisingLevels::RisingLevels(std::span<const Observation> rows, const LevelModel& 
     : blocks_(rows.size()), log_likelihoods_(rows.size() + 1, 0) {
   for (std::size_t i = rows.size(); i-- > 0;) {
     stop::look();
-    Block block{i, i + 1, rows[i].weight, rows[i].sum, rows[i].weight / rows[i].control};
+    Block block{i, i + 1, rows[i].weight, rows[i].sum, rows[i].walked_by_control()};
     while (block.end < rows.size() && blocks_[block.end].level() <= block.level()) {
       const Block& next = blocks_[block.end];
       block.weight += next.weight;
       block.sum += next.sum;
-      block.weight_by_control += next.weight_by_control;
+      block.walked_by_control += next.walked_by_control;
       block.end = next.end;
     }
     log_likelihoods_[i] = log_likelihoods_[block.end] + block_log_likelihood(model, block.weight, block.sum);

@@ -13,8 +13,11 @@ struct Observation {
   double control = 0;  ///< footprint or stride in bytes, positive, ascending over the rows
   double weight = 0;
   double sum = 0;
+  double in_front = 0;  ///< further loads of the same walk, which something else answered
 
   double level() const { return sum / weight; }
+  /// Loads of the walk for each byte of the footprint.
+  double walked_by_control() const { return (weight + in_front) / control; }
 };
 
 /// Which likelihood scores a block of rows.
@@ -36,7 +39,7 @@ struct Block {
   std::size_t end = 0;
   double weight = 0;
   double sum = 0;
-  double weight_by_control = 0;  ///< sum of weight / control
+  double walked_by_control = 0;  ///< sum of the rows'
 
   double level() const { return sum / weight; }
 };

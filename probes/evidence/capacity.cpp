@@ -24,6 +24,7 @@ std::vector<Observation> rows_of(const Counts& counts) {
     row.control = c.footprint_bytes;
     row.weight += static_cast<double>(c.loads);
     row.sum += static_cast<double>(c.misses);
+    row.in_front += static_cast<double>(c.in_front);
   }
   std::vector<Observation> rows;
   for (const auto& [bytes, row] : by_footprint) rows.push_back(row);
@@ -96,22 +97,31 @@ class Fitting {
       steps_.push_back(i);
   }
 
+  struct Fit {
+    double log_likelihood = 0;
+    double base = 0;  // the level of what fits, but for fixed misses
+  };
+
   // Of the first `count` rows.
-  double operator()(std::size_t count) const {
-    double best = block_log_likelihood(sweep_.levels, sums_[count].weight, sums_[count].sum) - reference_;
+  Fit operator()(std::size_t count) const {
+    Fit best{alike(count), base(count)};
     for (const std::size_t step : steps_) {
       if (step >= count) break;
-      const double before = block_log_likelihood(sweep_.levels, sums_[step].weight, sums_[step].sum) - reference_;
-      best = std::max(best, before + fixed_misses(step, count) - cost(count - step));
+      const double with_step = alike(step) + fixed_misses(step, count) - cost(count - step);
+      if (with_step > best.log_likelihood) best = {with_step, base(step)};
     }
     return best;
   }
-  // Their level.
+
+ private:
+  // All of them at one level, together with the loads that hit by construction.
+  double alike(std::size_t count) const {
+    return block_log_likelihood(sweep_.levels, sums_[count].weight, sums_[count].sum) - reference_;
+  }
   double base(std::size_t count) const {
     return sums_[count].weight == 0 ? sweep_.contamination.false_miss : sums_[count].level();
   }
 
- private:
   // A fixed number of misses a lap: k of a footprint of n lines. Others' lines are few (docs/measuring.md): more than
   // these are no longer the kernel's own, and a cache whose every footprint misses more isn't one that fits.
   static constexpr double most_fixed_share = 0.05;
@@ -153,25 +163,27 @@ class Likelihood {
 
   // That the first `fit` rows do; -infinity where it lies below `least`.
   double operator()(std::size_t fit, double least) const {
-    const double most = fitting_(fit) + rising_.log_likelihood(fit);
+    const Fitting::Fit fitting = fitting_(fit);
+    const double most = fitting.log_likelihood + rising_.log_likelihood(fit);
     if (fit == rows_.size()) return most;
     if (most < least || (fit == 0 && sweep_.first_fits)) return never;
     const double capacity = rows_[fit].control - sweep_.line_bytes;
     const double enough = most - least;
     double loss = sweep_.whole_laps ? lacking(fit, capacity, enough) : 0;
-    if (loss <= enough) loss += below_pigeonhole(fit, capacity, enough - loss) + unseen(fit);
+    if (loss <= enough)
+      loss += below_pigeonhole(fit, capacity, base_of(fit, fitting), enough - loss) + unseen(fit, fitting);
     return loss > enough ? never : most - loss;
   }
-  double all_fit() const { return fitting_(rows_.size()); }
+  double all_fit() const { return fitting_(rows_.size()).log_likelihood; }
   double isotonic() const { return rising_.log_likelihood(0); }
 
   static constexpr double never = -1e300;
 
  private:
   // An overflow that shows in none of n loads: as its level may be any, one in n + 1 does.
-  double unseen(std::size_t first) const {
+  double unseen(std::size_t first, const Fitting::Fit& fitting) const {
     const change_point::Block& block = rising_.block(first);
-    const bool is_seen = !sweep_.foreign || block.level() > fitting_.base(first);
+    const bool is_seen = !sweep_.foreign || block.level() > fitting.base;
     return is_seen ? 0 : std::log(block.weight + 1);
   }
 
@@ -183,29 +195,27 @@ class Likelihood {
     double loss = 0;
     for (std::size_t i = first; i < rows_.size() && loss <= enough; ++i) {
       const Observation& row = rows_[i];
-      const double must = share * std::max(0.0, 1 - capacity / row.control) * row.weight;
+      const double must = share * std::max(0.0, row.weight - capacity * row.walked_by_control());
       loss += each * std::max(0.0, must - sweep_.dropped_loads - row.sum - 3 * std::sqrt(must * false_hit));
     }
     return loss;
   }
 
-  // The level of what fits: known from loads that hit by construction, or seen on the rows themselves.
-  double base_of(std::size_t first) const {
+  // The level that what doesn't fit rises from.
+  double base_of(std::size_t first, const Fitting::Fit& fitting) const {
     const bool are_means = sweep_.levels.kind == LevelModel::Kind::gaussian;
-    if (are_means && first == 0) return rising_.block(0).level();
-    return are_means || sweep_.foreign ? fitting_.base(first) : sweep_.contamination.false_miss;
+    return are_means && first == 0 ? rising_.block(0).level() : fitting.base;
   }
 
   // What levels lose by having to lie where the pigeonhole puts them on the average.
-  double below_pigeonhole(std::size_t first, double capacity, double enough) const {
-    const double base = base_of(first);
+  double below_pigeonhole(std::size_t first, double capacity, double base, double enough) const {
     const double top = std::max(top_, base);
     const double highest = base + (top - base) * (1 - capacity / rows_.back().control);
     double loss = 0;
     for (std::size_t i = first; i < rows_.size() && loss <= enough; i = rising_.block(i).end) {
       const change_point::Block& block = rising_.block(i);
       if (block.level() >= highest) break;  // levels only rise from here on
-      const double least = base + (top - base) * (1 - capacity * block.weight_by_control / block.weight);
+      const double least = base + (top - base) * (1 - capacity * block.walked_by_control / block.weight);
       if (block.level() < least)
         loss += block_log_likelihood(sweep_.levels, block.weight, block.sum) -
                 level_log_likelihood(sweep_.levels, block.weight, block.sum, least);

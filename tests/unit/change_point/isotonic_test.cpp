@@ -55,7 +55,7 @@ TEST(RisingLevels, AreThoseOfEveryTail) {
     for (std::size_t i = block.first; i < block.end; ++i) {
       by_control += rows[i].weight / rows[i].control;
     }
-    EXPECT_NEAR(block.weight_by_control, by_control, 1e-12);
+    EXPECT_NEAR(block.walked_by_control, by_control, 1e-12);
   }
   EXPECT_EQ(rising.log_likelihood(rows.size()), 0);
 }

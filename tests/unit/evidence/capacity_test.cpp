@@ -111,6 +111,32 @@ TEST(Capacity, HoldsAtLeastWhatALargeFootprintDoesNotMiss) {
   EXPECT_NE(capacity_estimate(p, "misses").status, Status::measured);
 }
 
+// A cache in front that answers some loads of a large footprint leaves so many fewer that can miss.
+TEST(Capacity, AsksForNoMissesOfLoadsThatACacheInFrontAnswers) {
+  Counts counts = lru_sweep(40, 80, 64, 1);
+  constexpr std::uint64_t lines = 160, in_front = 20;
+  counts.push_back({lines * line_bytes, lines - in_front, lines - in_front - 64, 0, in_front});
+  const Estimate e = capacity_estimate(capacity_posterior(counts, clean()), "misses");
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_EQ(*e.value, 64 * line_bytes);
+  EXPECT_GT(*e.confidence, 0.95);
+}
+
+// Strangers make as many hits slow in every row as in those that fit, which tell it better than a few known hits.
+TEST(Capacity, TakesItsBaseFromAllThatFits) {
+  constexpr std::uint64_t capacity = 736, laps = 4;
+  Counts counts;
+  for (std::uint64_t lines = 600; lines <= 900; lines += 2) {
+    const std::uint64_t loads = laps * lines, over = lines > capacity ? laps * (lines - capacity) : 0;
+    counts.push_back({static_cast<double>(lines) * line_bytes, loads, over + loads / 100, 0});
+  }
+  Sweep few_known = clean();
+  few_known.contamination = {0.025, 0.002, 400};
+  const CapacityPosterior p = capacity_posterior(counts, few_known);
+  EXPECT_NEAR(p.footprints_bytes[p.best()] / line_bytes, capacity, 4);
+  EXPECT_LE(p.credible(0.95).low, capacity * line_bytes);
+}
+
 // What is left out because it is out of question doesn't show: long sweeps answer as their middle does.
 TEST(Capacity, FarRowsChangeNothing) {
   const CapacityPosterior middle = capacity_posterior(lru_sweep(990, 1060, 1024, 4), clean());
