@@ -176,6 +176,13 @@ bool hold_more_than_strangers(const Histogram& loads) {
   return are_some(share_from(loads, reach_of(loads)), loads);
 }
 
+bool hold_faster_kind(const Histogram& hits, double hit_cycles, double overhead_cycles) {
+  constexpr std::uint64_t by_chance = 3;
+  const double faster =
+      std::min(hit_cycles - least_fence_cycles, overhead_cycles + (hit_cycles - overhead_cycles) / least_ratio);
+  return total(hits) - count_from(hits, faster) > by_chance;
+}
+
 bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, double overhead_cycles) {
   const double fastest = quantile(hit, 0.01).value_or(0), middle = quantile(hit, 0.5).value_or(0);
   const double faster = overhead_cycles + (fastest - overhead_cycles) / half_a_level;

@@ -50,6 +50,10 @@ bool hold_slower_loads(const Histogram& hits, const Histogram& others, double ov
 /// twice as far above the middle as the fastest lie below it.
 bool hold_more_than_strangers(const Histogram& loads);
 
+/// Whether a few of `hits` are of a faster kind than those that take `hit_cycles`, as timed, by more than one level's
+/// loads lie apart. Nothing makes loads faster: most of these weren't hits then.
+bool hold_faster_kind(const Histogram& hits, double hit_cycles, double overhead_cycles);
+
 /// Whether loads that can't have hit (the last of `graded`) are as fast as the faster half of hits, or any are faster
 /// than hits by half a level: what is behind isn't slower, or not always. Levels that overlap by jitter have one in
 /// twenty of these at most.

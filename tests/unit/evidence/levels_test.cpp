@@ -130,5 +130,15 @@ TEST(Levels, TellAnotherProgramFromStrangers) {
   EXPECT_TRUE(hold_more_than_strangers(with_slow(600)));
 }
 
+// Hits of 245 cycles with a clock of 37, nearly all of which another program pushes out before they are repeated.
+TEST(Levels, TellAFewRealHitsFromWhatTheLevelBehindServed) {
+  const Histogram lost{{280, 1}, {281, 300}, {282, 200}, {337, 5000}, {338, 5000}};
+  EXPECT_TRUE(hold_faster_kind(lost, 337, 37));
+  EXPECT_FALSE(hold_faster_kind(lost, 281, 37));
+  EXPECT_FALSE(hold_faster_kind({{337, 5000}, {338, 5000}}, 337, 37));
+  // Jitter alone, of a cache as near as any.
+  EXPECT_FALSE(hold_faster_kind({{23, 10}, {26, 100}, {30, 1000}, {34, 100}, {37, 10}}, 30, 5));
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
