@@ -34,8 +34,7 @@ Estimate held_at_least(const Held& held, std::string_view method, std::string_vi
 
 constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
 
-bool is_telling(const Held& held, double line_bytes) {
-  const Interval& counted = held.interval;
+bool is_telling(const Held& held, const Interval& counted, double line_bytes) {
   return held.is_sample && held.steady && counted.high - counted.low <= std::max(line_bytes, telling * counted.low);
 }
 
@@ -50,7 +49,7 @@ Estimate held_alone(const Estimate& fits, const Held& held, double line_bytes) {
   const Interval& counted = held.interval;
   if (held.exact && counted.low > 0) return exactly_held(held);
   if (fits.status != Status::inconclusive || counted.low <= 0) return fits;
-  if (!is_telling(held, line_bytes))
+  if (!is_telling(held, counted, line_bytes))
     return held_at_least(held, fits.method, "so much of more is held; where it begins to miss doesn't show");
   Estimate size = measured(roundest_within(counted), "B", fits.method, held.samples);
   size.interval = counted;
@@ -62,7 +61,7 @@ Estimate held_alone(const Estimate& fits, const Held& held, double line_bytes) {
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, double line_bytes) {
   constexpr std::string_view not_counted = "so much fits; how much is held of more can't be counted";
   const Held held = count.value_or(Held{});
-  const Interval& counted = held.interval;
+  Interval counted = held.interval;
   if (fits.status != Status::measured) return held_alone(fits, held, line_bytes);
   const std::string begins = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
   Estimate size = fits;
@@ -74,20 +73,22 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
     if (held.samples != 0 && counted.high * a_level_more < size.interval->low)
       return inconclusive("B", fits.method, "of more lines fewer are found than fit: something else makes them slow");
+    // What a count didn't find of what fits, it may not find of the rest either.
+    counted.high += std::max(0.0, fits.interval->low - held.bytes);
     // From above the count is all there is, once more lines leave no more: then no set has room. A quarter more than
     // fit reach every set, wherever they begin, but of hashes with a single way.
-    const double least_held = 2 * held.bytes - counted.high;
+    const double least_held = 2 * held.bytes - held.interval.high;
     const bool none_more = held.walked_bytes >= a_level_more * *fits.value && least_held < *fits.value + line_bytes;
     size.interval->high = held.steady || none_more ? std::max(size.interval->high, counted.high) : 1e300;
     // A count that says more than fits, but isn't exact, says nothing of how little may fit.
     if (held.steady && counted.low <= *size.value) size.interval->low = std::max(size.interval->low, counted.low);
   }
+  // Lines that overfull sets lost lie together, and looks may have missed them all.
+  if (is_telling(held, held.interval, line_bytes) && held.interval.high < fits.interval->low)
+    return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
   // Whatever a cache replaces, of far more it holds as much as it can: what a sample says of that is the capacity,
   // within which what fits says it to the line where its lines fill the sets evenly.
-  if (is_telling(held, line_bytes)) {
-    // Lines that overfull sets lost lie together, and looks may have missed them all.
-    if (counted.high < fits.interval->low)
-      return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
+  if (is_telling(held, counted, line_bytes)) {
     size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : roundest_within(counted);
     size.interval = counted;
     if (*fits.value < counted.low) size.note = begins;

@@ -46,6 +46,22 @@ TEST(AgreedSize, IsABoundWhereFewerAreHeldThanSeemToFit) {
   EXPECT_EQ(size.value, 64900);
 }
 
+// Some lines' hits look like misses by where they lie: a count leaves those out, and no vote settles that.
+TEST(AgreedSize, IsWhatFitsWhereACountLeftSomeOfThatOut) {
+  const Estimate size = agreed_size(fitting(4608, {4576, 4608}), sampled(4528, 48), line);
+  EXPECT_EQ(size.status, Status::measured);
+  EXPECT_EQ(size.value, 4608);
+}
+
+// A tree of bits that looks push lines out of: what wasn't found of what fits is no bound above.
+TEST(AgreedSize, IsAtLeastWhatFitsWhereHardlyHalfOfItWasFoundOfMore) {
+  Held held = sampled(7298, 8190);
+  held.interval.low = 0;
+  held.walked_bytes = 60416;
+  held.steady = held.is_sample = false;
+  EXPECT_EQ(agreed_size(fitting(15104, {15104, 15104}), held, line).status, Status::lower_bound);
+}
+
 TEST(AgreedSize, IsOpenWhereSomethingElseMakesTheMostOfThemSlow) {
   EXPECT_EQ(agreed_size(fitting(70000, {69000, 71000}), sampled(40000, 600), line).status, Status::inconclusive);
 }
