@@ -76,6 +76,71 @@ double likelihood_of(const Tally& seen, const Tally& control, const Tally& most,
   return odd_at_times(probability_of_the_same_lines(seen, most, fits));
 }
 
+// How likely all places of a stride are if it is within a line, and if it is longer.
+struct Both {
+  double within = 0, longer = 0;
+};
+using ByStride = std::map<std::uint64_t, Both>;
+using StraightWalks = std::map<PatternPlace, Tally>;
+
+// Within a line each walk without a shift comes to 1.2 times as many lines as there is room for, wherever both regions
+// lie, and misses a sixth, or an eighth where the capacity is a little off; without a gap to the very lines of shorter
+// strides. Longer strides may do all that, too: the index decides.
+void judge_straight(const StraightWalks& straight, const Tally& fits, std::uint64_t least_bytes, ByStride& by_stride) {
+  const double an_eighth_more = fits.share() + (1 - fits.share()) / 8;  // strangers hide hits, wherever they are
+  Tally shorter;  // what strides up to this one missed of the lines without a gap, the most
+  for (const auto& [place, seen] : straight) {
+    const Tally an_eighth{seen.loads, seen.loads * std::min(an_eighth_more, shorter.share())};
+    if (place.first > least_bytes) {
+      by_stride[place.first].within += std::log(std::min(0.5, likelihood_of(seen, an_eighth, fits)));
+      by_stride[place.first].longer += std::log(0.5);
+    }
+    if (place.second != 0) continue;
+    if (shorter.loads > 0) {
+      by_stride[place.first].within += std::log(odd_at_times(probability_of_the_same_lines(seen, shorter, fits)));
+      by_stride[place.first].longer += std::log(0.5);
+    }
+    if (shorter.loads == 0 || seen.share() > shorter.share()) shorter = seen;
+  }
+}
+
+// Of a stride within a line the walks with and without a shift come to the same lines, place by place and in all: what
+// places vary by leaves little of itself in all of them together. Gives how many loads say so.
+double judge_shifted(std::span<const PatternWalk> walks, const StraightWalks& straight, const Tally& fits,
+                     ByStride& by_stride) {
+  // Beforehand: of places, those that put both halves of a pattern into the same sets, unknown; and of caches, those
+  // that do at every place, as one of a single set does.
+  constexpr double collides = 0.5, always_collides = 0.02;
+  constexpr double least_probability = 1e-100;  // has a logarithm
+  struct AllPlaces {
+    double same = 0, mixed = 0;  // all alike; each by its place
+    double places = 0;
+    Tally shifted, controls;
+  };
+  std::map<std::uint64_t, AllPlaces> all;
+  double samples = 0;
+  for (const PatternWalk& walk : walks) {
+    const auto control = straight.find({walk.stride_bytes, walk.gap_strides});
+    if (walk.kind != PatternWalk::Kind::shifted || walk.seen.loads == 0 || control == straight.end()) continue;
+    const double same = likelihood_of(walk.seen, control->second, most_of(straight, walk.stride_bytes), fits);
+    AllPlaces& of_stride = all[walk.stride_bytes];
+    of_stride.same += std::log(same);
+    of_stride.mixed += std::log(collides * same + (1 - collides) * (1 - same));
+    of_stride.places += 1;
+    of_stride.shifted += walk.seen;
+    of_stride.controls += control->second;
+    samples += walk.seen.loads + control->second.loads;
+  }
+  for (const auto& [stride, of] : all) {
+    const double together =
+        probability_of_the_same_lines(of.shifted, of.controls, fits, least_spread / std::sqrt(of.places));
+    by_stride[stride].within += of.same + std::log(std::max(least_probability, together));
+    const double always = std::log(always_collides) + of.same, mixed = std::log(1 - always_collides) + of.mixed;
+    by_stride[stride].longer += std::max(always, mixed) + std::log1p(std::exp(-std::fabs(always - mixed)));
+  }
+  return samples;
+}
+
 }  // namespace
 
 Estimate period_of(std::span<const bool> missed, std::uint64_t stride_bytes, const Contamination& contamination,
@@ -117,55 +182,18 @@ DecidingCurve period_curve(std::span<const bool> missed, std::uint64_t stride_by
 }
 
 Estimate line_of(std::span<const PatternWalk> walks, std::uint64_t least_bytes, std::string_view method) {
-  using Kind = PatternWalk::Kind;
-  // Beforehand: of places, those that put both halves of a pattern into the same sets, unknown; and of caches, those
-  // that do at every place, as one of a single set does.
-  constexpr double collides = 0.5, always_collides = 0.02;
   constexpr std::string_view why_not = "no stride's pattern both overflows as one too many lines do and fits as few do";
   Tally fits;
-  std::map<PatternPlace, Tally> straight;
+  StraightWalks straight;
   for (const PatternWalk& walk : walks) {
-    if (walk.kind == Kind::fits) fits += walk.seen;
-    if (walk.kind == Kind::straight && walk.seen.loads > 0) straight[{walk.stride_bytes, walk.gap_strides}] = walk.seen;
+    if (walk.kind == PatternWalk::Kind::fits) fits += walk.seen;
+    if (walk.kind == PatternWalk::Kind::straight && walk.seen.loads > 0)
+      straight[{walk.stride_bytes, walk.gap_strides}] = walk.seen;
   }
   if (straight.empty()) return inconclusive("B", method, "there is no room to overflow the cache");
-  // By stride: how likely all its places are if it is within a line, and if it is longer.
-  struct Both {
-    double within = 0, longer = 0;
-    double same = 0, mixed = 0;  // of the shifted patterns: all alike; each by its place
-  };
-  std::map<std::uint64_t, Both> by_stride;
-  double samples = 0;
-  Tally shorter;  // what strides up to this one missed of the lines without a gap, the most
-  const double an_eighth_more = fits.share() + (1 - fits.share()) / 8;  // strangers hide hits, wherever they are
-  for (const auto& [place, seen] : straight) {
-    // Within a line each of these walks 1.2 times as many lines as there are room for, wherever both regions lie, and
-    // misses a sixth, or an eighth where the capacity is a little off. Strides beyond the line may do so, too.
-    const Tally an_eighth{seen.loads, seen.loads * std::min(an_eighth_more, shorter.share())};
-    if (place.first > least_bytes) {
-      by_stride[place.first].within += std::log(std::min(0.5, likelihood_of(seen, an_eighth, fits)));
-      by_stride[place.first].longer += std::log(0.5);
-    }
-    if (place.second != 0) continue;
-    if (shorter.loads > 0) {
-      by_stride[place.first].within += std::log(likelihood_of(seen, shorter, fits));
-      by_stride[place.first].longer += std::log(0.5);  // it may do either: the index decides
-    }
-    if (shorter.loads == 0 || seen.share() > shorter.share()) shorter = seen;
-  }
-  for (const PatternWalk& walk : walks) {
-    const auto control = straight.find({walk.stride_bytes, walk.gap_strides});
-    if (walk.kind != Kind::shifted || walk.seen.loads == 0 || control == straight.end()) continue;
-    const double same = likelihood_of(walk.seen, control->second, most_of(straight, walk.stride_bytes), fits);
-    by_stride[walk.stride_bytes].same += std::log(same);
-    by_stride[walk.stride_bytes].mixed += std::log(collides * same + (1 - collides) * (1 - same));
-    samples += walk.seen.loads + control->second.loads;
-  }
-  for (auto& [stride, both] : by_stride) {
-    both.within += both.same;
-    const double always = std::log(always_collides) + both.same, mixed = std::log(1 - always_collides) + both.mixed;
-    both.longer += std::max(always, mixed) + std::log1p(std::exp(-std::fabs(always - mixed)));
-  }
+  ByStride by_stride;
+  judge_straight(straight, fits, least_bytes, by_stride);
+  const double samples = judge_shifted(walks, straight, fits, by_stride);
   std::vector<Candidate> candidates;
   std::vector<std::uint64_t> lines{least_bytes};
   for (const auto& [stride, both] : by_stride) lines.push_back(stride);

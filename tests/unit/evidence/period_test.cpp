@@ -118,6 +118,28 @@ TEST(Line, IsNotAStrideWhoseShiftedPatternsMissMoreThanAnyOther) {
   EXPECT_TRUE(!line.has_value() || *line.value == 128) << *line.value;
 }
 
+// Each place by itself varies by as much; that all do so the same way the same lines don't.
+TEST(Line, IsNotAStrideWhoseShiftedPatternsMissALittleLessAtEveryPlace) {
+  using Kind = PatternWalk::Kind;
+  auto all = walks(128, 72);
+  for (PatternWalk& walk : all) {
+    if (walk.kind == Kind::fits) walk.seen.misses = 18;
+    if (walk.stride_bytes == 256 && walk.kind != Kind::fits) walk.seen.misses = walk.kind == Kind::shifted ? 55 : 80;
+  }
+  const Estimate line = line_of(all, 32, "");
+  EXPECT_TRUE(!line.has_value() || *line.value == 128) << *line.value;
+}
+
+// Two loads of each line miss as often as one does.
+TEST(Line, IsNotAStrideOfWhichFewerMissThanOfAShorterOne) {
+  using Kind = PatternWalk::Kind;
+  auto all = walks(128, 200);
+  for (PatternWalk& walk : all)
+    if (walk.stride_bytes == 256 && walk.kind != Kind::fits) walk.seen.misses = 125;
+  const Estimate line = line_of(all, 32, "");
+  EXPECT_TRUE(!line.has_value() || *line.value == 128) << *line.value;
+}
+
 TEST(Line, IsOpenWhereEveryPatternOverflows) {
   EXPECT_EQ(line_of(walks(1 << 20), 32, "").status, Status::inconclusive);
 }
