@@ -139,14 +139,18 @@ Expected<bool> were_parts_there(Session& session, Findings& findings, const Cach
     return near + e.bytes(info.constant_bytes_per_module) == cache.pushed_out_by_bytes;
   });
   if (pushed == evictions.end()) return false;
-  auto looks = if_available(
-      time_cold(session, cache.sector_bytes, cache.front_line_bytes, *pushed, nullptr, cache.sector_bytes / 2));
-  if (!looks) return tl::unexpected<Error>(looks.error());
-  if (!*looks) return true;
-  const std::vector<double> by_line = undisturbed_by_line(std::move(**looks));
-  const auto missed = std::count_if(by_line.begin(), by_line.end(),
-                                    [&](double cycles) { return cycles >= cache.levels.threshold_cycles; });
-  return 2 * missed < static_cast<std::ptrdiff_t>(by_line.size());
+  // Of sectors' starts as many may be there still, whose parts are as likely lost: those are there where half as many
+  // were lost at most.
+  std::size_t lost[2] = {0, 0};
+  for (const bool is_middle : {false, true}) {
+    auto looks = if_available(time_cold(session, cache.sector_bytes, cache.front_line_bytes, *pushed, nullptr,
+                                        is_middle ? cache.sector_bytes / 2 : 0));
+    if (!looks) return tl::unexpected<Error>(looks.error());
+    if (!*looks) return true;
+    for (const double cycles : undisturbed_by_line(std::move(**looks)))
+      lost[is_middle] += cycles >= cache.levels.threshold_cycles ? 1 : 0;
+  }
+  return 2 * lost[1] < lost[0];
 }
 
 Expected<void> measure_size_and_line(Session& session, Findings& findings, CacheFacts* cache) {
