@@ -42,15 +42,18 @@ Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
   return between(recorded_histogram(traces->front()), l1.levels.threshold_cycles, 1e9);
 }
 
+enum class ServedBy { unknown, l2, a_cache_before };
+
 // Whether the L2 serves these constants: then they take longer once other loads pushed out all that it had, and don't
 // after as many loads that leave it as it is. Caches in front of it see neither; what the nearest of them, `front`,
-// answers is left out. False also where that can't be
-// told.
-Expected<bool> are_served_by_l2(Session& session, const CacheFacts& front, std::uint64_t every_line,
-                                const CacheFacts* l2, const Eviction& e) {
+// answers is left out. What takes as long as before, by less than half of what the L2's own lines then take more, is in
+// one of those.
+Expected<ServedBy> served_by(Session& session, const CacheFacts& front, std::uint64_t every_line, const CacheFacts* l2,
+                             const Eviction& e) {
   constexpr std::uint64_t sector_bytes = 32;
   constexpr std::uint64_t few_bytes = 16 << 10;
-  if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return false;
+  constexpr std::uint64_t fewest_loads = 8;
+  if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return ServedBy::unknown;
   const std::uint64_t bytes = std::min(2 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
   const Walk all = by_all_lanes(make_walk(l2_path, bytes, sector_bytes, 1), session.info());
   const auto laps = static_cast<std::uint32_t>(bytes / few_bytes);
@@ -60,10 +63,16 @@ Expected<bool> are_served_by_l2(Session& session, const CacheFacts& front, std::
     auto looks =
         if_available(time_cold(session, e.far_bytes == 0 ? every_line : coarse_stride_bytes, every_line, e, past));
     if (!looks) return tl::unexpected<Error>(looks.error());
-    if (!*looks) return false;
+    if (!*looks) return ServedBy::unknown;
     timed.push_back(between(histogram_of(**looks), front.levels.threshold_cycles, 1e9));
   }
-  return levels_of(timed[0], timed[1]).usable();
+  if (levels_of(timed[0], timed[1]).usable()) return ServedBy::l2;
+  const auto middle = [](const Histogram& h) { return quantile(h, 0.5).value_or(0); };
+  const double lost = l2->levels.threshold_cycles - middle(l2->levels.hit);
+  const bool are_told = l2->levels.usable() && total(timed[0]) >= fewest_loads && total(timed[1]) >= fewest_loads;
+  const bool is_flushed = bytes == 2 * l2->capacity_bytes;
+  return are_told && is_flushed && middle(timed[1]) - middle(timed[0]) < lost / 2 ? ServedBy::a_cache_before
+                                                                                  : ServedBy::unknown;
 }
 
 // The fastest level of a sample and what lies around it: the loads that one level served.
@@ -96,15 +105,14 @@ struct PushedOut {
   Eviction last;
 };
 
-// What tells constants that the L1 lost from those that were pushed out, of which the few that there are `may_be_far`
-// all, and others near.
-Levels levels_behind(const CacheFacts& l1, const Histogram& second, double hit_cycles, const PushedOut& out,
-                     bool may_be_far) {
+// What tells constants that the L1 lost from those that were pushed out. Those are few, and all of one place: others
+// may be nearer, on the near side of an L2 or in a nearer slice.
+Levels levels_behind(const CacheFacts& l1, const Histogram& second, double hit_cycles, const PushedOut& out) {
   Levels levels = graded_levels(second, out.graded, l1.overhead_cycles);
   // All of the circle that isn't a stranger is a hit, be it near or far.
   if (levels.usable())
     levels = graded_levels(between(second, 0, levels.threshold_cycles), out.graded, l1.overhead_cycles);
-  if (levels.usable() && may_be_far) levels = close_to_hits(levels, l1.overhead_cycles);
+  if (levels.usable()) levels = close_to_hits(levels, l1.overhead_cycles);
   count_strangers(l1.levels, hit_cycles, levels);
   return levels;
 }
@@ -160,51 +168,8 @@ Expected<PushedOut> push_out(Session& session, const Findings& findings, const C
   return result;
 }
 
-// Nothing is slower than what the L1 just lost: that is the L2, or a cache too large to push anything out of.
-Expected<void> state_one_level(Session& session, Findings& findings, const PushedOut& out, bool alike) {
-  constexpr std::uint64_t largest = 128 << 10;  // (docs/domain.md)
-  // Of what half as much again came after, even random replacement keeps less than a quarter (e^-1.5).
-  constexpr std::uint64_t larger_than_any = largest * 3 / 2;
-  Memory& memory = findings.memory(path.id);
-  const CacheFacts& l1 = *findings.cache("constant_l1");
-  // Code may pass another cache.
-  const std::uint64_t constants = out.last.bytes(session.info().constant_bytes_per_module) - out.last.code_bytes;
-  const std::uint64_t kibi = constants >> 10;
-  if (alike && kibi << 10 >= larger_than_any) {
-    set_absent(
-        memory,
-        fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them", kibi));
-    return {};
-  }
-  auto by_l2 = are_served_by_l2(session, l1, l1.stride(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0});
-  if (!by_l2) return tl::unexpected<Error>(by_l2.error());
-  if (*by_l2)
-    set_absent(memory, "constants that miss L1 come from the L2: once it lost them they take longer");
-  else
-    set_open(memory, "levels",
-             fmt::format("constants that miss L1 can't be told to be pushed any further by {} KiB", kibi));
-  return {};
-}
-
-// About one line in sixteen is lost of so many times as much, were it of one way and a hash.
-constexpr std::uint64_t many_times = 16;
-
-bool is_l2_so_large(Session& session, const Findings& findings, const Eviction& e) {
-  const std::uint64_t pushed = e.bytes(session.info().constant_bytes_per_module);
-  return findings.near_l2_bytes(session.info()).value_or(0) >= many_times * pushed;
-}
-
-// Whether what was pushed out still came from the L2, which may lose lines of its own to the same loads.
-Expected<bool> still_from_l2(Session& session, Findings& findings, const CacheFacts& cache, const Eviction& e) {
-  const CacheFacts* l2 = findings.cache("l2");
-  if (l2 == nullptr || !l2->present) return true;
-  if (is_l2_so_large(session, findings, e)) return true;
-  return are_served_by_l2(session, cache, cache.front_line_bytes, l2, e);
-}
-
-// What a hit takes, and what the L1's misses and this cache's take longer than hits.
-void state_latencies(Session& session, Findings& findings, const CacheFacts& cache, const LostBySm& lost,
-                     const Histogram& hits) {
+// What a hit takes, and so what a miss of the L1 takes longer than one of its hits.
+void state_hits(Session& session, Findings& findings, const CacheFacts& cache, const Histogram& hits) {
   const CacheFacts& l1 = *findings.cache("constant_l1");
   constexpr double half_a_cycle = 0.5;  // of the L1's hits, that this is held against: quartiles are whole cycles
   const double timed = undisturbed(hits).value_or(0), error = whole_mode(hits).error + half_a_cycle;
@@ -228,6 +193,66 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
   if (l1.levels.false_hit > many)
     for (Estimate* e : {&latency, &findings.memory("constant_l1").attributes["miss_penalty"]})
       bound_above(*e, "loads of it that take as long as hits of the L1 aren't among those that were timed");
+}
+
+// Nothing is slower than what the L1 just lost (`second`): that is the L2, or a cache too large to push anything out
+// of, or one that others have emptied already.
+Expected<void> state_one_level(Session& session, Findings& findings, const Histogram& second, const PushedOut& out,
+                               bool alike) {
+  constexpr std::uint64_t largest = 128 << 10;  // (docs/domain.md)
+  // Of what half as much again came after, even random replacement keeps less than a quarter (e^-1.5).
+  constexpr std::uint64_t larger_than_any = largest * 3 / 2;
+  Memory& memory = findings.memory(path.id);
+  if (hold_more_than_strangers(second)) {
+    constexpr std::string_view others =
+        "another program runs at the same time and may push out what a cache behind the L1 brought in";
+    set_open(memory, "levels", others);
+    bound_above(findings.memory("constant_l1").attributes["miss_penalty"], others);
+    return {};
+  }
+  const CacheFacts& l1 = *findings.cache("constant_l1");
+  // Code may pass another cache.
+  const std::uint64_t constants = out.last.bytes(session.info().constant_bytes_per_module) - out.last.code_bytes;
+  const std::uint64_t kibi = constants >> 10;
+  if (alike && kibi << 10 >= larger_than_any) {
+    set_absent(
+        memory,
+        fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them", kibi));
+    return {};
+  }
+  auto served = served_by(session, l1, l1.stride(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0});
+  if (!served) return tl::unexpected<Error>(served.error());
+  if (*served == ServedBy::l2) {
+    set_absent(memory, "constants that miss L1 come from the L2: once it lost them they take longer");
+    return {};
+  }
+  if (*served == ServedBy::a_cache_before) state_hits(session, findings, *findings.cache(path.id), one_level(second));
+  set_open(memory, "levels",
+           fmt::format("constants that miss L1 can't be told to be pushed any further by {} KiB", kibi));
+  return {};
+}
+
+// About one line in sixteen is lost of so many times as much, were it of one way and a hash.
+constexpr std::uint64_t many_times = 16;
+
+bool is_l2_so_large(Session& session, const Findings& findings, const Eviction& e) {
+  const std::uint64_t pushed = e.bytes(session.info().constant_bytes_per_module);
+  return findings.near_l2_bytes(session.info()).value_or(0) >= many_times * pushed;
+}
+
+// Whether what was pushed out still came from the L2, which may lose lines of its own to the same loads.
+Expected<bool> still_from_l2(Session& session, Findings& findings, const CacheFacts& cache, const Eviction& e) {
+  const CacheFacts* l2 = findings.cache("l2");
+  if (l2 == nullptr || !l2->present) return true;
+  if (is_l2_so_large(session, findings, e)) return true;
+  auto served = served_by(session, cache, cache.front_line_bytes, l2, e);
+  if (!served) return tl::unexpected<Error>(served.error());
+  return *served == ServedBy::l2;
+}
+
+// What lines that it lost take longer than hits.
+void state_lost_by_it(Session& session, Findings& findings, const CacheFacts& cache, const LostBySm& lost,
+                      const Histogram& hits) {
   // What a stranger slowed of the L1's own hits is faster than these.
   Levels levels = cache.levels;
   levels.hit = between(levels.hit, hits.front().latency_cycles, 1e9);
@@ -254,15 +279,18 @@ bool may_be_lost_by_l2(Session& session, const Findings& findings, const Histogr
   if (near == nullptr || far == nullptr || !near->has_value() || !far->has_value()) return false;
   const double more =
       undisturbed(between(out.graded.back(), threshold, 1e9)).value_or(0) - undisturbed(hits).value_or(0);
-  const auto is_as_much = [&](double beyond_near) {
-    return std::fabs(more - beyond_near) < (half_a_level - 1) * *far->value;
+  const Interval of_near = near->interval.value_or(Interval{*near->value, *near->value});
+  const auto is_as_much = [&](const Estimate& level) {
+    const Interval of_level = level.interval.value_or(Interval{*level.value, *level.value});
+    const double by_chance = (half_a_level - 1) * *far->value;
+    return more > of_level.low - of_near.high - by_chance && more < of_level.high - of_near.low + by_chance;
   };
   const Estimate* other_side = l2->find("far_latency");
   if (findings.beyond_own_l2 && other_side != nullptr && other_side->has_value() &&
-      !is_l2_so_large(session, findings, out.last) && is_as_much(*other_side->value - *near->value))
+      !is_l2_so_large(session, findings, out.last) && is_as_much(*other_side))
     return true;
   const bool is_surely_kept = from_l2 && findings.l2_before_memory.status == Status::measured;
-  return !is_surely_kept && is_as_much(*far->value - *near->value);
+  return !is_surely_kept && is_as_much(*far);
 }
 
 void stand_behind(const CacheFacts& l1, CacheFacts& cache) {
@@ -332,17 +360,16 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   cache.latency_cycles = undisturbed(hits).value_or(0) - l1->overhead_cycles;
   auto out = push_out(session, findings, *l1, *second);
   if (!out) return tl::unexpected<Error>(out.error());
-  cache.levels = levels_behind(*l1, *second, undisturbed(hits).value_or(0), *out,
-                               findings.lines_have_sides || findings.may_have_sides);
+  cache.levels = levels_behind(*l1, *second, undisturbed(hits).value_or(0), *out);
   const auto alike_with = [&](const Histogram& near) {
     return are_alike(near, out->graded.back(), cache.overhead_cycles, session.clock_share());
   };
-  if (!cache.levels.usable()) return state_one_level(session, findings, *out, alike_with(*second));
+  if (!cache.levels.usable()) return state_one_level(session, findings, *second, *out, alike_with(*second));
   if (out->graded.size() == 1) {
     Histogram same;
     auto further = are_pushed_further(session, *l1, out->graded.back(), same);
     if (!further) return tl::unexpected<Error>(further.error());
-    if (!*further) return state_one_level(session, findings, *out, alike_with(same));
+    if (!*further) return state_one_level(session, findings, *second, *out, alike_with(same));
   }
   stand_behind(*l1, cache);
   auto from_l2 = still_from_l2(session, findings, cache, out->last);
@@ -358,7 +385,8 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   cache.pushed_out_by_bytes = l1->circle_bytes() + out->last.bytes(session.info().constant_bytes_per_module);
   auto lost = time_lost_constants(session, *l1, out->last);
   if (!lost) return tl::unexpected<Error>(lost.error());
-  state_latencies(session, findings, cache, *lost, hits);
+  state_hits(session, findings, cache, hits);
+  state_lost_by_it(session, findings, cache, *lost, hits);
   return state_sector(session, findings, cache, *l1, out->last, *from_l2);
 }
 
