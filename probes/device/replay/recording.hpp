@@ -16,7 +16,7 @@
 namespace gputopo::replay {
 
 inline constexpr std::string_view recording_schema = "gputopo-recording/1";
-inline constexpr std::size_t recording_limit_bytes = std::size_t{16} << 20;
+inline constexpr std::size_t recording_limit_bytes = std::size_t{64} << 20;
 
 /// One run of one program.
 struct Run {

@@ -19,10 +19,11 @@ using Json = nlohmann::ordered_json;  // to write; json::Value to read
 using json::Checksum;
 using json::Value;
 
-// A full discovery holds under a million numbers and a hundred thousand JSON values. A few bytes can ask for any number
-// of numbers, so what is read is paid for from one budget, before it is made.
-constexpr std::size_t number_limit = std::size_t{1} << 23;  // of 8 bytes
-constexpr std::size_t value_limit = std::size_t{1} << 20;
+// A discovery holds under a million numbers and a hundred thousand JSON values, a deep one of an H200 more than ten
+// times as many. A few bytes can ask for any number of numbers, so what is read is paid for from one budget, before it
+// is made.
+constexpr std::size_t number_limit = std::size_t{1} << 25;  // of 8 bytes
+constexpr std::size_t value_limit = std::size_t{1} << 22;
 constexpr int depth_limit = 6;
 constexpr std::uint32_t most_sms = 4096;  // as in models: programs and results grow with them
 
