@@ -84,8 +84,8 @@ using ByStride = std::map<std::uint64_t, Both>;
 using StraightWalks = std::map<PatternPlace, Tally>;
 
 // Within a line each walk without a shift comes to 1.2 times as many lines as there is room for, wherever both regions
-// lie, and misses a sixth, or an eighth where the capacity is a little off; without a gap to the very lines of shorter
-// strides. Longer strides may do all that, too: the index decides.
+// lie, and misses a sixth, or an eighth where the capacity is a little off; without a gap as much as shorter strides
+// do. Longer strides may do all that, too: the index decides.
 void judge_straight(const StraightWalks& straight, const Tally& fits, std::uint64_t least_bytes, ByStride& by_stride) {
   const double an_eighth_more = fits.share() + (1 - fits.share()) / 8;  // strangers hide hits, wherever they are
   Tally shorter;  // what strides up to this one missed of the lines without a gap, the most
@@ -97,25 +97,21 @@ void judge_straight(const StraightWalks& straight, const Tally& fits, std::uint6
     }
     if (place.second != 0) continue;
     if (shorter.loads > 0) {
-      by_stride[place.first].within += std::log(odd_at_times(probability_of_the_same_lines(seen, shorter, fits)));
+      by_stride[place.first].within += std::log(likelihood_of(seen, shorter, fits));
       by_stride[place.first].longer += std::log(0.5);
     }
     if (shorter.loads == 0 || seen.share() > shorter.share()) shorter = seen;
   }
 }
 
-// Of a stride within a line the walks with and without a shift come to the same lines, place by place and in all: what
-// places vary by leaves little of itself in all of them together. Gives how many loads say so.
+// Of a stride within a line the walks with and without a shift come to the same lines. Gives how many loads say so.
 double judge_shifted(std::span<const PatternWalk> walks, const StraightWalks& straight, const Tally& fits,
                      ByStride& by_stride) {
   // Beforehand: of places, those that put both halves of a pattern into the same sets, unknown; and of caches, those
   // that do at every place, as one of a single set does.
   constexpr double collides = 0.5, always_collides = 0.02;
-  constexpr double least_probability = 1e-100;  // has a logarithm
   struct AllPlaces {
     double same = 0, mixed = 0;  // all alike; each by its place
-    double places = 0;
-    Tally shifted, controls;
   };
   std::map<std::uint64_t, AllPlaces> all;
   double samples = 0;
@@ -126,15 +122,10 @@ double judge_shifted(std::span<const PatternWalk> walks, const StraightWalks& st
     AllPlaces& of_stride = all[walk.stride_bytes];
     of_stride.same += std::log(same);
     of_stride.mixed += std::log(collides * same + (1 - collides) * (1 - same));
-    of_stride.places += 1;
-    of_stride.shifted += walk.seen;
-    of_stride.controls += control->second;
     samples += walk.seen.loads + control->second.loads;
   }
   for (const auto& [stride, of] : all) {
-    const double together =
-        probability_of_the_same_lines(of.shifted, of.controls, fits, least_spread / std::sqrt(of.places));
-    by_stride[stride].within += of.same + std::log(std::max(least_probability, together));
+    by_stride[stride].within += of.same;
     const double always = std::log(always_collides) + of.same, mixed = std::log(1 - always_collides) + of.mixed;
     by_stride[stride].longer += std::max(always, mixed) + std::log1p(std::exp(-std::fabs(always - mixed)));
   }

@@ -82,9 +82,9 @@ Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart
   return s;
 }
 
-double probability_of_the_same_lines(const Tally& seen, const Tally& control, const Tally& if_apart, double spread) {
-  const double same = log_predictive(seen, control, spread);
-  const double apart = std::log(1 - share_of_others) + log_predictive(seen, if_apart, spread);
+double probability_of_the_same_lines(const Tally& seen, const Tally& control, const Tally& if_apart) {
+  const double same = log_predictive(seen, control, least_spread);
+  const double apart = std::log(1 - share_of_others) + log_predictive(seen, if_apart, least_spread);
   const double other = std::log(share_of_others) + log_of_any_share(seen);
   return 1 / (1 + std::exp(apart - same) + std::exp(other - same));
 }

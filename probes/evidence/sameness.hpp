@@ -41,8 +41,7 @@ Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart
 
 /// How likely it is that `seen` walked what `control` did: the same lines miss as often, neither less nor more. Others
 /// fit as `if_apart` does or, more rarely, miss any share.
-double probability_of_the_same_lines(const Tally& seen, const Tally& control, const Tally& if_apart,
-                                     double spread = least_spread);
+double probability_of_the_same_lines(const Tally& seen, const Tally& control, const Tally& if_apart);
 
 /// The same program run several times.
 using Replicates = std::vector<Tally>;

@@ -118,26 +118,17 @@ TEST(Line, IsNotAStrideWhoseShiftedPatternsMissMoreThanAnyOther) {
   EXPECT_TRUE(!line.has_value() || *line.value == 128) << *line.value;
 }
 
-// Each place by itself varies by as much; that all do so the same way the same lines don't.
-TEST(Line, IsNotAStrideWhoseShiftedPatternsMissALittleLessAtEveryPlace) {
+// Several loads of each line at once may leave another share of them in a cache than one load of each, as in an H200's
+// L1.
+TEST(Line, MayMissAnotherShareThanShorterStrides) {
   using Kind = PatternWalk::Kind;
-  auto all = walks(128, 72);
+  auto all = walks(128, 110);
   for (PatternWalk& walk : all) {
-    if (walk.kind == Kind::fits) walk.seen.misses = 18;
-    if (walk.stride_bytes == 256 && walk.kind != Kind::fits) walk.seen.misses = walk.kind == Kind::shifted ? 55 : 80;
+    if (walk.kind == Kind::fits) continue;
+    if (walk.stride_bytes == 64) walk.seen.misses = 138;
+    if (walk.stride_bytes == 128) walk.seen.misses = 95;
   }
-  const Estimate line = line_of(all, 32, "");
-  EXPECT_TRUE(!line.has_value() || *line.value == 128) << *line.value;
-}
-
-// Two loads of each line miss as often as one does.
-TEST(Line, IsNotAStrideOfWhichFewerMissThanOfAShorterOne) {
-  using Kind = PatternWalk::Kind;
-  auto all = walks(128, 200);
-  for (PatternWalk& walk : all)
-    if (walk.stride_bytes == 256 && walk.kind != Kind::fits) walk.seen.misses = 125;
-  const Estimate line = line_of(all, 32, "");
-  EXPECT_TRUE(!line.has_value() || *line.value == 128) << *line.value;
+  EXPECT_EQ(*line_of(all, 32, "").value, 128);
 }
 
 TEST(Line, IsOpenWhereEveryPatternOverflows) {
