@@ -206,17 +206,23 @@ double hidden_share(const Levels& levels, double deviations) {
   return hidden > by_chance ? hidden / (hidden + seen) : 0;
 }
 
-Levels close_to_hits(Levels levels, double overhead_cycles) {
+Levels close_to_hits(Levels levels, double overhead_cycles, bool by_their_spread) {
   constexpr double hardly_more = 0.002;  // hits above the threshold than there are by strangers
   const std::uint64_t hits = total(levels.hit);
-  const double least = least_threshold(levels.hit, overhead_cycles);
+  const double least = least_threshold(levels.hit, overhead_cycles), was = levels.threshold_cycles;
   for (const auto& bin : levels.hit) {
     const double at = std::max(least, bin.latency_cycles + 0.5);
     if (at >= levels.threshold_cycles) break;
-    if (share(count_from(levels.hit, at), hits) > levels.false_miss + hardly_more) continue;
-    levels.threshold_cycles = at;
-    levels.false_miss = share(count_from(levels.hit, at), hits);
+    if (share(count_from(levels.hit, at), hits) <= levels.false_miss + hardly_more) levels.threshold_cycles = at;
   }
+  if (by_their_spread) {
+    constexpr double end = 0.05;  // beyond it strangers, or hits among the misses
+    const Histogram misses = between(levels.next, was, 1e9);
+    const double fastest = quantile(misses, end).value_or(was), slowest = quantile(misses, 1 - end).value_or(was);
+    const double nearest = fastest - (slowest - fastest);
+    levels.threshold_cycles = std::clamp((levels.threshold_cycles + nearest) / 2, levels.threshold_cycles, was);
+  }
+  levels.false_miss = share(count_from(levels.hit, levels.threshold_cycles), hits);
   return levels;
 }
 

@@ -65,8 +65,9 @@ bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, do
 double hidden_share(const Levels& levels, double deviations = 4);
 
 /// The same with its threshold as near to the hits as these allow: for misses that may be faster than any that were
-/// seen.
-Levels close_to_hits(Levels levels, double overhead_cycles);
+/// seen. Where those are of one place and others may be as much nearer as these are apart, `by_their_spread`, halfway
+/// to what is as fast as that.
+Levels close_to_hits(Levels levels, double overhead_cycles, bool by_their_spread = false);
 
 /// The share of loads of either kind that took so long or less, over latency; the change is the threshold.
 DecidingCurve curve_of(const Levels& levels);

@@ -42,37 +42,36 @@ Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
   return between(recorded_histogram(traces->front()), l1.levels.threshold_cycles, 1e9);
 }
 
-enum class ServedBy { unknown, l2, a_cache_before };
+// The looks at the first line of every so many bytes as the longest line has.
+LooksByLine coarse(const LooksByLine& looks, std::uint64_t stride) {
+  LooksByLine some;
+  for (std::size_t i = 0; i < looks.size(); i += std::max<std::size_t>(1, coarse_stride_bytes / stride))
+    some.push_back(looks[i]);
+  return some;
+}
 
 // Whether the L2 serves these constants: then they take longer once other loads pushed out all that it had, and don't
 // after as many loads that leave it as it is. Caches in front of it see neither; what the nearest of them, `front`,
-// answers is left out. What takes as long as before, by less than half of what the L2's own lines then take more, is in
-// one of those.
-Expected<ServedBy> served_by(Session& session, const CacheFacts& front, std::uint64_t every_line, const CacheFacts* l2,
-                             const Eviction& e) {
+// answers is left out, and what one load brings back into the L2 others find there. False also where that can't be
+// told.
+Expected<bool> are_served_by_l2(Session& session, const CacheFacts& front, std::uint64_t every_line,
+                                const CacheFacts* l2, const Eviction& e) {
   constexpr std::uint64_t sector_bytes = 32;
   constexpr std::uint64_t few_bytes = 16 << 10;
-  constexpr std::uint64_t fewest_loads = 8;
-  if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return ServedBy::unknown;
+  if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return false;
   const std::uint64_t bytes = std::min(2 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
   const Walk all = by_all_lanes(make_walk(l2_path, bytes, sector_bytes, 1), session.info());
   const auto laps = static_cast<std::uint32_t>(bytes / few_bytes);
   const Walk few = by_all_lanes(make_walk(l2_path, few_bytes, sector_bytes, laps), session.info());
+  const std::uint64_t stride = e.far_bytes == 0 ? every_line : coarse_stride_bytes;
   std::vector<Histogram> timed;
   for (const Walk* past : {&few, &all}) {
-    auto looks =
-        if_available(time_cold(session, e.far_bytes == 0 ? every_line : coarse_stride_bytes, every_line, e, past));
+    auto looks = if_available(time_cold(session, stride, every_line, e, past));
     if (!looks) return tl::unexpected<Error>(looks.error());
-    if (!*looks) return ServedBy::unknown;
-    timed.push_back(between(histogram_of(**looks), front.levels.threshold_cycles, 1e9));
+    if (!*looks) return false;
+    timed.push_back(between(histogram_of(coarse(**looks, stride)), front.levels.threshold_cycles, 1e9));
   }
-  if (levels_of(timed[0], timed[1]).usable()) return ServedBy::l2;
-  const auto middle = [](const Histogram& h) { return quantile(h, 0.5).value_or(0); };
-  const double lost = l2->levels.threshold_cycles - middle(l2->levels.hit);
-  const bool are_told = l2->levels.usable() && total(timed[0]) >= fewest_loads && total(timed[1]) >= fewest_loads;
-  const bool is_flushed = bytes == 2 * l2->capacity_bytes;
-  return are_told && is_flushed && middle(timed[1]) - middle(timed[0]) < lost / 2 ? ServedBy::a_cache_before
-                                                                                  : ServedBy::unknown;
+  return levels_of(timed[0], timed[1]).usable();
 }
 
 // The fastest level of a sample and what lies around it: the loads that one level served.
@@ -106,13 +105,14 @@ struct PushedOut {
 };
 
 // What tells constants that the L1 lost from those that were pushed out. Those are few, and all of one place: others
-// may be nearer, on the near side of an L2 or in a nearer slice.
-Levels levels_behind(const CacheFacts& l1, const Histogram& second, double hit_cycles, const PushedOut& out) {
+// may be in a nearer slice, or where these `may_be_far` all, near.
+Levels levels_behind(const CacheFacts& l1, const Histogram& second, double hit_cycles, const PushedOut& out,
+                     bool may_be_far) {
   Levels levels = graded_levels(second, out.graded, l1.overhead_cycles);
   // All of the circle that isn't a stranger is a hit, be it near or far.
   if (levels.usable())
     levels = graded_levels(between(second, 0, levels.threshold_cycles), out.graded, l1.overhead_cycles);
-  if (levels.usable()) levels = close_to_hits(levels, l1.overhead_cycles);
+  if (levels.usable()) levels = close_to_hits(levels, l1.overhead_cycles, !may_be_far);
   count_strangers(l1.levels, hit_cycles, levels);
   return levels;
 }
@@ -123,9 +123,7 @@ Levels levels_behind(const CacheFacts& l1, const Histogram& second, double hit_c
 Expected<Histogram> time_same_lines(Session& session, const CacheFacts& l1, std::uint64_t stride) {
   auto looks = time_cold(session, stride, l1.stride(), {l1.circle_bytes(), 0, 0, 0});
   if (!looks) return tl::unexpected<Error>(looks.error());
-  LooksByLine same;
-  for (std::size_t i = 0; i < looks->size(); i += coarse_stride_bytes / stride) same.push_back((*looks)[i]);
-  return between(histogram_of(same), l1.levels.threshold_cycles, 1e9);
+  return between(histogram_of(coarse(*looks, stride)), l1.levels.threshold_cycles, 1e9);
 }
 
 // Whether what was pushed out is slower than the same lines that the L1 lost.
@@ -168,33 +166,6 @@ Expected<PushedOut> push_out(Session& session, const Findings& findings, const C
   return result;
 }
 
-// What a hit takes, and so what a miss of the L1 takes longer than one of its hits.
-void state_hits(Session& session, Findings& findings, const CacheFacts& cache, const Histogram& hits) {
-  const CacheFacts& l1 = *findings.cache("constant_l1");
-  constexpr double half_a_cycle = 0.5;  // of the L1's hits, that this is held against: quartiles are whole cycles
-  const double timed = undisturbed(hits).value_or(0), error = whole_mode(hits).error + half_a_cycle;
-  Estimate& latency = findings.memory(path.id).attributes["latency"] =
-      measured(cache.latency_cycles, "cycles", "timed_hits", total(hits));
-  latency.interval = Interval{cache.latency_cycles - error, cache.latency_cycles + error};
-  DecidingCurve curve =
-      make_curve(path.id, "latency", {"latency without the clock", "cycles", false}, share_axis("loads"));
-  curve.series = {share_up_to("constants that the L1 lost", hits, cache.overhead_cycles)};
-  mark(curve, latency);
-  session.keep(curve);
-  findings.memory("constant_l1").attributes["miss_penalty"] =
-      penalty_of(Mode{timed, timed, timed, 1, timed, error}, undisturbed(l1.levels.hit).value_or(0), total(hits));
-  // To the L1 that is what a miss takes.
-  curve = make_curve("constant_l1", "miss_penalty", {"cycles more than a hit", "cycles", false}, share_axis("loads"));
-  curve.series = {share_up_to("constants that the L1 lost", hits, undisturbed(l1.levels.hit).value_or(0))};
-  mark(curve, findings.memory("constant_l1").attributes["miss_penalty"]);
-  session.keep(std::move(curve));
-  // Where many of the L1's misses are as fast as its hits, those that can be told are the slower ones.
-  constexpr double many = 0.05;
-  if (l1.levels.false_hit > many)
-    for (Estimate* e : {&latency, &findings.memory("constant_l1").attributes["miss_penalty"]})
-      bound_above(*e, "loads of it that take as long as hits of the L1 aren't among those that were timed");
-}
-
 // Nothing is slower than what the L1 just lost (`second`): that is the L2, or a cache too large to push anything out
 // of, or one that others have emptied already.
 Expected<void> state_one_level(Session& session, Findings& findings, const Histogram& second, const PushedOut& out,
@@ -220,15 +191,13 @@ Expected<void> state_one_level(Session& session, Findings& findings, const Histo
         fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them", kibi));
     return {};
   }
-  auto served = served_by(session, l1, l1.stride(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0});
-  if (!served) return tl::unexpected<Error>(served.error());
-  if (*served == ServedBy::l2) {
+  auto by_l2 = are_served_by_l2(session, l1, l1.stride(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0});
+  if (!by_l2) return tl::unexpected<Error>(by_l2.error());
+  if (*by_l2)
     set_absent(memory, "constants that miss L1 come from the L2: once it lost them they take longer");
-    return {};
-  }
-  if (*served == ServedBy::a_cache_before) state_hits(session, findings, *findings.cache(path.id), one_level(second));
-  set_open(memory, "levels",
-           fmt::format("constants that miss L1 can't be told to be pushed any further by {} KiB", kibi));
+  else
+    set_open(memory, "levels",
+             fmt::format("constants that miss L1 can't be told to be pushed any further by {} KiB", kibi));
   return {};
 }
 
@@ -245,14 +214,35 @@ Expected<bool> still_from_l2(Session& session, Findings& findings, const CacheFa
   const CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return true;
   if (is_l2_so_large(session, findings, e)) return true;
-  auto served = served_by(session, cache, cache.front_line_bytes, l2, e);
-  if (!served) return tl::unexpected<Error>(served.error());
-  return *served == ServedBy::l2;
+  return are_served_by_l2(session, cache, cache.front_line_bytes, l2, e);
 }
 
-// What lines that it lost take longer than hits.
-void state_lost_by_it(Session& session, Findings& findings, const CacheFacts& cache, const LostBySm& lost,
-                      const Histogram& hits) {
+// What a hit takes, and what the L1's misses and this cache's take longer than hits.
+void state_latencies(Session& session, Findings& findings, const CacheFacts& cache, const LostBySm& lost,
+                     const Histogram& hits) {
+  const CacheFacts& l1 = *findings.cache("constant_l1");
+  constexpr double half_a_cycle = 0.5;  // of the L1's hits, that this is held against: quartiles are whole cycles
+  const double timed = undisturbed(hits).value_or(0), error = whole_mode(hits).error + half_a_cycle;
+  Estimate& latency = findings.memory(path.id).attributes["latency"] =
+      measured(cache.latency_cycles, "cycles", "timed_hits", total(hits));
+  latency.interval = Interval{cache.latency_cycles - error, cache.latency_cycles + error};
+  DecidingCurve curve =
+      make_curve(path.id, "latency", {"latency without the clock", "cycles", false}, share_axis("loads"));
+  curve.series = {share_up_to("constants that the L1 lost", hits, cache.overhead_cycles)};
+  mark(curve, latency);
+  session.keep(curve);
+  findings.memory("constant_l1").attributes["miss_penalty"] =
+      penalty_of(Mode{timed, timed, timed, 1, timed, error}, undisturbed(l1.levels.hit).value_or(0), total(hits));
+  // To the L1 that is what a miss takes.
+  curve = make_curve("constant_l1", "miss_penalty", {"cycles more than a hit", "cycles", false}, share_axis("loads"));
+  curve.series = {share_up_to("constants that the L1 lost", hits, undisturbed(l1.levels.hit).value_or(0))};
+  mark(curve, findings.memory("constant_l1").attributes["miss_penalty"]);
+  session.keep(std::move(curve));
+  // Where many of the L1's misses are as fast as its hits, those that can be told are the slower ones.
+  constexpr double many = 0.05;
+  if (l1.levels.false_hit > many)
+    for (Estimate* e : {&latency, &findings.memory("constant_l1").attributes["miss_penalty"]})
+      bound_above(*e, "loads of it that take as long as hits of the L1 aren't among those that were timed");
   // What a stranger slowed of the L1's own hits is faster than these.
   Levels levels = cache.levels;
   levels.hit = between(levels.hit, hits.front().latency_cycles, 1e9);
@@ -360,7 +350,8 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   cache.latency_cycles = undisturbed(hits).value_or(0) - l1->overhead_cycles;
   auto out = push_out(session, findings, *l1, *second);
   if (!out) return tl::unexpected<Error>(out.error());
-  cache.levels = levels_behind(*l1, *second, undisturbed(hits).value_or(0), *out);
+  cache.levels = levels_behind(*l1, *second, undisturbed(hits).value_or(0), *out,
+                               findings.lines_have_sides || findings.may_have_sides);
   const auto alike_with = [&](const Histogram& near) {
     return are_alike(near, out->graded.back(), cache.overhead_cycles, session.clock_share());
   };
@@ -385,8 +376,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   cache.pushed_out_by_bytes = l1->circle_bytes() + out->last.bytes(session.info().constant_bytes_per_module);
   auto lost = time_lost_constants(session, *l1, out->last);
   if (!lost) return tl::unexpected<Error>(lost.error());
-  state_hits(session, findings, cache, hits);
-  state_lost_by_it(session, findings, cache, *lost, hits);
+  state_latencies(session, findings, cache, *lost, hits);
   return state_sector(session, findings, cache, *l1, out->last, *from_l2);
 }
 
