@@ -1,7 +1,5 @@
 // Miss penalty: what a line's load takes when the cache just lost it, less what a hit takes, like with like: near with
 // near where the level behind has sides, all of it where it hasn't (evidence/lost_lines.hpp).
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "evidence/curves.hpp"
@@ -120,12 +118,11 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   }
   double hit = *own.value + l2->overhead_cycles;
   if (l2->next_level) {
-    // Single loads against single loads: what jitter adds to them a line's lower quartile doesn't have. Near ones, and
-    // none of the next level.
-    const double next_cycles = l2->next_level->centre - hit;
-    const double slower = std::min(next_cycles, findings.far_less_near_cycles().value_or(next_cycles));
-    hit = whole_mode(between(l2->levels.hit, 0, hit + slower / 2)).centre;
-    penalty = penalty_of(*l2->next_level, hit, own.samples);
+    // Single loads against single loads: what jitter adds to them a line's lower quartile doesn't have. The nearest
+    // level of both, without what another level or another program makes slower where that is apart.
+    const std::optional<double> far_less_near = findings.far_less_near_cycles();
+    hit = lowest_mode(between(l2->levels.hit, 0, far_less_near ? hit + *far_less_near / 2 : 1e9)).centre;
+    penalty = penalty_of(lowest_mode(l2->next_loads), hit, own.samples);
     penalty.interval->low -= own.interval->high - *own.value;
     penalty.interval->high += *own.value - own.interval->low;
   } else {

@@ -89,8 +89,7 @@ TEST(Penalty, IsOpenWhereAnotherProgramFillsTheL2) {
             Status::inconclusive);
 }
 
-// Its latency is told by lines' lower quartiles, below what single loads take on average where they jitter.
-TEST(Penalty, OfTheL2IsThatOfSingleLoadsWhereACacheLiesBehindIt) {
+double penalty_before_a_cache(const evidence::Histogram& hits, const evidence::Histogram& next) {
   Findings findings;
   for (const std::string_view id : {"l2", "device_memory"}) {
     evidence::CacheFacts& cache = findings.caches[std::string(id)];
@@ -101,12 +100,28 @@ TEST(Penalty, OfTheL2IsThatOfSingleLoadsWhereACacheLiesBehindIt) {
     latency.interval = Interval{*latency.value - 0.5, *latency.value + 0.5};
   }
   evidence::CacheFacts& l2 = *findings.cache("l2");
-  l2.levels = evidence::levels_of({{147, 300}, {150, 400}, {153, 300}}, {{275, 1000}});
-  l2.next_level = evidence::whole_mode(evidence::Histogram{{172, 30}, {175, 40}, {178, 30}});
+  l2.levels = evidence::levels_of(hits, {{275, 1000}});
+  l2.next_loads = next;
+  l2.next_level = evidence::whole_mode(next);
   AnsweringDevice device([](const auto&, const auto&, std::size_t) { return 150U; });
   Session session(device, {});
-  ASSERT_TRUE(measure_l2_penalty(session, findings).has_value());
-  EXPECT_DOUBLE_EQ(*findings.memory("l2").attributes["miss_penalty"].value, 25);
+  EXPECT_TRUE(measure_l2_penalty(session, findings).has_value());
+  return findings.memory("l2").attributes["miss_penalty"].value.value_or(0);
+}
+
+// Its latency is told by lines' lower quartiles, below what single loads take on average where they jitter.
+TEST(Penalty, OfTheL2IsThatOfSingleLoadsWhereACacheLiesBehindIt) {
+  EXPECT_DOUBLE_EQ(penalty_before_a_cache({{147, 300}, {150, 400}, {153, 300}}, {{172, 30}, {175, 40}, {178, 30}}), 25);
+}
+
+// Known hits of the L2 or what lies behind it, and loads that another program made wait.
+TEST(Penalty, OfTheL2IsThatOfItsOwnHitsWhereTheNextLevelIsAmongThem) {
+  const evidence::Histogram next{{172, 30}, {175, 40}, {178, 30}};
+  EXPECT_DOUBLE_EQ(
+      penalty_before_a_cache({{147, 300}, {150, 400}, {153, 300}, {172, 150}, {175, 200}, {178, 150}}, next), 25);
+  EXPECT_DOUBLE_EQ(penalty_before_a_cache({{147, 300}, {150, 400}, {153, 300}},
+                                          {{172, 300}, {175, 400}, {178, 300}, {220, 200}, {225, 200}, {230, 100}}),
+                   25);
 }
 
 }  // namespace
