@@ -22,7 +22,8 @@ struct Recorded {
   std::string folder() const { return std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/" + name + "/"; }
 };
 
-const std::vector<Recorded> recorded_gpus{{"h100", 52428800, 284}, {"h200", 62914560, 282}};
+// Which of its SMs is SM 0, and how near that lies, differs from card to card: 277 and 284 cycles on two H100s.
+const std::vector<Recorded> recorded_gpus{{"h100", 52428800, 281}, {"h200", 62914560, 282}};
 constexpr std::uintmax_t largest_recording_bytes = 2'000'000;
 constexpr std::size_t largest_evidence_bytes = 100'000;  // of fifty curves
 
