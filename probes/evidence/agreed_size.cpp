@@ -73,8 +73,8 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
     if (held.samples != 0 && counted.high * a_level_more < size.interval->low)
       return inconclusive("B", fits.method, "of more lines fewer are found than fit: something else makes them slow");
-    // What a count didn't find of what fits, it may not find of the rest either.
-    counted.high += std::max(0.0, fits.interval->low - held.bytes);
+    // A count that reaches what fits by its error alone may have missed as much of the rest.
+    if (counted.high >= fits.interval->low) counted.high += std::max(0.0, fits.interval->low - held.bytes);
     // From above the count is all there is, once more lines leave no more: then no set has room. A quarter more than
     // fit reach every set, wherever they begin, but of hashes with a single way.
     const double least_held = 2 * held.bytes - held.interval.high;
