@@ -88,18 +88,18 @@ Expected<Estimate> within_own_bytes(const SearchSpec& spec, const SearchResult& 
   leave_out_front(size, found.counts, cache.stride());
   if (size.status != Status::measured) return size;
   // The first lines too many may miss as rarely as the kernels' own lines do: so much less fits for sure.
-  Estimate surely = size;
-  surely.interval->low -= static_cast<double>(own_bytes);
-  if (*size.value > static_cast<double>(spec.limit_bytes - own_bytes - cache.stride())) {
-    bound_below(surely, "the constants that there are end here, and the kernel's own lie beside them");
-    return surely;
-  }
+  const auto surely = [&](std::string_view why) {
+    Estimate least = size;
+    bound_below(least, why);
+    *least.value -= static_cast<double>(own_bytes);
+    return least;
+  };
+  if (*size.value > static_cast<double>(spec.limit_bytes - own_bytes - cache.stride()))
+    return surely("the constants that there are end here, and the kernel's own lie beside them");
   const auto past = count_past(spec, *size.value, cache.stride());
   if (!past) return tl::unexpected<Error>(past.error());
   if (sets_thrash_in_turn(*past, static_cast<double>(cache.stride()))) return size;
-  bound_below(surely,
-              "so much fits; the kernel's own code and constants, or sets that fill unevenly, may hide the rest");
-  return surely;
+  return surely("so much fits; the kernel's own code and constants, or sets that fill unevenly, may hide the rest");
 }
 
 struct InOneBank {

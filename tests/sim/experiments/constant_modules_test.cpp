@@ -56,7 +56,8 @@ TEST(ConstantModules, GiveALowerBoundWhereAllOfThemFit) {
   const auto device = sim::make_device(std::move(model));
   const Estimate size = size_found(*device);
   EXPECT_EQ(size.status, Status::lower_bound);
-  EXPECT_GE(*size.value, 126 * 1024);  // the last lines may be the kernel's own
+  // The last lines may be the kernel's own, and one more misses as rarely as those.
+  EXPECT_GE(*size.value, 126 * 1024 - 256);
   EXPECT_LE(*size.value, 128 * 1024);
 }
 
