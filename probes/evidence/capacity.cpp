@@ -201,10 +201,16 @@ class Likelihood {
     return loss;
   }
 
-  // The level that what doesn't fit rises from.
+  // The level that what doesn't fit rises from: that of what fits, as far as the loads that hit by construction leave
+  // it open. What misses more in every row are misses, not strangers.
   double base_of(std::size_t first, const Fitting::Fit& fitting) const {
+    constexpr double deviations = 3;
     const bool are_means = sweep_.levels.kind == LevelModel::Kind::gaussian;
-    return are_means && first == 0 ? rising_.block(0).level() : fitting.base;
+    if (are_means && first == 0) return rising_.block(0).level();
+    if (are_means || sweep_.foreign) return fitting.base;
+    const Contamination& c = sweep_.contamination;
+    const double off = deviations * std::sqrt(c.false_miss * (1 - c.false_miss) / std::max(1.0, c.loads));
+    return std::clamp(fitting.base, std::max(0.0, c.false_miss - off), c.false_miss + off);
   }
 
   // What levels lose by having to lie where the pigeonhole puts them on the average.

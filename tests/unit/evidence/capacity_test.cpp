@@ -1,5 +1,7 @@
 #include "evidence/capacity.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace gputopo::evidence {
@@ -135,6 +137,24 @@ TEST(Capacity, TakesItsBaseFromAllThatFits) {
   const CapacityPosterior p = capacity_posterior(counts, few_known);
   EXPECT_NEAR(p.footprints_bytes[p.best()] / line_bytes, capacity, 4);
   EXPECT_LE(p.credible(0.95).low, capacity * line_bytes);
+}
+
+// A tree of bits that one line of the kernel's own turns each lap loses half of every footprint: that is no base that a
+// larger one's misses rise from.
+TEST(Capacity, TakesNoMissesOfEveryRowForStrangers) {
+  constexpr double capacity = 1280, loses = 0.47, at_the_end = 0.03;
+  Counts counts{{32 * line_bytes, 1024, 0, 0}};
+  for (std::uint64_t lines = 640; lines <= 2048; lines += 2) {
+    const double beyond = std::max(0.0, (static_cast<double>(lines) - capacity) / (2048 - capacity));
+    const std::uint64_t loads = 4 * lines;
+    counts.push_back({static_cast<double>(lines) * line_bytes, loads,
+                      static_cast<std::uint64_t>(static_cast<double>(loads) * (loses + at_the_end * beyond)), 0});
+  }
+  Sweep few_known = clean();
+  few_known.contamination = {0.001, 0.001, 440};
+  const Estimate e = capacity_estimate(capacity_posterior(counts, few_known), "misses");
+  if (e.status == Status::lower_bound) EXPECT_LE(*e.value, capacity * line_bytes);
+  if (e.status == Status::measured) EXPECT_LE(e.interval->low, capacity * line_bytes);
 }
 
 // What is left out because it is out of question doesn't show: long sweeps answer as their middle does.
