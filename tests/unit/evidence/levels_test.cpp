@@ -140,5 +140,21 @@ TEST(Levels, TellAFewRealHitsFromWhatTheLevelBehindServed) {
   EXPECT_FALSE(hold_faster_kind({{23, 10}, {26, 100}, {30, 1000}, {34, 100}, {37, 10}}, 30, 5));
 }
 
+// Hits up to 131 cycles and misses of one place from 317 to 355: those of a nearer one may take 38 less, and hits of
+// another SM a few cycles more than these. Misses that are spread over as much as lies between leave no room.
+TEST(Levels, LeaveHitsHalfOfWhatNearerMissesMayLeave) {
+  const Histogram hits{{130, 10}, {131, 390}};
+  Histogram misses, spread;
+  for (std::uint32_t i = 0; i <= 38; ++i) misses.push_back({317 + i, 10});
+  for (std::uint32_t i = 0; i <= 38; ++i) spread.push_back({140 + i, 10});
+  const Levels far = close_to_hits(levels_of(hits, misses), 30, true);
+  EXPECT_GT(far.threshold_cycles, 190);
+  EXPECT_LT(far.threshold_cycles, 225);
+  const Levels tight = close_to_hits(levels_of(hits, misses), 30);
+  EXPECT_LT(tight.threshold_cycles, 136);
+  EXPECT_EQ(close_to_hits(levels_of(hits, spread), 30, true).threshold_cycles,
+            close_to_hits(levels_of(hits, spread), 30).threshold_cycles);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
