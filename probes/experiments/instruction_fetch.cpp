@@ -104,14 +104,15 @@ Estimate served(const std::vector<double>& sorted, std::uint64_t samples, double
   return e;
 }
 
-Estimate rate_of(const Rates& rates, double fastest) {
+// Of the `each` that the rates stand for, in a setting that `note` tells.
+Estimate rate_of(const Rates& rates, const std::vector<double>& each, double fastest, std::string_view note) {
   const std::vector<double> sorted = rates.sorted();
   if (sorted.empty())
     return inconclusive("B/cycle", fetch_method, "there is no straight-line code of a length that tells", 0);
   if (sorted.back() > least_ratio * sorted.front())
     return inconclusive("B/cycle", fetch_method,
                         "differs with the length of the code, not all of which comes from here", rates.samples);
-  return served(sorted, rates.samples, fastest, "one warp, all else idle");
+  return served(each, rates.samples, fastest, note);
 }
 
 // What each SM's warp is served while one of each runs code of the same length, SM by SM.
@@ -130,20 +131,32 @@ Expected<std::vector<double>> rates_together(Session& session, std::uint64_t byt
   return rates;
 }
 
+// The shortest length, the longest and one between: what all of them together are served tells of this cache where it
+// is alike, as for one warp.
 Expected<void> state_together(Session& session, const Rates& alone, double fastest, Memory& memory) {
   if (memory.attributes["fetch_bandwidth"].status == Status::inconclusive) return {};
-  const double bytes = alone.by_bytes.front().first;
-  auto rates = rates_together(session, static_cast<std::uint64_t>(bytes));
-  if (!rates) return tl::unexpected<Error>(rates.error());
   DecidingCurve curve = make_curve(memory.id, "shared_fetch_bandwidth", {"SM", "", false},
                                    {"a warp of each SM is served", "B/cycle", false});
-  curve.series.push_back({fmt::format("{:.0f} B of code at once", bytes), {}});
-  for (std::size_t sm = 0; sm < rates->size(); ++sm)
-    curve.series.front().points.emplace_back(static_cast<double>(sm), (*rates)[sm]);
+  std::set<double> lengths;
+  for (const std::size_t at : {std::size_t{0}, alone.by_bytes.size() / 2, alone.by_bytes.size() - 1})
+    lengths.insert(alone.by_bytes[at].first);
+  Rates medians;
+  std::vector<double> all;
+  for (const double bytes : lengths) {
+    auto rates = rates_together(session, static_cast<std::uint64_t>(bytes));
+    if (!rates) return tl::unexpected<Error>(rates.error());
+    curve.series.push_back({fmt::format("{:.0f} B of code at once", bytes), {}});
+    for (std::size_t sm = 0; sm < rates->size(); ++sm)
+      curve.series.back().points.emplace_back(static_cast<double>(sm), (*rates)[sm]);
+    all.insert(all.end(), rates->begin(), rates->end());
+    medians.samples +=
+        rates->size() * fetch_laps * static_cast<std::uint64_t>(bytes) / session.info().execute_unit_bytes;
+    medians.by_bytes.emplace_back(bytes, median(std::move(*rates)));
+  }
   session.keep(std::move(curve));
-  std::sort(rates->begin(), rates->end());
+  std::sort(all.begin(), all.end());
   memory.attributes["shared_fetch_bandwidth"] =
-      served(*rates, rates->size() * fetch_laps, fastest, "one warp of each SM, all at once; the range is over SMs");
+      rate_of(medians, all, fastest, "one warp of each SM, all at once; the range is over SMs and lengths of code");
   return {};
 }
 
@@ -166,7 +179,7 @@ Expected<void> measure_fetch(Session& session, std::span<const FetchLevel> level
   for (std::size_t i = 0; i < levels.size(); ++i) {
     Memory* memory = topology.find(levels[i].memory);
     if (memory == nullptr) continue;
-    memory->attributes["fetch_bandwidth"] = rate_of(all[i], fastest);
+    memory->attributes["fetch_bandwidth"] = rate_of(all[i], all[i].sorted(), fastest, "one warp, all else idle");
     DecidingCurve curve = make_curve(levels[i].memory, "fetch_bandwidth", {"straight-line code", "B", true},
                                      {"one warp is served", "B/cycle", false});
     curve.series = {by_length};
