@@ -69,9 +69,15 @@ struct Rates {
   std::vector<std::pair<double, double>> by_bytes;
   std::uint64_t samples = 0;
 
+  // And of what the longest has beyond the shortest, which is another where a lap loses some whatever its length.
   std::vector<double> sorted() const {
     std::vector<double> rates;
     for (const auto& [bytes, rate] : by_bytes) rates.push_back(rate);
+    if (by_bytes.size() > 1) {
+      const auto [least, rate_of_least] = by_bytes.front();
+      const auto [most, rate_of_most] = by_bytes.back();
+      rates.push_back((most - least) / std::max(1.0, most / rate_of_most - least / rate_of_least));
+    }
     std::sort(rates.begin(), rates.end());
     return rates;
   }
