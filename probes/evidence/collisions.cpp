@@ -111,6 +111,7 @@ class CollisionSearch {
       effort_.other_orders = !found_.always;
       found_.first_overflow = std::move(l);
       if (!is_settled) continue;
+      if (auto ok = look_at({found_.fits}); !ok) return ok;
       lost_by_length_[found_.fits] = {};
       lost_by_length_[found_.fits + 1] = lost;
       return {};
@@ -130,6 +131,15 @@ class CollisionSearch {
     return lost;
   }
 
+  // Lines that a cache in front answered more often than not.
+  static Lines not_asked_of(const Losses& losses) {
+    const std::uint64_t all = losses.circle.lines == 0 ? 0 : losses.loads / losses.circle.lines;
+    Lines lines;
+    for (std::uint64_t line = 0; line < losses.circle.lines; ++line)
+      if (2 * losses.looks[line] < all) lines.push_back(losses.circle.first + line);
+    return lines;
+  }
+
   // What each of the lengths loses; all that aren't known yet at once.
   Expected<void> look_at(const std::set<std::uint64_t>& lengths) {
     std::vector<Circle> circles;
@@ -138,7 +148,10 @@ class CollisionSearch {
     if (circles.empty()) return {};
     auto all = walk(circles);
     if (!all) return tl::unexpected<Error>(all.error());
-    for (const Losses& losses : *all) lost_by_length_[losses.circle.lines] = lost_of(losses);
+    for (const Losses& losses : *all) {
+      lost_by_length_[losses.circle.lines] = lost_of(losses);
+      not_asked_by_length_[losses.circle.lines] = not_asked_of(losses);
+    }
     if (found_.samples > most_loads_) found_.why_open = "it takes too long to look at its sets one by one";
     return {};
   }
@@ -147,6 +160,13 @@ class CollisionSearch {
   void add_set(std::uint64_t last) {
     Lines fresh = difference(lost_by_length_[last + 1], lost_by_length_[last]);
     if (fresh.size() < 2) return;
+    // Nor do sets overflow one by one where a line more pushes others out of a cache in front, which come to theirs
+    // then.
+    const Lines& not_asked = not_asked_by_length_[last];
+    if (difference(fresh, not_asked).size() != fresh.size()) {
+      found_.why_open = "a cache in front goes on answering some lines, and loses several at once";
+      return;
+    }
     found_.held_lines += fresh.size() - 1;
     found_.sets.push_back(std::move(fresh));
     if (found_.held_lines > capacity_ + capacity_ / 4)
@@ -234,7 +254,7 @@ class CollisionSearch {
   double false_miss_;
   Effort effort_;
   Collisions found_;
-  std::map<std::uint64_t, Lines> lost_by_length_;  // of circles from the first line on
+  std::map<std::uint64_t, Lines> lost_by_length_, not_asked_by_length_;  // of circles from the first line on
 };
 
 }  // namespace

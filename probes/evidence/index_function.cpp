@@ -33,19 +33,29 @@ bool agree(const Lines& predicted, const Lines& lost, bool always) {
          lost.size() * 10 >= predicted.size() * 9;
 }
 
-// Windows in which modulo is wrong.
-std::size_t refutations(const Collisions& seen, std::uint64_t sets, std::uint64_t ways, std::uint64_t together) {
-  std::size_t wrong = 0;
-  for (const Window& w : seen.windows)
-    wrong += agree(predicted(w.circle, sets, ways, together), w.lost, seen.always) ? 0 : 1;
-  return wrong;
+// Windows that lose any, as they were seen or as modulo has it, and those of them in which it is wrong.
+struct Told {
+  std::size_t all = 0, wrong = 0;
+  // Of a hash hardly any comes out right: what is wrong in some of them was seen wrongly.
+  bool is_mostly_wrong() const { return wrong > 1 && 2 * wrong > all; }
+};
+Told refutations(const Collisions& seen, std::uint64_t sets, std::uint64_t ways, std::uint64_t together) {
+  Told told;
+  for (const Window& w : seen.windows) {
+    const Lines lost = predicted(w.circle, sets, ways, together);
+    told.all += lost.empty() && w.lost.empty() ? 0 : 1;
+    told.wrong += agree(lost, w.lost, seen.always) ? 0 : 1;
+  }
+  return told;
 }
 
 // Sets, of different ways, whose lines don't all have one number modulo the sets.
-std::size_t irregular_sets(const Collisions& seen, std::uint64_t sets) {
-  return static_cast<std::size_t>(std::count_if(seen.sets.begin(), seen.sets.end(), [&](const Lines& set) {
-    return std::any_of(set.begin(), set.end(), [&](std::uint64_t line) { return line % sets != set.front() % sets; });
-  }));
+Told irregular_sets(const Collisions& seen, std::uint64_t sets) {
+  return {seen.sets.size(),
+          static_cast<std::size_t>(std::count_if(seen.sets.begin(), seen.sets.end(), [&](const Lines& set) {
+            return std::any_of(set.begin(), set.end(),
+                               [&](std::uint64_t line) { return line % sets != set.front() % sets; });
+          }))};
 }
 
 // Rows of `sets` units, of which each might have been turned by itself: those that some lost line lies in.
@@ -98,6 +108,7 @@ class LinearIndex {
   // Rows of units that had to come out right, each once, however many sets say it.
   std::uint64_t checks() const { return checked_.size() - checked_.contains(0); }
   std::uint64_t contradictions() const { return contradictions_; }
+  Told told() const { return {checks() + contradictions_, contradictions_}; }
 
   // No higher bit takes part.
   bool is_plain() const {
@@ -165,7 +176,6 @@ std::string_view to_string(IndexFunction::Kind kind) {
 }
 
 IndexFunction index_function(const Collisions& seen, std::uint64_t sets, std::uint64_t ways, std::uint64_t line_bytes) {
-  constexpr std::uint64_t few_wrong = 2;
   constexpr std::uint64_t enough_bits = 16;  // an index that isn't linear passes them once in 65536
   IndexFunction f;
   for (const Lines& set : seen.sets) f.checks += set.size();
@@ -174,12 +184,12 @@ IndexFunction index_function(const Collisions& seen, std::uint64_t sets, std::ui
     f.detail = "one set: any line may lie anywhere";
     return f;
   }
-  std::size_t wrong = ways == 0 ? irregular_sets(seen, sets) : seen.windows.size();
+  Told told = ways == 0 ? irregular_sets(seen, sets) : Told{seen.windows.size(), seen.windows.size()};
   for (const std::uint32_t together : {1U, 2U, 4U, 8U}) {
     if (ways == 0 || ways % together != 0) continue;
-    const std::size_t refuted = refutations(seen, sets, ways, together);
-    wrong = std::min(wrong, refuted);
-    if (refuted != 0) continue;
+    const Told refuted = refutations(seen, sets, ways, together);
+    if (refuted.wrong < told.wrong) told = refuted;
+    if (refuted.wrong != 0) continue;
     const auto rows = static_cast<double>(rows_seen(seen, sets, together));
     if ((rows - 1) * std::log2(static_cast<double>(sets)) < enough_bits) {
       f.detail = "too few lines were seen to collide to tell one index from another";
@@ -204,13 +214,13 @@ IndexFunction index_function(const Collisions& seen, std::uint64_t sets, std::ui
       f.detail = linear.text(static_cast<std::uint32_t>(std::countr_zero(line_bytes * f.consecutive_lines)));
       return f;
     }
-    if (linear.contradictions() < few_wrong || linear.contradictions() * 10 < linear.checks()) {
+    if (!linear.told().is_mostly_wrong()) {
       f.detail = "what collides is neither what an index of address bits makes collide nor clearly something else";
       return f;
     }
   }
-  if (wrong < few_wrong) {
-    f.detail = "too few lines were seen to collide";
+  if (!told.is_mostly_wrong()) {
+    f.detail = "too few lines were seen to collide, or not as an index of address bits has it, nor clearly otherwise";
     return f;
   }
   f.kind = IndexFunction::Kind::hash;

@@ -26,7 +26,7 @@ struct IndexFunction {
 std::string_view to_string(IndexFunction::Kind kind);
 
 /// `sets` sets of `ways` ways each (0: of different ways), lines of `line_bytes`. A kind is named where it predicts
-/// what every circle lost, `hash` where each of the others was wrong more than once.
+/// what every circle lost, `hash` where each of the others was wrong more often than not.
 IndexFunction index_function(const Collisions& seen, std::uint64_t sets, std::uint64_t ways, std::uint64_t line_bytes);
 
 }  // namespace gputopo::evidence
