@@ -9,6 +9,7 @@
 #include "evidence/agreed_size.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/replacement.hpp"
 #include "evidence/vote.hpp"
 
 namespace gputopo::experiments {
@@ -131,13 +132,17 @@ Expected<Collisions> TlbEntries::collisions(std::uint64_t entries) {
 
 Expected<std::optional<HeldEntries>> TlbEntries::held(std::uint64_t entries, const Collisions& seen) {
   using Held = std::optional<HeldEntries>;
-  // Sets seen by chance may be parts of sets, or several: those differ, and what they hold together need not be it all.
+  if (!seen.why_open.empty() || !seen.complete || seen.sets.empty()) return held_by_steps(entries);
+  const Held whole(HeldEntries{seen.held_lines, 0, 0, 0});
   const auto is_like_first = [&](const auto& set) { return set.size() == seen.sets.front().size(); };
-  const bool are_whole =
-      seen.always || (seen.held_lines == seen.fits && std::all_of(seen.sets.begin(), seen.sets.end(), is_like_first));
-  if (seen.why_open.empty() && seen.complete && !seen.sets.empty())
-    return are_whole ? Held({seen.held_lines, 0, 0, 0}) : Held();
-  return held_by_steps(entries);
+  const bool are_alike = std::all_of(seen.sets.begin(), seen.sets.end(), is_like_first);
+  if (seen.held_lines < seen.fits) return Held();
+  if (are_alike && (seen.always || seen.held_lines == seen.fits)) return whole;
+  if (!seen.always) return Held();
+  // Lines that a set lost together are all of it, and of no other, where it goes by use or by age.
+  auto replacement = find_replacement(circles_, seen, seen.sets.front().size() - 1);
+  if (!replacement) return tl::unexpected<Error>(replacement.error());
+  return replacement->policy == "lru" || replacement->policy == "fifo" ? whole : Held();
 }
 
 namespace {
