@@ -10,6 +10,7 @@ namespace {
 
 constexpr double shortly_cycles = 500;
 constexpr double long_cycles = 500'000;  // about 0.3 ms, a part of what a neighbour's turn leaves
+constexpr double laps_as_long = 4;  // and at least: what others bring in while a lap goes round, several times over
 constexpr std::size_t kept_repetitions = 3;
 constexpr std::uint64_t kept_fewest_looks = 128;  // shares of so many that are lost by half and not at all differ
 constexpr std::uint64_t kept_most_looks = 512;
@@ -50,7 +51,10 @@ Expected<bool> is_left_alone(Session& session, const CacheFacts& cache, std::uin
   const std::uint64_t lines = bytes / cache.stride();
   const std::size_t repetitions = std::max(kept_repetitions, (kept_fewest_looks + lines - 1) / lines);
   program::Batch batch(repetitions, idle_program(session, cache, bytes, isolation, shortly_cycles));
-  batch.insert(batch.end(), repetitions, idle_program(session, cache, bytes, isolation, long_cycles));
+  // One thread walks all of an SM's cache, and samples of what lies behind.
+  const double lap = isolation == Scope::sm ? static_cast<double>(lines) * cache.latency_cycles : 0;
+  batch.insert(batch.end(), repetitions,
+               idle_program(session, cache, bytes, isolation, std::max(long_cycles, laps_as_long * lap)));
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   double lost[2] = {0, 0}, looked[2] = {0, 0};

@@ -138,12 +138,13 @@ Estimate penalty_of(const Mode& next, double hit_cycles, std::uint64_t samples) 
   return e;
 }
 
-Mode lowest_mode(std::span<const LatencyCount> histogram) {
+Mode lowest_mode(std::span<const LatencyCount> histogram, double strangers) {
   // One hit that took long among twenty misses is a share of 5 %, and would be a level below theirs.
   constexpr double least_loads = 3;
   constexpr double usual_share = 0.05;
   const auto loads = static_cast<double>(std::max<std::uint64_t>(1, total(histogram)));
-  const auto modes = modes_of(histogram, std::clamp(least_loads / loads, usual_share, 0.5));
+  const double more = std::max(least_loads, strangers + 4 * std::sqrt(strangers));
+  const auto modes = modes_of(histogram, std::clamp(more / loads, usual_share, 0.5));
   return modes.empty() ? Mode{} : modes.front();
 }
 

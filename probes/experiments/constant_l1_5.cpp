@@ -28,7 +28,12 @@ using program::Walk;
 
 constexpr CachePath path = constant_l1_5_path;
 
-Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
+struct SecondLevel {
+  Histogram loads;
+  double strangers = 0;  // of the L1's hits that are expected among them
+};
+
+Expected<SecondLevel> time_second_level(Session& session, const CacheFacts& l1) {
   FootprintSpec circle;
   circle.path = path;
   circle.stride_bytes = l1.stride();
@@ -39,7 +44,9 @@ Expected<Histogram> time_second_level(Session& session, const CacheFacts& l1) {
   p.agents = {{0, 0}};
   auto traces = session.run({p});
   if (!traces) return tl::unexpected<Error>(traces.error());
-  return between(recorded_histogram(traces->front()), l1.levels.threshold_cycles, 1e9);
+  const Histogram all = recorded_histogram(traces->front());
+  return SecondLevel{between(all, l1.levels.threshold_cycles, 1e9),
+                     l1.levels.false_miss * static_cast<double>(total(all))};
 }
 
 // The looks at the first line of every so many bytes as the longest line has.
@@ -75,10 +82,10 @@ Expected<bool> are_served_by_l2(Session& session, const CacheFacts& front, std::
 }
 
 // The fastest level of a sample and what lies around it: the loads that one level served.
-Histogram one_level(const Histogram& sample) {
-  const Mode mode = lowest_mode(sample);
+Histogram one_level(const SecondLevel& sample) {
+  const Mode mode = lowest_mode(sample.loads, sample.strangers);
   const double reach = 3 * (mode.high_quartile - mode.low_quartile) + 8;
-  return between(sample, mode.low_quartile - reach, mode.high_quartile + reach);
+  return between(sample.loads, mode.low_quartile - reach, mode.high_quartile + reach);
 }
 
 // Hits of one level alone leave strangers out. How many there are the hits of the L1 in front say, which are as far
@@ -339,28 +346,28 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     set_open(memory, "levels", why);
     return {};
   }
-  auto second = time_second_level(session, *l1);
-  if (!second) return tl::unexpected<Error>(second.error());
-  const Histogram hits = one_level(*second);
+  auto timed = time_second_level(session, *l1);
+  if (!timed) return tl::unexpected<Error>(timed.error());
+  const Histogram hits = one_level(*timed), second = timed->loads;
   if (total(hits) < 8) {
     set_open(memory, "levels", "hardly any constant load misses the L1");
     return {};
   }
   cache.overhead_cycles = l1->overhead_cycles;
   cache.latency_cycles = undisturbed(hits).value_or(0) - l1->overhead_cycles;
-  auto out = push_out(session, findings, *l1, *second);
+  auto out = push_out(session, findings, *l1, second);
   if (!out) return tl::unexpected<Error>(out.error());
-  cache.levels = levels_behind(*l1, *second, undisturbed(hits).value_or(0), *out,
+  cache.levels = levels_behind(*l1, second, undisturbed(hits).value_or(0), *out,
                                findings.lines_have_sides || findings.may_have_sides);
   const auto alike_with = [&](const Histogram& near) {
     return are_alike(near, out->graded.back(), cache.overhead_cycles, session.clock_share());
   };
-  if (!cache.levels.usable()) return state_one_level(session, findings, *second, *out, alike_with(*second));
+  if (!cache.levels.usable()) return state_one_level(session, findings, second, *out, alike_with(second));
   if (out->graded.size() == 1) {
     Histogram same;
     auto further = are_pushed_further(session, *l1, out->graded.back(), same);
     if (!further) return tl::unexpected<Error>(further.error());
-    if (!*further) return state_one_level(session, findings, *second, *out, alike_with(same));
+    if (!*further) return state_one_level(session, findings, second, *out, alike_with(same));
   }
   stand_behind(*l1, cache);
   auto from_l2 = still_from_l2(session, findings, cache, out->last);

@@ -27,10 +27,60 @@ struct Layout {
   std::uint64_t sweep_bytes = 0;
 };
 
+// What became of constants after code on one SM.
+struct AfterCode {
+  std::uint32_t launches = 0;
+  std::vector<std::uint32_t> gone;  // by SM, in how many of them
+  std::vector<Sameness> as_its;     // held against the running SM's own, and against the same without code
+};
+
 class GroupTest {
  public:
   GroupTest(Session& session, const CacheFacts& cache, const Layout& layout)
-      : session_(session), cache_(cache), layout_(layout) {}
+      : session_(session), cache_(cache), layout_(layout), all_(session.info().gpu.sm_count) {
+    std::iota(all_.begin(), all_.end(), 0U);
+  }
+
+  const std::vector<std::uint32_t>& all() const { return all_; }
+  std::uint64_t samples() const { return samples_; }
+
+  // Of each of `sms`, of which number `own` runs the code.
+  Expected<AfterCode> ask(const std::vector<std::uint32_t>& sms, std::size_t own) {
+    // One load an SM and launch: of 3, strangers (5 %) spoil two once in 138; where launches differ, 27 are asked.
+    constexpr std::uint32_t few = 3, many = 27;
+    for (const std::uint32_t launches : {few, many}) {
+      if (auto ok = ask_alone(launches); !ok) return tl::unexpected<Error>(ok.error());
+      auto gone = this->gone(sms, sms[own], true, launches);
+      if (!gone) return tl::unexpected<Error>(gone.error());
+      if (launches == few && (differ(*gone, launches) || differ(alone_, launches_alone_))) continue;
+      const auto tally = [](std::uint32_t count, std::uint32_t of) {
+        return Tally{static_cast<double>(of), static_cast<double>(count)};
+      };
+      AfterCode after{launches, *gone, {}};
+      for (std::size_t i = 0; i < sms.size(); ++i)
+        after.as_its.push_back(sameness(tally((*gone)[i], launches), tally((*gone)[own], launches),
+                                        tally(alone_[sms[i]], launches_alone_)));
+      return after;
+    }
+    return AfterCode{};
+  }
+
+  double share_alone(std::uint32_t sm) const { return alone_[sm] / static_cast<double>(launches_alone_); }
+
+ private:
+  static bool differ(const std::vector<std::uint32_t>& gone, std::uint32_t launches) {
+    return std::any_of(gone.begin(), gone.end(), [&](std::uint32_t g) { return g != 0 && g != launches; });
+  }
+
+  // What is gone without any code; known once, by as many launches as were asked for so far.
+  Expected<void> ask_alone(std::uint32_t launches) {
+    if (launches <= launches_alone_) return {};
+    auto gone = this->gone(all_, 0, false, launches);
+    if (!gone) return tl::unexpected<Error>(gone.error());
+    alone_ = std::move(*gone);
+    launches_alone_ = launches;
+    return {};
+  }
 
   // How often the constant of each of `sms` was gone, of `times`, after code on SM `running`, or after none.
   Expected<std::vector<std::uint32_t>> gone(const std::vector<std::uint32_t>& sms, std::uint32_t running,
@@ -48,9 +98,6 @@ class GroupTest {
     return votes;
   }
 
-  std::uint64_t samples() const { return samples_; }
-
- private:
   Walk line_of(std::uint32_t agent, std::uint64_t slot) const {
     Walk walk = make_walk(constant_l1_5_path, 4, 4, 1);
     walk.agent = agent;
@@ -82,6 +129,9 @@ class GroupTest {
   Session& session_;
   const CacheFacts& cache_;
   const Layout& layout_;
+  std::vector<std::uint32_t> all_;
+  std::vector<std::uint32_t> alone_;  // by SM
+  std::uint32_t launches_alone_ = 0;
   std::uint64_t samples_ = 0;
 };
 
@@ -100,22 +150,12 @@ bool is_lost_from_it(const Session& session, const Findings& findings, const Mem
 
 Expected<void> find(Session& session, const Findings& findings, const CacheFacts& cache, const Layout& layout,
                     Memory& memory) {
-  // One load an SM and launch: of 3, strangers (5 %) spoil two once in 138; where launches differ, 27 are asked.
-  constexpr std::uint32_t few = 3, many = 27;
   GroupTest test(session, cache, layout);
   const auto open = [&](std::string_view why) {
     leave_scope_open(memory, constant_l1_5_groups_method, why);
     return Expected<void>{};
   };
-  const auto split = [&](const std::vector<std::uint32_t>& votes, std::uint32_t of) {
-    return std::any_of(votes.begin(), votes.end(), [&](std::uint32_t v) { return v != 0 && v != of; });
-  };
-  std::vector<std::uint32_t> unplaced(session.info().gpu.sm_count);
-  std::iota(unplaced.begin(), unplaced.end(), 0U);
-  auto control = test.gone(unplaced, 0, false, few);
-  if (!control) return tl::unexpected<Error>(control.error());
-  const auto lost = std::count(control->begin(), control->end(), few);
-  if (lost != 0) return open("the constants of one SM don't stay in the cache while others walk theirs");
+  std::vector<std::uint32_t> unplaced = test.all();
   std::vector<Asked> asked_of;
   SmSets groups;
   while (!unplaced.empty()) {
@@ -124,22 +164,20 @@ Expected<void> find(Session& session, const Findings& findings, const CacheFacts
     for (const auto& group : groups) sms.push_back(group.front());
     const std::size_t placed = sms.size();
     sms.insert(sms.end(), unplaced.begin(), unplaced.end());
-    std::uint32_t asked = few;
-    auto votes = test.gone(sms, running, true, asked);
-    if (votes && split(*votes, asked)) votes = test.gone(sms, running, true, asked = many);
-    if (!votes) return tl::unexpected<Error>(votes.error());
-    Asked& one = asked_of.emplace_back(Asked{running, {}, 0, 0});
-    const auto share = [&](std::size_t i) { return (*votes)[i] / static_cast<double>(asked); };
+    auto after = test.ask(sms, placed);
+    if (!after) return tl::unexpected<Error>(after.error());
+    Asked& one = asked_of.emplace_back(Asked{running, {}, 0, test.share_alone(running)});
+    const auto share = [&](std::size_t i) { return after->gone[i] / static_cast<double>(after->launches); };
     for (std::size_t i = 0; i < sms.size(); ++i) one.lost_to[sms[i]] = share(i);
     one.to_itself = share(placed);
     session.keep(
         asked_curve("constant_l1_5", "scope", "SM", "share of launches in which its constants were gone", asked_of));
     std::vector<std::uint32_t> group;
     for (std::size_t i = 0; i < sms.size(); ++i) {
-      // Between a third and two thirds neither a shared cache nor one of its own explains it.
-      if (3 * (*votes)[i] > asked && 3 * (*votes)[i] < 2 * asked)
-        return open(fmt::format("SM {} loses its constants to SM {} now and then", sms[i], running));
-      if (2 * (*votes)[i] < asked) continue;
+      if (!after->as_its[i].decided)
+        return open(fmt::format("whether SM {} loses its constants to code on SM {} or by itself doesn't show clearly",
+                                sms[i], running));
+      if (!after->as_its[i].is_same()) continue;
       if (i < placed) return open(fmt::format("SM {} seems to share with two groups", sms[i]));
       group.push_back(sms[i]);
     }
