@@ -141,10 +141,11 @@ struct Look {
                          : boost::math::cdf(boost::math::complement(
                                boost::math::binomial_distribution<>(slower() + changes.faster, 0.5), slower() - 1));
   }
-  bool are_few_slower() const {
-    const auto looks = static_cast<double>(total(seen));
-    return changes.excess() + 3 * std::sqrt(slower() + changes.faster + 1) < some_of_them * looks;
-  }
+  double limit() const { return some_of_them * static_cast<double>(total(seen)); }
+  double deviation() const { return std::sqrt(slower() + changes.faster + 1); }
+  bool are_few_slower() const { return changes.excess() + 3 * deviation() < limit(); }
+  // Half of 64 looks are five deviations more than that: one more says that hardly any of these is by chance.
+  bool are_many_slower() const { return changes.excess() - deviation() > limit(); }
 };
 
 enum class Finds { all, some, none, unknown };
@@ -155,7 +156,8 @@ Finds judge(const Look& look) {
   constexpr double deviations = 4;  // passed by chance once in 30,000 pairs
   if (look.seen.empty()) return Finds::unknown;
   if (look.are_few_slower() || look.chance() >= 0.05) return Finds::all;
-  if (look.chance() >= one_pair_by_chance) return Finds::unknown;
+  // A few slow ones, however surely, are lines that the owner lost again.
+  if (look.chance() >= one_pair_by_chance || !look.are_many_slower()) return Finds::unknown;
   const Interval sooner = shift_between(look.seen, look.of_memory, deviations);
   const double half = (half_a_level - 1) * quantile(look.of_memory, 0.5).value_or(0);
   return sooner.low > half ? Finds::some : sooner.high < half ? Finds::none : Finds::unknown;
