@@ -162,7 +162,9 @@ DecidingCurve line_curve(const std::vector<PatternWalk>& walks, const Estimate& 
 
 Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
                                 Scope isolation, std::uint64_t most_loads) {
-  const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes != 0 ? cache.sector_bytes : 32);
+  // Where one miss brings in several loads' bytes, shorter strides miss less for that alone.
+  if (cache.sector_bytes == 0) return inconclusive("B", line_method, "needs to know what one miss brings in");
+  const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes);
   // What a cache in front holds needn't be held by this one: five sixths of it, of which 1.2 overflow it as well.
   capacity_bytes += cache.front_capacity_bytes * 5 / 6;
   std::vector<PatternWalk> walks;

@@ -69,15 +69,16 @@ struct Rates {
   std::vector<std::pair<double, double>> by_bytes;
   std::uint64_t samples = 0;
 
-  // And of what the longest has beyond the shortest, which is another where a lap loses some whatever its length.
+  // And of what one has beyond a shorter one, the middle of all pairs (Theil and Sen): another where a lap loses some
+  // whatever its length.
   std::vector<double> sorted() const {
-    std::vector<double> rates;
-    for (const auto& [bytes, rate] : by_bytes) rates.push_back(rate);
-    if (by_bytes.size() > 1) {
-      const auto [least, rate_of_least] = by_bytes.front();
-      const auto [most, rate_of_most] = by_bytes.back();
-      rates.push_back((most - least) / std::max(1.0, most / rate_of_most - least / rate_of_least));
+    std::vector<double> rates, beyond;
+    for (const auto& [bytes, rate] : by_bytes) {
+      for (std::size_t i = 0; i < rates.size(); ++i)
+        beyond.push_back((bytes - by_bytes[i].first) / std::max(1.0, bytes / rate - by_bytes[i].first / rates[i]));
+      rates.push_back(rate);
     }
+    if (!beyond.empty()) rates.push_back(median(std::move(beyond)));
     std::sort(rates.begin(), rates.end());
     return rates;
   }
@@ -137,15 +138,15 @@ Expected<std::vector<double>> rates_together(Session& session, std::uint64_t byt
   return rates;
 }
 
-// The shortest length, the longest and one between: what all of them together are served tells of this cache where it
-// is alike, as for one warp.
+// Three of the lengths, the longest left out, which reaches farthest towards what is lost: what all of them together
+// are served tells of this cache where it is alike, as for one warp.
 Expected<void> state_together(Session& session, const Rates& alone, double fastest, Memory& memory) {
   if (memory.attributes["fetch_bandwidth"].status == Status::inconclusive) return {};
   DecidingCurve curve = make_curve(memory.id, "shared_fetch_bandwidth", {"SM", "", false},
                                    {"a warp of each SM is served", "B/cycle", false});
   std::set<double> lengths;
-  for (const std::size_t at : {std::size_t{0}, alone.by_bytes.size() / 2, alone.by_bytes.size() - 1})
-    lengths.insert(alone.by_bytes[at].first);
+  for (std::size_t third = 0; third < 3; ++third)
+    lengths.insert(alone.by_bytes[alone.by_bytes.size() * third / 3].first);
   Rates medians;
   std::vector<double> all;
   for (const double bytes : lengths) {
