@@ -80,6 +80,11 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
       if (s.is_same()) instance_of[tried[i]] = count;
     }
   }
+  // Each instance has as many of an SM's warps as any other: whichever warps were told apart otherwise, it wasn't by
+  // what they have in common.
+  for (std::uint32_t instance = 0; instance < count; ++instance)
+    if (count * std::count(instance_of.begin(), instance_of.end(), instance) != warps)
+      return leave_open("what warps push out of one another's lines divides them unequally, as no instances would");
   memory.instances_per_scope = count;
   memory.warp_instances = instance_of;
   memory.structure["instances_per_scope"] = decided(fmt::format("{}", count), instances_method, samples, sure);
