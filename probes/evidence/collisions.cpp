@@ -16,9 +16,6 @@ constexpr std::uint64_t most_collision_loads = 24'000'000;  // of a search: a se
 // The same past L1, one after another on one SM: a second or two of a GPU.
 constexpr std::uint64_t most_loads_of_pages = 4'000'000;
 constexpr std::uint64_t most_to_follow = 1 << 22;  // of one circle
-// Programs that have an SM each run side by side: of what a cache of 2000 ways that draws at random loses, two lines a
-// round, all are seen after some 6000 rounds.
-constexpr std::uint64_t most_to_follow_by_an_sm = 1 << 18;
 constexpr std::uint64_t most_pages_to_follow = 1 << 20;
 constexpr std::uint64_t few_sets = 72;  // so many are all looked at, of more a sample
 constexpr std::size_t sampled_sets = 16;
@@ -36,9 +33,6 @@ class CollisionSearch {
     const bool are_pages = circles.cache().path.slot == slot_pages;
     most_loads_ = are_pages ? most_loads_of_pages : most_collision_loads;
     most_to_follow_ = are_pages ? most_pages_to_follow : most_to_follow;
-    if (circles.isolation() != Scope::sm) return;
-    most_to_follow_ = std::max(most_to_follow_, circles.session().info().gpu.sm_count * most_to_follow_by_an_sm);
-    most_loads_ = std::max(most_loads_, 3 * most_to_follow_);
   }
 
   Expected<Collisions> run() {
@@ -123,6 +117,8 @@ class CollisionSearch {
       return {};
     }
     found_.why_open = "as many looks as there is time for don't settle which lines go when one too many comes";
+    if (!found_.always && !before.empty())
+      found_.why_open += ", which aren't lost in each round: it is neither LRU nor FIFO";
     return {};
   }
 
