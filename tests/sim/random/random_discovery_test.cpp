@@ -61,11 +61,12 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomDiscovery, testing::Range<std::uint64_t>(4
 // hits whenever they miss, sides told by lines that were lost, an L2 of which each program looked at the lines that it
 // had brought in before, caches whose looks were in step with their replacement, or at neighbours that push one another
 // out, constants that an L2 lost to others that were to push them out of a cache in front of it, misses of nearer
-// slices than any that was known, and repeated loads that another program mostly made miss.
+// slices than any that was known, repeated loads that another program mostly made miss, and lines that SMs lost by
+// themselves while others looked.
 INSTANTIATE_TEST_SUITE_P(Seeds, MendedRandomDiscovery,
-                         testing::Values(620081, 600017, 590089, 590043, 563060, 570071, 572032, 572037, 571113, 180000,
-                                         180023, 190005, 190106, 320105, 410278, 480004, 500009, 510057, 520096, 520040,
-                                         520041, 520077));
+                         testing::Values(700068, 700098, 620081, 600017, 590089, 590043, 563060, 570071, 572032, 572037,
+                                         571113, 180000, 180023, 190005, 190106, 320105, 410278, 480004, 500009, 510057,
+                                         520096, 520040, 520041, 520077));
 
 }  // namespace
 }  // namespace gputopo::test

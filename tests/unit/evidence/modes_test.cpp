@@ -91,6 +91,13 @@ TEST(Modes, OneSlowHitBelowAFewMissesIsNoLevel) {
   EXPECT_EQ(lowest_mode(Histogram{{264, 6}, {364, 10}}).median, 264);
 }
 
+// Of a faster level's loads as many are among these by strangers as are expected.
+TEST(Modes, ExpectedStrangersAreNoLevel) {
+  const Histogram slow{{148, 1}, {184, 1}, {207, 1}, {233, 2}, {245, 3}, {247, 3}, {250, 2}, {336, 67}, {337, 58}};
+  EXPECT_LT(lowest_mode(slow).median, 300);
+  EXPECT_NEAR(lowest_mode(slow, 15).low_quartile, 336, 1);
+}
+
 TEST(Penalty, IsTheLevelLessTheHit) {
   Mode next;
   next.centre = 300.5;

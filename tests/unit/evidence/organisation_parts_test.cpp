@@ -69,6 +69,14 @@ TEST(IndexFunction, CallsAHashWhatNeitherBitsNorXorsExplain) {
   EXPECT_EQ(index_function(seen_of(8, 16, turned), 8, 16, 64).kind, IndexFunction::Kind::hash);
 }
 
+// Of a hash hardly any circle would come out right.
+TEST(IndexFunction, AFewCirclesSeenWronglyAreNoHash) {
+  Collisions seen = seen_of(12, 16, [](std::uint64_t l) { return l % 12; });
+  seen.windows[3].lost.pop_back();
+  seen.windows[7].lost.pop_back();
+  EXPECT_EQ(index_function(seen, 12, 16, 64).kind, IndexFunction::Kind::unknown);
+}
+
 TEST(IndexFunction, LeavesOpenWhatTooFewLinesTell) {
   const auto found = index_function(seen_of(2, 2, [](std::uint64_t l) { return l % 2; }), 2, 2, 64);
   EXPECT_EQ(found.kind, IndexFunction::Kind::unknown);

@@ -26,7 +26,10 @@ class AnsweringDevice : public device::Device {
     std::vector<program::ProgramTrace> traces;
     for (const program::Program& p : batch) {
       program::ProgramTrace& trace = traces.emplace_back();
-      for (const program::Phase& phase : p.phases) trace.phases.push_back(answered(p, std::get<program::Walk>(phase)));
+      for (const program::Phase& phase : p.phases) {
+        const auto* walk = std::get_if<program::Walk>(&phase);
+        trace.phases.push_back(walk == nullptr ? program::PhaseTrace{} : answered(p, *walk));
+      }
     }
     return traces;
   }

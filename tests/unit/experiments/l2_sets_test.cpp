@@ -64,6 +64,12 @@ TEST(L2Sets, AFewSlowLooksMakeNoSet) {
   EXPECT_EQ(found.sets, (Sets{{0, 1, 2, 3}}));
 }
 
+// A small L2 loses a line in four again before others look: of another set half would be slower.
+TEST(L2Sets, LinesLostAgainMakeNoSet) {
+  const auto found = sets_where([](auto, auto, std::size_t load) { return load % 4 == 3 ? far_cycles : near_cycles; });
+  EXPECT_TRUE(!found.why_open.empty() || found.sets == (Sets{{0, 1, 2, 3}}));
+}
+
 TEST(L2Sets, AreOpenWhereSomeFindAPartAndSomeNothing) {
   const auto found = sets_where([](std::uint32_t owner, std::uint32_t sm, std::size_t) {
     return owner == sm ? near_cycles : owner + sm == 3 ? memory_cycles : far_cycles;
