@@ -55,7 +55,7 @@ class Search {
       return all;
     }
     auto result = narrowed(*stretch);
-    while (result && result->patience < spec_.most_patience) {
+    while (result && result->resolved && result->patience < spec_.most_patience) {
       const std::uint32_t more = result->patience * 4;
       auto stable = same_with(more, *result);
       if (!stable) return tl::unexpected<Error>(stable.error());
@@ -111,11 +111,16 @@ class Search {
 
   Expected<SearchResult> narrowed(Stretch stretch) {
     constexpr int stages_at_most = 12;
-    std::uint64_t finest = limit_;  // a sweep of few rows must get somewhere, too
+    constexpr std::uint64_t far_more = 8;  // rows than a sweep has: what many of them leave open others don't tell
+    std::uint64_t finest = limit_;         // a sweep of few rows must get somewhere, too
     SearchResult result;
     for (int stage = 0; stage < stages_at_most; ++stage) {
       const std::uint64_t wanted = std::min((stretch.high - stretch.low) / spec_.rows, finest);
       const std::uint64_t step = std::max(resolution_, multiple(wanted, spec_.unit_bytes));
+      if (stage != 0 && (stretch.high - stretch.low) / step > far_more * spec_.rows) {
+        result.resolved = false;
+        return result;
+      }
       const auto footprints = footprints_of(stretch, step);
       auto counts = count(footprints, step == resolution_ ? spec_.replicates : 1, patience_);
       if (!counts) return tl::unexpected<Error>(counts.error());
@@ -222,6 +227,8 @@ Expected<SearchResult> search_capacity(Session& session, const SearchSpec& spec)
 
 Estimate estimate_of(const SearchResult& result, std::string_view method) {
   Estimate e = capacity_estimate(result.posterior, method);
+  if (!result.resolved && e.status == Status::measured)
+    e = inconclusive("B", method, "where it begins to miss doesn't show, however many footprints are walked");
   if (!result.settled && e.status == Status::measured)
     e = inconclusive("B", method, "what fits still grows with the laps that the cache gets to settle");
   if (e.status == Status::upper_bound)

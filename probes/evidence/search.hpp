@@ -40,6 +40,7 @@ struct SearchResult {
   Counts counts;                ///< of the last sweep
   std::uint32_t patience = 1;   ///< that it took to settle
   bool settled = true;          ///< false where more laps still changed the answer
+  bool resolved = true;         ///< false where ever finer footprints left as much open as coarse ones
 };
 
 /// Errors are those of `count`.
