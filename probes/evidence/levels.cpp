@@ -126,10 +126,13 @@ double spread_beyond(const Levels& l) {
 }
 
 // Significantly more than one in twenty, as many as are a stranger's.
-bool are_some(double share, const Histogram& loads) {
+bool are_some(double share, double loads) {
   constexpr double hardly_any = 0.05;
-  const auto all = static_cast<double>(std::max<std::uint64_t>(1, total(loads)));
-  return share > hardly_any + 4 * std::sqrt(share * (1 - share) / all);
+  return share > hardly_any + 4 * std::sqrt(share * (1 - share) / std::max(1.0, loads));
+}
+
+bool are_some(double share, const Histogram& loads) {
+  return are_some(share, static_cast<double>(total(loads)));
 }
 
 bool are_some_below(const Histogram& loads, double cycles) {
@@ -174,6 +177,11 @@ bool hold_slower_loads(const Histogram& hits, const Histogram& others, double ov
 
 bool hold_more_than_strangers(const Histogram& loads) {
   return are_some(share_from(loads, reach_of(loads)), loads);
+}
+
+bool are_more_than_strangers(std::size_t slow, std::size_t looks) {
+  const auto all = static_cast<double>(std::max<std::size_t>(1, looks));
+  return are_some(static_cast<double>(slow) / all, all);
 }
 
 bool hold_faster_kind(const Histogram& hits, double hit_cycles, double overhead_cycles) {

@@ -50,6 +50,9 @@ bool hold_slower_loads(const Histogram& hits, const Histogram& others, double ov
 /// twice as far above the middle as the fastest lie below it.
 bool hold_more_than_strangers(const Histogram& loads);
 
+/// Whether of `looks`, of which `slow` took longer than they should, that are more than strangers' one in twenty.
+bool are_more_than_strangers(std::size_t slow, std::size_t looks);
+
 /// Whether a few of `hits` are of a faster kind than those that take `hit_cycles`, as timed, by more than one level's
 /// loads lie apart. Nothing makes loads faster: most of these weren't hits then.
 bool hold_faster_kind(const Histogram& hits, double hit_cycles, double overhead_cycles);

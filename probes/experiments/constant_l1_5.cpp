@@ -181,7 +181,7 @@ Expected<void> state_one_level(Session& session, Findings& findings, const Histo
   // Of what half as much again came after, even random replacement keeps less than a quarter (e^-1.5).
   constexpr std::uint64_t larger_than_any = largest * 3 / 2;
   Memory& memory = findings.memory(path.id);
-  if (hold_more_than_strangers(second)) {
+  if (findings.others_delay_loads || hold_more_than_strangers(second)) {
     constexpr std::string_view others =
         "another program runs at the same time and may push out what a cache behind the L1 brought in";
     set_open(memory, "levels", others);

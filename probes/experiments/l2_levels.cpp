@@ -25,6 +25,7 @@ constexpr std::uint64_t l2_levels_lines = 192;
 struct Hits {
   std::vector<double> by_line;  // what each line's loads take undisturbed
   Histogram timed;
+  std::size_t delayed = 0;  // of these, beyond what its line's loads take
 };
 
 double quantile_of(std::vector<double> numbers, double q) {
@@ -53,7 +54,9 @@ Expected<Hits> time_hits(Session& session) {
       looks[line].push_back(trace.phases[2 * line + 2].latencies.at(0));
       add(hits.timed, looks[line].back());
     }
-  hits.by_line = undisturbed_by_line(std::move(looks));
+  hits.by_line = undisturbed_by_line(looks);
+  for (std::size_t line = 0; line < looks.size(); ++line)
+    for (const std::uint32_t cycles : looks[line]) hits.delayed += cycles > hits.by_line[line] + least_fence_cycles;
   return hits;
 }
 
@@ -139,6 +142,7 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   }
   auto hits = time_hits(session);
   if (!hits) return tl::unexpected<Error>(hits.error());
+  findings.others_delay_loads = are_more_than_strangers(hits->delayed, total(hits->timed));
   l2.overhead_cycles = behind->overhead_cycles;
   drop_l1_as_slow_as(l2, *hits, findings);
   l2.levels = levels_of(hits->timed, behind->levels.next);
