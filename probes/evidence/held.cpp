@@ -255,6 +255,21 @@ Looked look_at(const Histogram& timed, const CacheFacts& cache, std::uint64_t ne
   return {looked * (told - missing) / told, 0};
 }
 
+// Loads later than nearly all known hits, and under the threshold all the same: more than there are of these by chance
+// (four deviations) are misses. Hits of an SM's own cache are as long wherever it lies; misses, from some places, may
+// be as short as late hits.
+double short_misses(const Levels& levels, const Histogram& looks) {
+  constexpr double nearly_all = 0.95, deviations = 4;
+  const double from = quantile(levels.hit, nearly_all).value_or(0) + 0.5;
+  const auto late = [&](const Histogram& h) {
+    return static_cast<double>(total(between(h, from, levels.threshold_cycles)));
+  };
+  const auto early = [&](const Histogram& h) { return static_cast<double>(total(between(h, 0, from))); };
+  const double late_hits = late(levels.hit) + 1, share = early(looks) / std::max(1.0, early(levels.hit));
+  const double misses = late(looks) - late_hits * share;
+  return misses > deviations * std::sqrt(late(looks) + late_hits * share * share) ? misses : 0;
+}
+
 // How many hits look like misses is known from so many loads: all counts are as far off by that.
 double unsure_share(const Levels& levels) {
   const double hits = std::max(1.0, static_cast<double>(total(levels.hit)));
@@ -283,6 +298,7 @@ std::vector<std::uint64_t> looks_of(const Plan& plan) {
 Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolation, const Plan& plan) {
   const std::vector<std::uint64_t> looks = looks_of(plan);
   std::vector<std::vector<double>> hits(plan.programs());
+  Histogram all;
   double in_front = 0;
   for (std::size_t done = 0; done < looks.size();) {
     program::Batch batch;
@@ -298,10 +314,17 @@ Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolati
                                       : plan.lines - std::min(plan.lines, (stretches[i] + 1) * plan.at_once);
       const Looked looked = look_at((*traces)[i].phases.back().histogram, cache, newer);
       hits[stretches[i]].push_back(looked.held);
+      all = merged(all, (*traces)[i].phases.back().histogram);
       in_front += looked.in_front;
     }
   }
   Counted counted = judge(hits, cache, plan);
+  const double misses = isolation == Scope::sm ? short_misses(cache.levels, all) / plan.looks : 0;
+  if (misses > 0) {
+    counted.exact = false;
+    counted.near = std::max(0.0, counted.near - misses);
+    counted.error += misses / 2;
+  }
   counted.in_front = in_front / plan.looks;
   return counted;
 }
