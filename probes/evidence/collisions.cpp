@@ -177,6 +177,7 @@ class CollisionSearch {
 
   Expected<void> find_sets() {
     add_set(found_.fits);
+    if (!found_.why_open.empty()) return {};
     const std::uint64_t set_lines = found_.sets.empty() ? 0 : found_.sets.front().size();
     if (set_lines < 2) {
       found_.why_open = "a line more than it holds takes no other's place";

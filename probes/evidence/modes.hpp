@@ -35,8 +35,8 @@ inline constexpr double least_fence_cycles = 12;
 /// Where a level ends: three inter-quartile ranges above its upper quartile (Tukey's outer fence), at least 12 cycles.
 double upper_fence(std::span<const program::LatencyCount> histogram);
 
-/// The fastest level, of more loads than outliers make in a short walk, and surely than `strangers`, faster levels' loads
-/// that are expected among these; a zero Mode for an empty histogram.
+/// The fastest level, of more loads than outliers make in a short walk, and surely than `strangers`, faster levels'
+/// loads that are expected among these; a zero Mode for an empty histogram.
 Mode lowest_mode(std::span<const program::LatencyCount> histogram, double strangers = 0);
 
 }  // namespace gputopo::evidence

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -69,18 +70,23 @@ struct Rates {
   std::vector<std::pair<double, double>> by_bytes;
   std::uint64_t samples = 0;
 
-  // And of what one has beyond a shorter one, the middle of all pairs (Theil and Sen): another where a lap loses some
-  // whatever its length.
+  // Ascending.
   std::vector<double> sorted() const {
-    std::vector<double> rates, beyond;
-    for (const auto& [bytes, rate] : by_bytes) {
-      for (std::size_t i = 0; i < rates.size(); ++i)
-        beyond.push_back((bytes - by_bytes[i].first) / std::max(1.0, bytes / rate - by_bytes[i].first / rates[i]));
-      rates.push_back(rate);
-    }
-    if (!beyond.empty()) rates.push_back(median(std::move(beyond)));
+    std::vector<double> rates;
+    for (const auto& [bytes, rate] : by_bytes) rates.push_back(rate);
     std::sort(rates.begin(), rates.end());
     return rates;
+  }
+
+  // Of what one length takes beyond a shorter one, the middle of all pairs (Theil and Sen): another rate where a lap
+  // loses some whatever its length. Nothing of one length.
+  std::optional<double> beyond() const {
+    std::vector<double> all;
+    for (auto longer = by_bytes.begin(); longer != by_bytes.end(); ++longer)
+      for (auto shorter = by_bytes.begin(); shorter != longer; ++shorter)
+        all.push_back((longer->first - shorter->first) /
+                      std::max(1.0, longer->first / longer->second - shorter->first / shorter->second));
+    return all.empty() ? std::nullopt : std::optional(median(std::move(all)));
   }
 };
 
@@ -116,7 +122,8 @@ Estimate rate_of(const Rates& rates, const std::vector<double>& each, double fas
   const std::vector<double> sorted = rates.sorted();
   if (sorted.empty())
     return inconclusive("B/cycle", fetch_method, "there is no straight-line code of a length that tells", 0);
-  if (sorted.back() > least_ratio * sorted.front())
+  const double beyond = rates.beyond().value_or(sorted.front());
+  if (std::max(sorted.back(), beyond) > least_ratio * std::min(sorted.front(), beyond))
     return inconclusive("B/cycle", fetch_method,
                         "differs with the length of the code, not all of which comes from here", rates.samples);
   return served(each, rates.samples, fastest, note);
