@@ -1,256 +1,200 @@
 #include "evidence/eviction_sets.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
-
-#include <fmt/format.h>
-
-#include "evidence/footprint.hpp"
-#include "evidence/histogram.hpp"
 
 namespace gputopo::evidence {
 namespace {
 
-using program::Record;
-using program::Walk;
+using Lines = std::vector<std::uint64_t>;
 
-constexpr std::size_t votes = 3;                 // a stranger in twenty outvotes two others once in 130
-constexpr std::size_t most_set_lines = 65;       // of one set: each is a phase of every program
-constexpr std::uint64_t apart_lines = 4099;      // between lines whose sets are looked for
-constexpr std::uint64_t translate_bytes = 2048;  // away from a line, and still on its page
+constexpr std::size_t most_colliding = 1024;  // each is a phase of every round
 
-Walk one_line(const EvictedCache& cache, std::uint64_t line) {
-  Walk walk = make_walk(l2_path, cache.line_bytes, cache.line_bytes, 1);
-  walk.first_byte = line * cache.line_bytes;
-  return walk;
+Lines without(Lines lines, std::size_t place) {
+  lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(place));
+  return lines;
 }
 
-program::Program empty_program(Session& session, const EvictedCache& cache, std::uint64_t end_line) {
-  program::Program p = make_program("l2 set", session.info(), slot_flush);
-  p.isolation = Scope::gpu;
-  p.agents = {{cache.sm, 0}};
-  p.buffers[slot_flush].size_bytes = std::max(end_line * cache.line_bytes, slot_bytes);
-  return p;
+Lines difference(const Lines& a, const Lines& b) {
+  Lines result;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
+  return result;
 }
 
-// Lines one by one, in that order; what the second half of them takes is recorded.
-program::Program sequence_program(Session& session, const EvictedCache& cache, std::span<const std::uint64_t> lines,
-                                  std::span<const std::uint32_t> order) {
-  program::Program p = empty_program(session, cache, *std::max_element(lines.begin(), lines.end()) + apart_lines);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const Walk walk = one_line(cache, lines[order[i]]);
-    p.phases.emplace_back(2 * i < order.size() ? walk : recorded(walk, Record::histogram, 1));
-  }
-  return p;
-}
-
-std::vector<std::uint32_t> round_and_round(std::size_t lines, std::size_t without) {
-  constexpr std::size_t rounds = 6;
-  std::vector<std::uint32_t> order;
-  for (std::size_t i = 0; i < rounds * lines; ++i)
-    if (i % lines != without) order.push_back(static_cast<std::uint32_t>(i % lines));
-  return order;
-}
-
-// How often in a row a line has to be gone: a stranger looks like a miss, nothing like a hit, and some hundred
-// questions have to be answered rightly.
-std::uint32_t looks_to_believe(double false_miss) {
-  constexpr double wrong_of_a_question = 1e-4;
-  std::uint32_t looks = 1;
-  for (double wrong = std::min(false_miss, 0.5); wrong > wrong_of_a_question; wrong *= false_miss) ++looks;
-  return looks;
-}
-
-// Looks for the lines that push one out. Asks again and again whether the lines found so far and the first so many of
-// the stretch do.
-class Halving {
+class Search {
  public:
-  Halving(std::uint64_t line, std::uint64_t walked_lines, std::uint32_t looks)
-      : line_(line), high_(walked_lines), looks_(looks) {}
+  Search(Session& session, const EvictedCache& cache, const Rounds& rounds) : look_(session, cache, rounds) {}
 
-  bool is_done() const { return step_ == Step::done; }
-  const std::string& why_open() const { return why_open_; }
-  std::uint64_t asks_for() const { return asks_for_; }
-  std::uint64_t line() const { return line_; }
-  const std::vector<std::uint64_t>& members() const { return members_; }
-
-  void hear(bool is_pushed_out) {
-    if (is_pushed_out && ++gone_ < looks_) return;
-    gone_ = 0;
-    switch (step_) {
-      case Step::nothing:
-        if (is_pushed_out) return leave_open("a line is gone at its next look, whatever comes in between");
-        step_ = Step::all;
-        asks_for_ = high_;
-        return;
-      case Step::all:
-        if (!is_pushed_out) return leave_open("lines stay though far more was walked than is held");
-        return halve();
-      case Step::part:
-        (is_pushed_out ? high_ : low_) = asks_for_;
-        return halve();
-      case Step::members:
-        if (!is_pushed_out) return halve();
-        step_ = Step::done;
-        return;
-      case Step::done:
-        return;
+  Expected<EvictionSets> run(std::size_t count) {
+    constexpr int times = 6;
+    double goal = is_by_order() ? lost_in_order : lost_by_chance;
+    for (int i = 0; i < times && found_.sets.empty() && found_.why_open.empty(); ++i, goal *= 2) {
+      for (std::size_t place = 0; place < places && 2 * found_.sets.size() <= count && found_.why_open.empty(); ++place)
+        if (auto ok = take_apart(place, goal, count - found_.sets.size()); !ok)
+          return tl::unexpected<Error>(ok.error());
+      // What isn't lost in each round calls for more of them.
+      if (is_by_order()) break;
     }
+    found_.rounds = look_.rounds();
+    found_.samples = look_.samples();
+    if (!found_.sets.empty())
+      found_.why_open.clear();
+    else if (found_.why_open.empty())
+      found_.why_open = "no few of the lines that get lost push one another out such that without any one none goes";
+    return std::move(found_);
   }
 
  private:
-  enum class Step { nothing, all, part, members, done };
+  bool is_by_order() const { return look_.rounds().programs > 1; }
 
-  // The first `high_` lines do, the first `low_` don't.
-  void halve() {
-    if (high_ - low_ > 1) {
-      step_ = Step::part;
-      asks_for_ = low_ + (high_ - low_) / 2;
-      return;
+  double lost_of(const Evicted& e) const { return is_by_order() ? e.always_lost() : e.lost_in_a_round(); }
+
+  // What a circle's last lines lose in a round that it is shortened to.
+  static constexpr double lost_in_order = 16, lost_by_chance = 1;
+  static constexpr std::size_t places = 2;  // of the memory, one after the other until there are sets enough
+
+  std::uint64_t longest() const { return std::min(look_.room_lines() / places, 2 * look_.cache().capacity_lines); }
+
+  // The shortest circle from `first` on of more than `fits` lines, to `finest`, that loses as many as is asked of a
+  // sample.
+  template <typename Loses>
+  Expected<std::uint64_t> shortest(std::uint64_t first, std::uint64_t fits, std::uint64_t more, std::uint64_t finest,
+                                   Loses&& loses) {
+    while (more - fits > finest) {
+      const std::uint64_t lines = fits + (more - fits) / 2;
+      auto sample = look_.sample_of(first, lines, is_by_order() ? few_rounds : some_rounds);
+      if (!sample) return tl::unexpected<Error>(sample.error());
+      (loses(*sample) ? more : fits) = lines;
     }
-    if (high_ == 0) return leave_open("no line of what pushes it out is left to be found");
-    members_.push_back(--high_);
-    if (members_.size() >= most_set_lines)
-      return leave_open(fmt::format("more than {} lines push one out together", most_set_lines - 1));
-    low_ = 0;
-    step_ = Step::members;
-    asks_for_ = 0;
-  }
-  void leave_open(std::string why) {
-    why_open_ = std::move(why);
-    step_ = Step::done;
+    return more;
   }
 
-  std::uint64_t line_, low_ = 0, high_;
-  std::uint32_t looks_, gone_ = 0;  // in a row, of the present question
-  Step step_ = Step::nothing;
-  std::uint64_t asks_for_ = 0;
-  std::vector<std::uint64_t> members_;
-  std::string why_open_;
+  // A circle that loses some: the shortest of which a sample shows it, since an index may fill some sets long before
+  // others; where lines at its end are lost as well, which overflowed one after the other then, one with fewer of them.
+  Expected<std::uint64_t> overfull_circle(std::uint64_t first, double goal) {
+    constexpr std::uint64_t at_the_end = 1024, steps = 1 << 12;
+    const auto any_of = [&](const Evictions::Sample& s) { return lost_of(s.spread) > 0 || lost_of(s.last) > 0; };
+    const auto goal_of = [&](const Evictions::Sample& s) { return lost_of(s.last) >= goal; };
+    auto all = look_.sample_of(first, longest(), is_by_order() ? few_rounds : some_rounds);
+    if (!all) return tl::unexpected<Error>(all.error());
+    if (longest() <= look_.cache().capacity_lines)
+      found_.why_open = "there is no room for a stretch that pushes everything out";
+    else if (!any_of(*all))
+      found_.why_open = "lines stay though far more was walked than is held";
+    if (!found_.why_open.empty()) return 0;
+    auto lines = shortest(first, 0, longest(), longest() / steps + 1, any_of);
+    if (!lines || *lines == longest()) return lines;
+    return shortest(first, *lines - std::min(*lines, at_the_end), *lines + at_the_end, 4, goal_of);
+  }
+
+  // Lines of that circle that may be lost: in each look where sets go by order, else a few that aren't are among them.
+  // Where they are too many, of a shorter one:
+  // of sets of fewer ways than this the last lines lost each overflow one.
+  Expected<Lines> colliding_lines(std::uint64_t first, std::uint64_t lines) {
+    const double few = is_by_order() ? 0 : 32;
+    constexpr std::size_t most_ways = 32;
+    constexpr int times = 4;
+    for (int i = 0; i < times; ++i) {
+      auto seen = look_.of_circle(first, lines);
+      if (!seen) return tl::unexpected<Error>(seen.error());
+      Lines lost;
+      for (const std::size_t place : seen->lost(few)) lost.push_back(first + place);
+      if (lost.size() <= most_colliding) return lost;
+      lines = lost[lost.size() - lost.size() / most_ways] - first;
+    }
+    return Lines();
+  }
+
+  // For each of some lines: what is lost of the lines up to it and isn't of those before it.
+  Expected<std::vector<Lines>> lost_by(const Lines& lines, const Lines& each) {
+    constexpr double few = 1;
+    std::vector<Lines> lists;
+    for (const std::uint64_t line : each) {
+      const auto at = std::lower_bound(lines.begin(), lines.end(), line);
+      lists.insert(lists.end(), {Lines(lines.begin(), at + 1), Lines(lines.begin(), at)});
+    }
+    auto seen = look_.of_lists(lists);
+    if (!seen) return tl::unexpected<Error>(seen.error());
+    std::vector<Lines> lost(lists.size());
+    for (std::size_t i = 0; i < lists.size(); ++i)
+      for (const std::size_t place : (*seen)[i].lost(is_by_order() ? 0 : few)) lost[i].push_back(lists[i][place]);
+    std::vector<Lines> by;
+    for (std::size_t i = 0; i < each.size(); ++i) by.push_back(difference(lost[2 * i], lost[2 * i + 1]));
+    return by;
+  }
+
+  // Those without which nothing is lost are a set; where any other is left, they are looked at again by themselves.
+  Expected<std::optional<EvictionSet>> set_among(Lines lines) {
+    constexpr int times = 3;
+    for (int i = 0; i < times && lines.size() > 1; ++i) {
+      std::vector<Lines> lists{lines};
+      for (std::size_t place = 0; place < lines.size(); ++place) lists.push_back(without(lines, place));
+      auto seen = look_.of_lists(lists);
+      if (!seen) return tl::unexpected<Error>(seen.error());
+      EvictionSet set;
+      const Evicted& all = seen->front();
+      if (lost_of(all) == 0) return std::nullopt;
+      set.all_lose = all.in_a_round();
+      for (std::size_t place = 0; place < lines.size(); ++place) {
+        const Evicted& others = (*seen)[1 + place];
+        if (lost_of(others) != 0) continue;
+        set.lines.push_back(lines[place]);
+        set.lose_without_one.push_back(others.in_a_round());
+      }
+      // Where a line of the kernel's comes to the set as well, it isn't all of what its own lines lose.
+      const bool loses_all = all.least == lines.size();
+      if (set.lines.size() == lines.size()) return is_by_order() && !loses_all ? std::nullopt : std::optional(set);
+      lines = std::move(set.lines);
+    }
+    return std::nullopt;
+  }
+
+  // Up to `count` sets of the shortest circle at one of the places that loses so many.
+  Expected<void> take_apart(std::size_t place, double goal, std::size_t count) {
+    const std::uint64_t first = (look_.room_lines() - longest()) / (places - 1) * place;
+    auto circle = overfull_circle(first, goal);
+    if (!circle) return tl::unexpected<Error>(circle.error());
+    if (!found_.why_open.empty()) return {};
+    auto colliding = colliding_lines(first, *circle);
+    if (!colliding) return tl::unexpected<Error>(colliding.error());
+    // The last ones are the first too many of their sets, most likely.
+    constexpr int times = 4;
+    Lines lines = std::move(*colliding), left = lines;
+    for (int i = 0; i < times && count > 0 && left.size() > 1; ++i) {
+      const std::size_t tries = std::min(2 * count, left.size() - 1);
+      const Lines each(left.end() - static_cast<std::ptrdiff_t>(tries), left.end());
+      left.resize(left.size() - tries);
+      auto lost = lost_by(lines, each);
+      if (!lost) return tl::unexpected<Error>(lost.error());
+      for (std::size_t k = 0; k < each.size() && count > 0; ++k) {
+        if (!std::binary_search(lines.begin(), lines.end(), each[k])) continue;  // of a set found meanwhile
+        auto set = set_among((*lost)[k]);
+        if (!set) return tl::unexpected<Error>(set.error());
+        if (!*set) continue;
+        lines = difference(lines, (*set)->lines);
+        left = difference(left, (*set)->lines);
+        found_.sets.push_back(std::move(**set));
+        --count;
+      }
+    }
+    return {};
+  }
+
+  Evictions look_;
+  EvictionSets found_;
 };
-
-// Of a hash each set gets that many times its ways, more or less.
-std::uint64_t stretch_lines_of(const EvictedCache& cache) {
-  constexpr std::uint64_t times_capacity = 3;
-  return times_capacity * cache.capacity_lines;
-}
-
-// A line, the first `walked` lines and some others; then whether it is still there.
-program::Program test_program(Session& session, const EvictedCache& cache, std::uint64_t line, std::uint64_t walked,
-                              std::span<const std::uint64_t> others, std::uint64_t end_line) {
-  program::Program p = empty_program(session, cache, end_line);
-  const Walk look = one_line(cache, line);
-  p.phases.emplace_back(look);
-  if (walked != 0)
-    p.phases.emplace_back(
-        by_all_lanes(make_walk(l2_path, walked * cache.line_bytes, cache.line_bytes, 1), session.info()));
-  for (const std::uint64_t other : others) p.phases.emplace_back(one_line(cache, other));
-  Walk translates = look;
-  translates.first_byte ^= translate_bytes;
-  p.phases.emplace_back(translates);
-  p.phases.emplace_back(recorded(look, Record::histogram, 1));
-  return p;
-}
-
-bool is_gone(const EvictedCache& cache, const program::ProgramTrace& trace) {
-  return count_from(trace.phases.back().histogram, cache.threshold_cycles) != 0;
-}
-
-}  // namespace
-
-Expected<void> push_everything_out(Session& session, const EvictedCache& cache, std::uint64_t sector_bytes) {
-  const std::uint64_t lines = stretch_lines_of(cache);
-  program::Program p = empty_program(session, cache, lines);
-  p.phases.emplace_back(by_all_lanes(make_walk(l2_path, lines * cache.line_bytes, sector_bytes, 1), session.info()));
-  auto traces = session.run({p});
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  return {};
-}
-
-Expected<std::vector<bool>> are_pushed_out(Session& session, const EvictedCache& cache,
-                                           std::span<const std::vector<std::uint64_t>> lines) {
-  const std::uint32_t looks = looks_to_believe(cache.false_miss);
-  std::uint64_t end = 0;
-  for (const auto& some : lines) end = std::max(end, *std::max_element(some.begin(), some.end()) + apart_lines);
-  program::Batch batch;
-  for (const auto& some : lines)
-    batch.insert(batch.end(), looks, test_program(session, cache, some.front(), 0, std::span(some).subspan(1), end));
-  auto traces = session.run(batch);
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  std::vector<bool> gone(lines.size(), true);
-  for (std::size_t i = 0; i < traces->size(); ++i) gone[i / looks] = gone[i / looks] && is_gone(cache, (*traces)[i]);
-  return gone;
-}
-
-Expected<std::vector<std::vector<std::uint64_t>>> misses_of_sequences(
-    Session& session, const EvictedCache& cache, std::span<const std::uint64_t> lines,
-    std::span<const std::vector<std::uint32_t>> sequences, std::size_t looks) {
-  program::Batch batch;
-  for (const auto& order : sequences)
-    for (std::size_t i = 0; i < looks; ++i) batch.push_back(sequence_program(session, cache, lines, order));
-  auto traces = session.run(batch);
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  std::vector<std::vector<std::uint64_t>> misses(sequences.size());
-  for (std::size_t i = 0; i < traces->size(); ++i)
-    misses[i / looks].push_back(count_from(recorded_histogram((*traces)[i]), cache.threshold_cycles));
-  return misses;
-}
-
-namespace {
-
-// All of them together push one another out, and without any one of them none goes: then they are of one set, a line
-// more than it has ways, whatever it replaces.
-Expected<std::string> check_set(Session& session, const EvictedCache& cache, const std::vector<std::uint64_t>& lines) {
-  constexpr double most = 0.5, hardly_any = 0.15;  // of the loads; strangers are one in twenty at most
-  std::vector<std::vector<std::uint32_t>> orders{round_and_round(lines.size(), lines.size())};
-  for (std::size_t without = 0; without < lines.size(); ++without)
-    orders.push_back(round_and_round(lines.size(), without));
-  auto misses = misses_of_sequences(session, cache, lines, orders, votes);
-  if (!misses) return tl::unexpected<Error>(misses.error());
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    auto& seen = (*misses)[i];
-    std::nth_element(seen.begin(), seen.begin() + votes / 2, seen.end());
-    const double share = static_cast<double>(seen[votes / 2]) / static_cast<double>(orders[i].size() / 2);
-    if (i == 0 && share < most) return std::string("the lines found don't push one another out each time");
-    if (i != 0 && share > hardly_any) return std::string("more lines were found than a set has room for");
-  }
-  return std::string();
-}
 
 }  // namespace
 
 Expected<EvictionSets> find_eviction_sets(Session& session, const EvictedCache& cache, std::size_t count) {
-  const std::uint64_t walked = stretch_lines_of(cache);
-  const std::uint64_t end = walked + (count + 1) * apart_lines;
-  EvictionSets found;
-  if (end * cache.line_bytes > session.info().largest_buffer_bytes / 2) return found;
-  std::vector<Halving> searches;
-  const std::uint32_t looks = looks_to_believe(cache.false_miss);
-  for (std::size_t i = 0; i < count; ++i) searches.emplace_back(walked + i * apart_lines + i, walked, looks);
-  for (;;) {
-    program::Batch batch;
-    std::vector<Halving*> asked;
-    for (Halving& search : searches) {
-      if (search.is_done()) continue;
-      asked.push_back(&search);
-      batch.push_back(test_program(session, cache, search.line(), search.asks_for(), search.members(), end));
-    }
-    if (batch.empty()) break;
-    auto traces = session.run(batch);
-    if (!traces) return tl::unexpected<Error>(traces.error());
-    for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->hear(is_gone(cache, (*traces)[i]));
-    found.samples += asked.size();
-  }
-  for (const Halving& search : searches) {
-    EvictionSet set{search.members(), search.why_open()};
-    set.lines.push_back(search.line());
-    if (set.why_open.empty()) {
-      auto why = check_set(session, cache, set.lines);
-      if (!why) return tl::unexpected<Error>(why.error());
-      set.why_open = *why;
-    }
-    found.sets.push_back(std::move(set));
-  }
+  constexpr std::uint64_t most_lines = 1 << 17;  // some seconds of a GPU or a simulator
+  auto found = Search(session, cache, few_rounds).run(count);
+  if (!found || found->sets.size() > 1) return found;
+  if (cache.capacity_lines <= most_lines) return Search(session, cache, many_rounds).run(count);
+  found->sets.clear();
+  found->why_open = "lines of an overfull set aren't lost in each round, and so many take too long to look at for more";
   return found;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <span>
 
@@ -11,6 +10,7 @@
 
 #include "change_point/robust.hpp"
 #include "evidence/curves.hpp"
+#include "evidence/drawn_losses.hpp"
 #include "evidence/histogram.hpp"
 #include "evidence/line_times.hpp"
 #include "evidence/set_policies.hpp"
@@ -269,118 +269,23 @@ Expected<Replacement> by_other_steps(Circles& circles, const Collisions& seen, s
   return result;
 }
 
-// The set's own looks of a run, in order.
-std::vector<Look> of_set(const std::vector<Look>& run, const Lines& set) {
-  std::vector<Look> own;
-  for (const Look& look : run)
-    if (is_in(set, look.line)) own.push_back(look);
-  return own;
-}
-
-// Whether what is lost repeats after some rounds, but for a share of strangers.
-bool repeats(const std::vector<Look>& own, std::size_t members, double strangers) {
-  const std::size_t rounds = own.size() / members;
-  for (std::size_t period = 1; 2 * period <= rounds && rounds >= 6; ++period) {
-    const std::size_t shift = period * members;
-    std::size_t differ = 0;
-    for (std::size_t k = 0; k + shift < own.size(); ++k) differ += own[k].missed != own[k + shift].missed ? 1 : 0;
-    if (static_cast<double>(differ) <= 4 * strangers * static_cast<double>(own.size())) return true;
-  }
-  return false;
-}
-
-// Share of looks that a tree of bits loses of members walked round and round.
-double tree_share(std::size_t members, std::uint64_t ways) {
-  constexpr std::size_t settling = 64, counted = 256;
-  PolicySet model(Policy::tree, static_cast<std::uint32_t>(ways));
-  std::size_t lost = 0;
-  for (std::size_t round = 0; round < settling + counted; ++round)
-    for (std::size_t m = 0; m < members; ++m)
-      if (model.load(m) && round >= settling) ++lost;
-  return static_cast<double>(lost) / static_cast<double>(counted * members);
-}
-
-// How many of the set's looks lie between a loss and the next.
-std::map<std::size_t, std::uint64_t> gaps_of(const std::vector<std::vector<Look>>& runs, const Lines& set) {
-  std::map<std::size_t, std::uint64_t> gaps;
-  for (const auto& run : runs) {
-    const auto own = of_set(run, set);
-    std::size_t last = own.size();
-    for (std::size_t k = 0; k < own.size(); ++k) {
-      if (!own[k].missed) continue;
-      if (last < k) ++gaps[k - last];
-      last = k;
-    }
-  }
-  return gaps;
-}
-
-// Any line may go, or any but the one before: how far the next loss lies from the last is as likely one as another, but
-// for the farthest.
-void judge_gaps(const std::map<std::size_t, std::uint64_t>& gaps, std::uint64_t ways, Replacement& result) {
-  double all = 0, nearer = 0, squares = 0;
-  const auto count = [&](std::size_t gap) {
-    const auto it = gaps.find(gap);
-    return it == gaps.end() ? 0.0 : static_cast<double>(it->second);
-  };
-  for (const auto& [gap, n] : gaps) all += static_cast<double>(n);
-  for (std::size_t gap = 1; gap < ways; ++gap) nearer += count(gap);
-  const double each = nearer / static_cast<double>(ways - 1), last = count(ways);
-  for (std::size_t gap = 1; gap < ways; ++gap)
-    squares += (count(gap) - each) * (count(gap) - each) / std::max(each, 1e-9);
-  const double freedom = std::max(1.0, static_cast<double>(ways) - 2);
-  const bool is_even = squares < freedom + 5 * std::sqrt(2 * freedom) + 5 && all - nearer - last < 0.02 * all;
-  result.excluded = fmt::format(
-      "what an overfull set loses doesn't repeat, so no order of use or age decides; of {:.0f} "
-      "losses {:.0f} were of the line used just before",
-      all, last);
-  if (each < 16 || !is_even) return;
-  if (std::fabs(last - each) < 4 * std::sqrt(each)) result.policy = "random";
-  if (last < each / 4) result.policy = "not_most_recent";
-}
-
 Expected<Replacement> by_repetition(Circles& circles, const Collisions& seen, std::uint64_t ways) {
   constexpr std::uint64_t most_loads = 1 << 23;
-  const Lines& set = seen.sets.front();
-  Replacement result;
-  result.excluded = "lines of an overfull set aren't lost in each round, so it is neither LRU nor FIFO";
   Effort effort;
   effort.rounds = static_cast<std::uint32_t>(std::max<std::uint64_t>(64, 24 * ways));
   const Circle circle{0, seen.fits + 1};
-  if (circles.session().info().largest_recording / circle.lines < 8 || circles.loads_of(circle, effort) > most_loads) {
-    result.excluded += "; too few rounds can be recorded to tell whether what is lost repeats";
-    return result;
-  }
+  if (circles.session().info().largest_recording / circle.lines < 8 || circles.loads_of(circle, effort) > most_loads)
+    return Replacement{{},
+                       "lines of an overfull set aren't lost in each round, so it is neither LRU nor FIFO; too few "
+                       "rounds can be recorded to tell whether what is lost repeats",
+                       0};
   auto losses = circles.walk(std::vector<Circle>{circle}, effort);
   if (!losses) return tl::unexpected<Error>(losses.error());
+  std::vector<std::vector<Look>> runs;
+  for (const auto& run : losses->front().runs) runs.push_back(looks_at(run, seen.sets.front()));
+  circles.session().keep(gaps_curve(circles.cache().path.id, runs));
+  Replacement result = judge_losses(runs, ways, circles.cache().levels.false_miss);
   result.samples = losses->front().total_looks();
-  DecidingCurve curve = make_curve(circles.cache().path.id, "replacement",
-                                   {"looks at the set from one loss to the next", "", false}, {"losses", "", false});
-  curve.series = {{"of an overfull set, walked round and round", {}}};
-  for (const auto& [gap, count] : gaps_of(losses->front().runs, set))
-    curve.series.front().points.emplace_back(static_cast<double>(gap), static_cast<double>(count));
-  circles.session().keep(std::move(curve));
-  std::size_t repeating = 0, looks = 0, lost = 0;
-  for (const auto& run : losses->front().runs) {
-    const auto own = of_set(run, set);
-    repeating += repeats(own, set.size(), circles.cache().levels.false_miss) ? 1 : 0;
-    looks += own.size();
-    lost += static_cast<std::size_t>(std::count_if(own.begin(), own.end(), [](const Look& l) { return l.missed; }));
-  }
-  const std::size_t runs = losses->front().runs.size();
-  if (repeating * 10 < runs) {
-    judge_gaps(gaps_of(losses->front().runs, set), ways, result);
-    return result;
-  }
-  const double share = static_cast<double>(lost) / static_cast<double>(std::max<std::size_t>(1, looks));
-  const double tree = tree_share(set.size(), ways);
-  result.excluded = fmt::format(
-      "what an overfull set loses repeats, so nothing is drawn at random, and {:.3f} of its "
-      "lines are lost in a round, so it is neither LRU nor FIFO; a tree of bits loses {:.3f}",
-      share, tree);
-  // Where a tree loses every line as well, what was lost says nothing for it.
-  const double near = 0.02 + 0.05 * tree;
-  if (repeating * 10 >= runs * 9 && std::fabs(share - tree) < near && tree < 1 - near) result.policy = "tree";
   return result;
 }
 

@@ -97,6 +97,14 @@ struct Crew {
   std::uint32_t size;
 };
 
+// How long a task's record is, in 16 bytes: no more is written than there is, since it takes the place of other lines
+// in the L2.
+__device__ std::uint32_t quads_of(const Task& task) {
+  constexpr std::uint32_t latencies = sizeof(uint4) / sizeof(std::uint16_t);
+  const bool are_few = task.record == record_latencies && task.kind == task_walk;
+  return are_few ? (task.loads + latencies - 1) / latencies : histogram_bins / 4;
+}
+
 __device__ void write_result(const Task& task, const Recorder& recorder, const Seen& seen, std::uint32_t sm,
                              Crew crew) {
   auto* result = reinterpret_cast<Result*>(task.result);
@@ -113,7 +121,7 @@ __device__ void write_result(const Task& task, const Recorder& recorder, const S
   if (task.record < record_histogram) return;
   const auto* from = reinterpret_cast<const uint4*>(recorder.bins);
   auto* to = reinterpret_cast<uint4*>(result->data);
-  for (std::uint32_t k = crew.index; k < histogram_bins / 4; k += crew.size) __stcg(to + k, from[k]);
+  for (std::uint32_t k = crew.index; k < seen.quads; k += crew.size) __stcg(to + k, from[k]);
 }
 
 }  // namespace
@@ -185,6 +193,7 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
         seen.go = 0;
       if ((task.flags & task_opens) != 0) open_program(seen);
       seen.cycles = 0;
+      seen.quads = quads_of(task);
     }
     __syncthreads();
     if (seen.go == 0) return;

@@ -104,8 +104,8 @@ inline constexpr std::uint32_t reserved_shared_bytes = 4 * (recorder_words + tas
 inline constexpr std::uint32_t static_shared_bytes = 128;
 static_assert(reserved_shared_bytes + static_shared_bytes + 1024 <= 8192, "recording would cost L1");
 
-/// Of the walks over code: two lists of blocks and the times of one stretch, behind the recorder; and behind these, where
-/// jumps hold what they brought in, these jumps' list and times.
+/// Of the walks over code: two lists of blocks and the times of one stretch, behind the recorder; and behind these,
+/// where jumps hold what they brought in, these jumps' list and times.
 inline constexpr std::uint32_t code_list_entries = 2 * code_blocks + stretch_jumps;
 inline constexpr std::uint32_t code_shared_bytes = 4 * recorder_words + 2 * code_list_entries;
 inline constexpr std::uint32_t held_jumps = 2 * code_blocks;
@@ -120,7 +120,8 @@ struct Seen {
   std::uint64_t cycles;  ///< of the present phase, where they are counted
   std::uint64_t state;   ///< address of the LaunchState
   std::uint32_t sm;
-  std::uint32_t go;  ///< the block has work: it claimed its SM and its turn came
+  std::uint32_t go;              ///< the block has work: it claimed its SM and its turn came
+  std::uint32_t quads;           ///< that the present phase's record is long, 16 bytes each
   std::uint32_t held, released;  ///< of jumps that hold what they brought in: it is there, and may be looked at
 };
 static_assert(sizeof(Seen) <= static_shared_bytes, "the kernels' statics outgrew their granule");

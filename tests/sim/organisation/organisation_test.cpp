@@ -148,10 +148,14 @@ TEST(OrganisationOfTheL2, WithNeighboursInOneSetIsToldToTheLine) {
   EXPECT_EQ(said.at("index"), "modulo");
 }
 
-// What goes by chance, or in another order than that of use, is left open or told rightly.
-TEST(OrganisationOfTheL2, ByOtherPoliciesIsNeverToldWrongly) {
-  for (const char* policy : {"fifo", "tree_plru", "random", "not_most_recent"})
-    l2_found({{"size", "128 KiB"}, {"line", 128}, {"ways", 8}, {"replacement", policy}});
+TEST(OrganisationOfTheL2, IsToldForEveryPolicy) {
+  for (const char* policy : {"fifo", "tree_plru", "random", "not_most_recent"}) {
+    const auto said = l2_found({{"size", "128 KiB"}, {"line", 128}, {"ways", 8}, {"replacement", policy}});
+    EXPECT_EQ(said.at("ways"), "8") << policy;
+    EXPECT_EQ(said.at("sets"), "128") << policy;
+    EXPECT_EQ(said.at("index"), "modulo") << policy;
+    EXPECT_EQ(said.at("replacement"), policy == std::string("tree_plru") ? "tree" : policy);
+  }
 }
 
 TEST(Organisation, IsNoPartOfAPlainDiscovery) {

@@ -1,0 +1,161 @@
+#include "evidence/eviction_index.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace gputopo::evidence {
+namespace {
+
+bool is_within(double x, const Interval& range) {
+  return range.low <= x && x <= range.high;
+}
+
+// Line numbers (of groups of neighbours) of one set differ by multiples of the number of sets where the index is that
+// number modulo them: so the sets divide what all differences have in common.
+std::uint64_t common_step(const std::vector<EvictionSet>& sets, std::uint64_t together) {
+  std::uint64_t step = 0;
+  for (const EvictionSet& set : sets)
+    for (const std::uint64_t line : set.lines) {
+      const std::uint64_t a = line / together, b = set.lines.front() / together;
+      step = std::gcd(step, std::max(a, b) - std::min(a, b));
+    }
+  return step;
+}
+
+// What the differences (by XOR) of lines of one set span: of b bits of a line's number an index of 2^k sets that is
+// linear over them leaves b - k dimensions at most.
+class Differences {
+ public:
+  explicit Differences(const std::vector<EvictionSet>& sets) {
+    for (const EvictionSet& set : sets)
+      for (const std::uint64_t line : set.lines) add(line ^ set.lines.front());
+  }
+  std::uint64_t count() const { return count_; }
+  std::uint32_t dimensions() const { return static_cast<std::uint32_t>(basis_.size()); }
+  /// The last `count` lines of those that `line` shares a set with if they all do, by what spans them; fewer where
+  /// there are fewer.
+  std::vector<std::uint64_t> mates_of(std::uint64_t line, std::size_t count) const {
+    std::vector<std::uint64_t> mates{line};
+    for (const auto& [top, difference] : basis_)
+      for (std::size_t i = mates.size(); i-- > 0 && mates.size() < count;) mates.push_back(mates[i] ^ difference);
+    return mates;
+  }
+  /// Whether lines that differ so share a set.
+  bool has(std::uint64_t difference) const { return reduced(difference) == 0; }
+
+ private:
+  std::uint64_t reduced(std::uint64_t x) const {
+    for (auto it = basis_.rbegin(); it != basis_.rend(); ++it)
+      if (static_cast<int>(std::bit_width(x)) == it->first) x ^= it->second;
+    return x;
+  }
+  void add(std::uint64_t x) {
+    count_ += x != 0 ? 1 : 0;
+    if (x = reduced(x); x != 0) basis_[static_cast<int>(std::bit_width(x))] = x;
+  }
+
+  std::map<int, std::uint64_t> basis_;  // by highest bit
+  std::uint64_t count_ = 0;
+};
+
+// Does the step hold everywhere? Rows of sets that are each turned by a line look like a row with a line less: all but
+// the lines at a row's end, of which one in as many as a set has ways is looked at here.
+Expected<bool> is_step_of_all(Evictions& look, std::uint64_t step, std::uint64_t ways) {
+  constexpr std::uint64_t most = 2048;
+  const std::uint64_t count = std::min(most, step / ways + 2);
+  std::vector<std::uint64_t> firsts;
+  for (std::uint64_t i = 0; i < count; ++i) firsts.push_back(i * step / count);
+  auto seen = look.of_steps(firsts, step, ways + 1);
+  if (!seen) return tl::unexpected<Error>(seen.error());
+  return std::all_of(seen->begin(), seen->end(), [](const Evicted& e) { return e.lost_in_a_round() > 0; });
+}
+
+// Nothing where no step that all lines of a set differ by leaves as many sets as the size does.
+Expected<std::optional<EvictionIndex>> modulo_index(Evictions& look, const std::vector<EvictionSet>& sets,
+                                                    const Interval& range) {
+  const std::uint64_t ways = sets.front().lines.size() - 1;
+  for (const std::uint64_t together : {1U, 2U, 4U, 8U}) {
+    const std::uint64_t count = common_step(sets, together);
+    if (static_cast<double>(count) < range.low) continue;
+    if (!is_within(static_cast<double>(count), range))
+      return EvictionIndex{{}, 0, 1, "lines that collide differ by multiples of more than there are sets", 0};
+    if ((ways + 2) * count * together > look.room_lines())
+      return EvictionIndex{{}, 0, 1, "there is no room for lines as far apart as those that collide", 0};
+    auto is_of_all = is_step_of_all(look, count * together, ways);
+    if (!is_of_all) return tl::unexpected<Error>(is_of_all.error());
+    if (!*is_of_all) continue;
+    return EvictionIndex{"modulo", count, together,
+                         fmt::format("lines that collide differ by multiples of {} lines", count * together),
+                         sets.size() * ways};
+  }
+  return std::nullopt;
+}
+
+// Whether lines all over the memory are pushed out by those that linear differences predict.
+Expected<bool> is_linear(Evictions& look, const Differences& differences, std::size_t ways) {
+  constexpr std::uint64_t lines = 64;
+  std::vector<std::vector<std::uint64_t>> predicted;
+  for (std::uint64_t i = 0; i < lines; ++i) {
+    predicted.push_back(differences.mates_of(look.room_lines() / lines * i + i, ways + 1));
+    std::erase_if(predicted.back(), [&](std::uint64_t line) { return line >= look.room_lines(); });
+    if (predicted.back().size() <= ways) predicted.pop_back();
+  }
+  auto seen = look.of_lists(predicted);
+  if (!seen) return tl::unexpected<Error>(seen.error());
+  return std::all_of(seen->begin(), seen->end(), [](const Evicted& e) { return e.lost_in_a_round() > 0; });
+}
+
+// `range` is what the size leaves for the number of sets.
+Expected<EvictionIndex> linear_or_hash(Evictions& look, const std::vector<EvictionSet>& sets, const Interval& range) {
+  constexpr std::uint64_t spare = 16;  // differences that an equation could have got wrong: chance agrees in 2^-16
+  const Differences differences(sets);
+  EvictionIndex index;
+  index.checks = differences.count();
+  std::uint64_t highest = 0;
+  for (const EvictionSet& set : sets)
+    for (const std::uint64_t line : set.lines) highest = std::max(highest, line);
+  const auto bits = static_cast<std::uint32_t>(std::bit_width(highest));
+  const std::string spanned = fmt::format("{} of {} bits", differences.dimensions(), bits);
+  const double most_linear = std::ldexp(1.0, static_cast<int>(bits - differences.dimensions()));
+  if (most_linear < range.low) {
+    index.kind = "hash";
+    index.detail = fmt::format(
+        "lines that collide share no step, and their numbers' differences span {}, so that bits of addresses, as "
+        "programs see these, alone or added, don't give the set",
+        spanned);
+    return index;
+  }
+  index.detail = "too few lines that collide were seen to tell an XOR of address bits from a hash";
+  if (!is_within(most_linear, range) || index.checks < differences.dimensions() + spare) return index;
+  const std::size_t ways = sets.front().lines.size() - 1;
+  if (differences.mates_of(0, ways + 1).size() <= ways) return index;
+  auto is_so_everywhere = is_linear(look, differences, ways);
+  if (!is_so_everywhere) return tl::unexpected<Error>(is_so_everywhere.error());
+  index.detail = fmt::format("{} differences of lines that collide span {}", index.checks, spanned);
+  if (!*is_so_everywhere) {
+    index.kind = "hash";
+    index.detail += ", but not all lines that bits of addresses, alone or added, would make collide do";
+    return index;
+  }
+  index.kind = "xor";
+  index.sets = static_cast<std::uint64_t>(most_linear);
+  while (differences.has(index.consecutive)) index.consecutive *= 2;
+  return index;
+}
+
+}  // namespace
+
+Expected<EvictionIndex> index_of(Evictions& look, const std::vector<EvictionSet>& sets, const Interval& range) {
+  auto modulo = modulo_index(look, sets, range);
+  if (!modulo) return tl::unexpected<Error>(modulo.error());
+  return *modulo ? Expected<EvictionIndex>(std::move(**modulo)) : linear_or_hash(look, sets, range);
+}
+
+}  // namespace gputopo::evidence
