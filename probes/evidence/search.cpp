@@ -143,8 +143,8 @@ class Search {
         stretch.low = std::max(floor_, static_cast<std::uint64_t>(likely.low) -
                                            std::min<std::uint64_t>(step, static_cast<std::uint64_t>(likely.low)));
         stretch.high = std::min(limit_, static_cast<std::uint64_t>(likely.high) + 4 * step);
+        finest = std::max(resolution_, step / 3);
       }
-      finest = std::max(resolution_, step / 3);
     }
     return result;
   }
@@ -177,10 +177,18 @@ class Search {
     if (rows.empty()) return true;
     auto after = count(rows, spec_.replicates, patience);
     if (!after) return tl::unexpected<Error>(after.error());
+    // By the replicate of each row that missed least: what others push out makes more of one of them.
     const auto share = [](const Counts& counts) {
-      double loads = 0, misses = 0;
-      for (const Count& c : counts) loads += static_cast<double>(c.loads), misses += static_cast<double>(c.misses);
-      return misses / loads;
+      std::map<double, double> least;
+      for (const Count& c : counts) {
+        if (c.loads == 0) continue;
+        const double missed = static_cast<double>(c.misses) / static_cast<double>(c.loads);
+        const auto [it, is_new] = least.try_emplace(c.footprint_bytes, missed);
+        if (!is_new) it->second = std::min(it->second, missed);
+      }
+      double sum = 0;
+      for (const auto& [bytes, missed] : least) sum += missed;
+      return least.empty() ? 0 : sum / static_cast<double>(least.size());
     };
     // What still settles misses less with every lap: n lines of random replacement leave n / t of them after t laps.
     return share(*after) - spec_.sweep.contamination.false_miss >

@@ -30,6 +30,7 @@ constexpr std::uint64_t l2_sides_stride_bytes = 1152;
 constexpr std::uint64_t l2_sides_lines = 192;
 constexpr std::uint64_t beside_sides_bytes = 512;  // another line of the same page, between two that are looked at
 constexpr std::size_t most_sms = 16;
+constexpr double opposite = 0.25;  // as strongly do two SMs correlate, less than nothing, whose sides are opposite
 
 Walk lines_walk(std::uint64_t first_byte, std::uint32_t agent, std::uint32_t laps) {
   Walk walk = make_walk(l2_path, l2_sides_lines * l2_sides_stride_bytes, l2_sides_stride_bytes, laps);
@@ -139,31 +140,48 @@ std::vector<std::vector<double>> as_hits(std::vector<std::vector<double>> by_sm,
   return by_sm;
 }
 
-// Whether two SMs differ over the lines by as much as sides of the L2 would make them: of lines on k sides 2 / k are
-// near for one of two SMs of different sides and a level farther for the other. Of four sides, or two.
-bool differ_by_a_level(const std::vector<double>& a, const std::vector<double>& b) {
-  constexpr double least_share = 0.5;
+// Of what lines take longer for one SM than for the other.
+double variance_apart(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> apart;
   for (std::size_t line = 0; line < a.size(); ++line) apart.push_back(a[line] - b[line]);
   const double middle = median(apart);
   double squares = 0;
   for (const double x : apart) squares += (x - middle) * (x - middle);
+  return squares / static_cast<double>(apart.size());
+}
+
+// Whether two SMs differ over the lines by as much as sides of the L2 would make them: of lines on k sides 2 / k are
+// near for one of two SMs of different sides and a level farther for the other. Of four sides, or two.
+bool differ_by_a_level(const std::vector<double>& a, const std::vector<double>& b) {
+  constexpr double least_share = 0.5;
   const double level = (least_ratio - 1) * median(a);
-  return squares >= least_share * level * level * static_cast<double>(apart.size());
+  return variance_apart(a, b) >= least_share * level * level;
 }
 
 // Lines on k sides are near for one of them and far for k - 1: SMs of different sides correlate by -1 / (k - 1), less
 // what distance adds. 192 lines without a pattern do by 0.25 once in 4000 pairs, and few have kinds a level apart.
 bool see_opposite_patterns(const std::vector<std::vector<double>>& by_sm) {
-  constexpr double opposite = -0.25;
   const auto beyond = beyond_nearest(by_sm);
   for (std::size_t i = 0; i < by_sm.size(); ++i)
     if (!are_a_level_apart(two_kinds(beyond[i]), by_sm[i])) return false;
   const Correlations r(beyond);
   for (std::size_t i = 0; i < r.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (r.between(i, j) < opposite && differ_by_a_level(by_sm[i], by_sm[j])) return true;
+      if (r.between(i, j) < -opposite && differ_by_a_level(by_sm[i], by_sm[j])) return true;
   return false;
+}
+
+// Whether sides would have shown. Of two, a level apart, a line is half a level more or less than the middle one: of
+// what SMs see of lines each by themselves that is as large a part of the variance as SMs of different sides correlate,
+// less than nothing.
+bool would_show(const std::vector<std::vector<double>>& by_sm) {
+  std::vector<double> own, middles;
+  for (std::size_t i = 0; i < by_sm.size(); ++i) {
+    middles.push_back(median(by_sm[i]));
+    for (std::size_t j = 0; j < i; ++j) own.push_back(variance_apart(by_sm[i], by_sm[j]) / 2);
+  }
+  const double half = (least_ratio - 1) * median(middles) / 2;
+  return half * half >= opposite * median(own);
 }
 
 // Whether lines are still there when they are looked at: else what they take says nothing of near and far.
@@ -220,6 +238,9 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
     return leave_open("lines_by_sm", "what is near for some SMs is far for others: sides or distance");
   }
   if (!all_hit) return leave_open("lines_by_sm", "the L2 loses the lines that SMs look at one after another");
+  if (found.sets.size() == 1 && !would_show(as_hits(*later, lost_from)))
+    return leave_open("lines_by_sm",
+                      "SMs differ over lines by more than sides would make them: distance may hide sides");
   if (found.sets.size() == 1 || !found.shares) {
     statement = decided("1", "first_loads", found.samples);
     return {};
