@@ -12,16 +12,28 @@
 namespace gputopo::evidence {
 namespace {
 
-// Whether what is lost repeats after some rounds, but for a share of strangers.
-bool repeats(const std::vector<Look>& own, std::size_t members, double strangers) {
+enum class Repeats { yes, no, unclear };
+
+// Whether what is lost repeats after some rounds: then looks so far apart differ by strangers alone, else as often as
+// two that have nothing to do with each other; halfway, where the number of looks tells these two apart.
+Repeats repeats(const std::vector<Look>& own, std::size_t members, double strangers) {
+  constexpr std::size_t few_rounds = 6;
+  constexpr double deviations = 4;  // passed by chance once in 30,000 periods
   const std::size_t rounds = own.size() / members;
-  for (std::size_t period = 1; 2 * period <= rounds && rounds >= 6; ++period) {
+  if (rounds < few_rounds) return Repeats::no;
+  const auto differing = [](double share) { return 2 * share * (1 - share); };
+  const auto lost = std::count_if(own.begin(), own.end(), [](const Look& l) { return l.missed; });
+  const double by_chance = differing(static_cast<double>(lost) / static_cast<double>(own.size()));
+  const double half = (by_chance - differing(strangers)) / 2;
+  const double fewest_looks = static_cast<double>(own.size()) / 2;
+  if (half < deviations * std::sqrt(by_chance * (1 - by_chance) / fewest_looks)) return Repeats::unclear;
+  for (std::size_t period = 1; 2 * period <= rounds; ++period) {
     const std::size_t shift = period * members;
-    std::size_t differ = 0;
+    double differ = 0;
     for (std::size_t k = 0; k + shift < own.size(); ++k) differ += own[k].missed != own[k + shift].missed ? 1 : 0;
-    if (static_cast<double>(differ) <= 4 * strangers * static_cast<double>(own.size())) return true;
+    if (differ / static_cast<double>(own.size() - shift) <= by_chance - half) return Repeats::yes;
   }
-  return false;
+  return Repeats::no;
 }
 
 // Share of looks that a tree of bits loses of members walked round and round.
@@ -92,13 +104,22 @@ DecidingCurve gaps_curve(std::string_view memory, std::span<const std::vector<Lo
 
 Replacement judge_losses(std::span<const std::vector<Look>> runs, std::uint64_t ways, double false_miss) {
   Replacement result;
-  std::size_t repeating = 0, looks = 0, lost = 0;
+  std::size_t repeating = 0, clear = 0, looks = 0, lost = 0;
   for (const auto& own : runs) {
-    repeating += repeats(own, ways + 1, false_miss) ? 1 : 0;
+    const Repeats answer = repeats(own, ways + 1, false_miss);
+    repeating += answer == Repeats::yes ? 1 : 0;
+    clear += answer == Repeats::unclear ? 0 : 1;
     looks += own.size();
     lost += static_cast<std::size_t>(std::count_if(own.begin(), own.end(), [](const Look& l) { return l.missed; }));
   }
-  if (repeating * 10 < runs.size()) {
+  if (2 * clear <= runs.size()) {
+    result.excluded =
+        "lines of an overfull set aren't lost in each round, so it is neither LRU nor FIFO; whether what is lost "
+        "repeats "
+        "doesn't show among strangers";
+    return result;
+  }
+  if (repeating * 10 < clear) {
     judge_gaps(gaps_of(runs), ways, result);
     return result;
   }
@@ -110,7 +131,7 @@ Replacement judge_losses(std::span<const std::vector<Look>> runs, std::uint64_t 
       share, tree);
   // Where a tree loses every line as well, what was lost says nothing for it.
   const double near = 0.02 + 0.05 * tree;
-  if (repeating * 10 >= runs.size() * 9 && std::fabs(share - tree) < near && tree < 1 - near) result.policy = "tree";
+  if (repeating * 10 >= clear * 9 && std::fabs(share - tree) < near && tree < 1 - near) result.policy = "tree";
   return result;
 }
 

@@ -101,7 +101,7 @@ Expected<FittingEntries> TlbEntries::fitting() {
   spec.limit_bytes = std::min(most_lines_, 3 * level_.lost_from + 16) * level_.entry.bytes;
   spec.rows = 24;
   spec.replicates = 2;
-  spec.most_patience = 4;
+  spec.most_patience = 2;  // what its sets hold is told by growing circles, and each repetition takes a second
   spec.memory = facts_.path.id;
   if (spec.first_bytes + 2 * spec.unit_bytes > spec.limit_bytes)
     return FittingEntries{
