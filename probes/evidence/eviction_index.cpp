@@ -39,8 +39,8 @@ class Differences {
   }
   std::uint64_t count() const { return count_; }
   std::uint32_t dimensions() const { return static_cast<std::uint32_t>(basis_.size()); }
-  /// The last `count` lines of those that `line` shares a set with if they all do, by what spans them; fewer where
-  /// there are fewer.
+  /// `line` and lines that share its set if what spans the differences does everywhere, `count` of them or as many as
+  /// there are.
   std::vector<std::uint64_t> mates_of(std::uint64_t line, std::size_t count) const {
     std::vector<std::uint64_t> mates{line};
     for (const auto& [top, difference] : basis_)
@@ -98,8 +98,9 @@ Expected<std::optional<EvictionIndex>> modulo_index(Evictions& look, const std::
   return std::nullopt;
 }
 
-// Whether lines all over the memory are pushed out by those that linear differences predict.
-Expected<bool> is_linear(Evictions& look, const Differences& differences, std::size_t ways) {
+// Whether lines all over the memory are pushed out by those that linear differences predict; nothing where there is
+// room for few of them.
+Expected<std::optional<bool>> is_linear(Evictions& look, const Differences& differences, std::size_t ways) {
   constexpr std::uint64_t lines = 64;
   std::vector<std::vector<std::uint64_t>> predicted;
   for (std::uint64_t i = 0; i < lines; ++i) {
@@ -107,6 +108,7 @@ Expected<bool> is_linear(Evictions& look, const Differences& differences, std::s
     std::erase_if(predicted.back(), [&](std::uint64_t line) { return line >= look.room_lines(); });
     if (predicted.back().size() <= ways) predicted.pop_back();
   }
+  if (predicted.size() < lines / 4) return std::nullopt;
   auto seen = look.of_lists(predicted);
   if (!seen) return tl::unexpected<Error>(seen.error());
   return std::all_of(seen->begin(), seen->end(), [](const Evicted& e) { return e.lost_in_a_round() > 0; });
@@ -138,8 +140,9 @@ Expected<EvictionIndex> linear_or_hash(Evictions& look, const std::vector<Evicti
   if (differences.mates_of(0, ways + 1).size() <= ways) return index;
   auto is_so_everywhere = is_linear(look, differences, ways);
   if (!is_so_everywhere) return tl::unexpected<Error>(is_so_everywhere.error());
+  if (!*is_so_everywhere) return index;
   index.detail = fmt::format("{} differences of lines that collide span {}", index.checks, spanned);
-  if (!*is_so_everywhere) {
+  if (!**is_so_everywhere) {
     index.kind = "hash";
     index.detail += ", but not all lines that bits of addresses, alone or added, would make collide do";
     return index;

@@ -54,7 +54,8 @@ struct Evicted {
   /// Lines missed in every round, more than strangers explain; 0 where these may explain all. An overfull set that goes
   /// by order loses all of its lines each time, whereas what the kernel itself loads comes to other sets each time.
   double always_lost() const;
-  /// The places of those that strangers explain so seldom that they explain `few` of them.
+  /// The places of those that strangers explain so seldom that they explain `few` of them;
+  /// 0: of those that were missed in every round.
   std::vector<std::size_t> lost(double few) const;
 };
 
