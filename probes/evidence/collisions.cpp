@@ -5,12 +5,13 @@
 #include <set>
 #include <utility>
 
+#include "evidence/line_numbers.hpp"
 #include "program/order.hpp"
 
 namespace gputopo::evidence {
 namespace {
 
-using Lines = std::vector<std::uint64_t>;
+using Lines = LineNumbers;
 
 constexpr std::uint64_t most_collision_loads = 24'000'000;  // of a search: a second of a simulator, some 50 ms of a GPU
 // The same past L1, one after another on one SM: a second or two of a GPU.
@@ -19,12 +20,6 @@ constexpr std::uint64_t most_to_follow = 1 << 22;  // of one circle
 constexpr std::uint64_t most_pages_to_follow = 1 << 20;
 constexpr std::uint64_t few_sets = 72;  // so many are all looked at, of more a sample
 constexpr std::size_t sampled_sets = 16;
-
-Lines difference(const Lines& a, const Lines& b) {
-  Lines result;
-  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
-  return result;
-}
 
 class CollisionSearch {
  public:
@@ -165,12 +160,12 @@ class CollisionSearch {
 
   // The set that line `last` overflows: what a circle that ends with it loses and the one before it doesn't.
   void add_set(std::uint64_t last) {
-    Lines fresh = difference(lost_by_length_[last + 1], lost_by_length_[last]);
+    Lines fresh = without_lines(lost_by_length_[last + 1], lost_by_length_[last]);
     if (fresh.size() < 2) return;
     // Nor do sets overflow one by one where a line more pushes others out of a cache in front, which come to theirs
     // then.
     const Lines& not_asked = not_asked_by_length_[last];
-    if (difference(fresh, not_asked).size() != fresh.size()) {
+    if (without_lines(fresh, not_asked).size() != fresh.size()) {
       found_.why_open = "a cache in front goes on answering some lines, and loses several at once";
       return;
     }
@@ -200,7 +195,7 @@ class CollisionSearch {
       std::vector<std::pair<std::uint64_t, std::uint64_t>> next;
       std::set<std::uint64_t> lengths;
       for (const auto& [low, high] : stretches) {
-        const Lines fresh = difference(lost_by_length_[high], lost_by_length_[low]);
+        const Lines fresh = without_lines(lost_by_length_[high], lost_by_length_[low]);
         if (fresh.empty() || fresh.front() >= low) continue;  // lines of sets that overflowed before
         if (high - low == 1) {
           add_set(low);

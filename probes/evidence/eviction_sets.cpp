@@ -1,31 +1,19 @@
 #include "evidence/eviction_sets.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
+
+#include "evidence/line_numbers.hpp"
 
 namespace gputopo::evidence {
 namespace {
 
-using Lines = std::vector<std::uint64_t>;
-
 constexpr std::size_t most_colliding = 1024;  // each is a phase of every round
 
-Lines without(Lines lines, std::size_t place) {
-  lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(place));
-  return lines;
-}
-
-Lines difference(const Lines& a, const Lines& b) {
-  Lines result;
-  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
-  return result;
-}
-
-class Search {
+class EvictionSearch {
  public:
-  Search(Session& session, const EvictedCache& cache, const Rounds& rounds) : look_(session, cache, rounds) {}
+  EvictionSearch(Session& session, const EvictedCache& cache, const Rounds& rounds) : look_(session, cache, rounds) {}
 
   Expected<EvictionSets> run(std::size_t count) {
     constexpr int times = 6;
@@ -89,48 +77,48 @@ class Search {
     return shortest(first, *lines - std::min(*lines, at_the_end), *lines + at_the_end, 4, goal_of);
   }
 
-  // Lines of that circle that may be lost: in each look where sets go by order, else a few that aren't are among them.
-  // Where they are too many, of a shorter one:
-  // of sets of fewer ways than this the last lines lost each overflow one.
-  Expected<Lines> colliding_lines(std::uint64_t first, std::uint64_t lines) {
+  // LineNumbers of that circle that may be lost: in each look where sets go by order, else a few that aren't are among
+  // them. Where they are too many, of a shorter one: of sets of fewer ways than this the last lines lost each overflow
+  // one.
+  Expected<LineNumbers> colliding_lines(std::uint64_t first, std::uint64_t lines) {
     const double few = is_by_order() ? 0 : 32;
     constexpr std::size_t most_ways = 32;
     constexpr int times = 4;
     for (int i = 0; i < times; ++i) {
       auto seen = look_.of_circle(first, lines);
       if (!seen) return tl::unexpected<Error>(seen.error());
-      Lines lost;
+      LineNumbers lost;
       for (const std::size_t place : seen->lost(few)) lost.push_back(first + place);
       if (lost.size() <= most_colliding) return lost;
       lines = lost[lost.size() - lost.size() / most_ways] - first;
     }
-    return Lines();
+    return LineNumbers();
   }
 
   // For each of some lines: what is lost of the lines up to it and isn't of those before it.
-  Expected<std::vector<Lines>> lost_by(const Lines& lines, const Lines& each) {
+  Expected<std::vector<LineNumbers>> lost_by(const LineNumbers& lines, const LineNumbers& each) {
     constexpr double few = 1;
-    std::vector<Lines> lists;
+    std::vector<LineNumbers> lists;
     for (const std::uint64_t line : each) {
       const auto at = std::lower_bound(lines.begin(), lines.end(), line);
-      lists.insert(lists.end(), {Lines(lines.begin(), at + 1), Lines(lines.begin(), at)});
+      lists.insert(lists.end(), {LineNumbers(lines.begin(), at + 1), LineNumbers(lines.begin(), at)});
     }
     auto seen = look_.of_lists(lists);
     if (!seen) return tl::unexpected<Error>(seen.error());
-    std::vector<Lines> lost(lists.size());
+    std::vector<LineNumbers> lost(lists.size());
     for (std::size_t i = 0; i < lists.size(); ++i)
       for (const std::size_t place : (*seen)[i].lost(is_by_order() ? 0 : few)) lost[i].push_back(lists[i][place]);
-    std::vector<Lines> by;
-    for (std::size_t i = 0; i < each.size(); ++i) by.push_back(difference(lost[2 * i], lost[2 * i + 1]));
+    std::vector<LineNumbers> by;
+    for (std::size_t i = 0; i < each.size(); ++i) by.push_back(without_lines(lost[2 * i], lost[2 * i + 1]));
     return by;
   }
 
   // Those without which nothing is lost are a set; where any other is left, they are looked at again by themselves.
-  Expected<std::optional<EvictionSet>> set_among(Lines lines) {
+  Expected<std::optional<EvictionSet>> set_among(LineNumbers lines) {
     constexpr int times = 3;
     for (int i = 0; i < times && lines.size() > 1; ++i) {
-      std::vector<Lines> lists{lines};
-      for (std::size_t place = 0; place < lines.size(); ++place) lists.push_back(without(lines, place));
+      std::vector<LineNumbers> lists{lines};
+      for (std::size_t place = 0; place < lines.size(); ++place) lists.push_back(without_lines(lines, {lines[place]}));
       auto seen = look_.of_lists(lists);
       if (!seen) return tl::unexpected<Error>(seen.error());
       EvictionSet set;
@@ -161,10 +149,10 @@ class Search {
     if (!colliding) return tl::unexpected<Error>(colliding.error());
     // The last ones are the first too many of their sets, most likely.
     constexpr int times = 4;
-    Lines lines = std::move(*colliding), left = lines;
+    LineNumbers lines = std::move(*colliding), left = lines;
     for (int i = 0; i < times && count > 0 && left.size() > 1; ++i) {
       const std::size_t tries = std::min(2 * count, left.size() - 1);
-      const Lines each(left.end() - static_cast<std::ptrdiff_t>(tries), left.end());
+      const LineNumbers each(left.end() - static_cast<std::ptrdiff_t>(tries), left.end());
       left.resize(left.size() - tries);
       auto lost = lost_by(lines, each);
       if (!lost) return tl::unexpected<Error>(lost.error());
@@ -173,8 +161,8 @@ class Search {
         auto set = set_among((*lost)[k]);
         if (!set) return tl::unexpected<Error>(set.error());
         if (!*set) continue;
-        lines = difference(lines, (*set)->lines);
-        left = difference(left, (*set)->lines);
+        lines = without_lines(lines, (*set)->lines);
+        left = without_lines(left, (*set)->lines);
         found_.sets.push_back(std::move(**set));
         --count;
       }
@@ -190,9 +178,9 @@ class Search {
 
 Expected<EvictionSets> find_eviction_sets(Session& session, const EvictedCache& cache, std::size_t count) {
   constexpr std::uint64_t most_lines = 1 << 17;  // some seconds of a GPU or a simulator
-  auto found = Search(session, cache, few_rounds).run(count);
+  auto found = EvictionSearch(session, cache, few_rounds).run(count);
   if (!found || found->sets.size() > 1) return found;
-  if (cache.capacity_lines <= most_lines) return Search(session, cache, many_rounds).run(count);
+  if (cache.capacity_lines <= most_lines) return EvictionSearch(session, cache, many_rounds).run(count);
   found->sets.clear();
   found->why_open = "lines of an overfull set aren't lost in each round, and so many take too long to look at for more";
   return found;

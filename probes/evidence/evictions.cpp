@@ -16,7 +16,7 @@ using program::Walk;
 
 constexpr std::uint64_t lines_of_a_short_program = 8192;  // some 2 ms: beside others it has to be short
 
-double share_of(double false_miss) {
+double stranger_share(double false_miss) {
   return std::clamp(false_miss, 1e-5, 0.5);
 }
 
@@ -40,19 +40,19 @@ double Evicted::in_a_round() const {
 }
 
 double Evicted::lost_in_a_round() const {
-  const double by_strangers = share_of(false_miss) * static_cast<double>(misses.size());
+  const double by_strangers = stranger_share(false_miss) * static_cast<double>(misses.size());
   const double lost = in_a_round() - by_strangers;
   return least > 0 && rounds * lost > 2 + 6 * std::sqrt(by_strangers * rounds) ? lost : 0;
 }
 
 double Evicted::always_lost() const {
   const auto always = static_cast<double>(std::count(misses.begin(), misses.end(), rounds));
-  const double by_strangers = static_cast<double>(misses.size()) * std::pow(share_of(false_miss), rounds);
+  const double by_strangers = static_cast<double>(misses.size()) * std::pow(stranger_share(false_miss), rounds);
   return always - by_strangers > 1 + 6 * std::sqrt(by_strangers) ? always - by_strangers : 0;
 }
 
 std::vector<std::size_t> Evicted::lost(double few) const {
-  const boost::math::binomial_distribution<> strangers(rounds, share_of(false_miss));
+  const boost::math::binomial_distribution<> strangers(rounds, stranger_share(false_miss));
   const auto by_chance = [&](std::uint32_t times) {
     return static_cast<double>(misses.size()) * cdf(complement(strangers, times - 1));
   };
