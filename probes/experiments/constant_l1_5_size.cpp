@@ -82,6 +82,14 @@ bool sets_thrash_in_turn(const Counts& counts, double line_bytes) {
   return step > 0;
 }
 
+// Where processes take turns on the GPU the longest program first: what it doesn't get through, none of the others can
+// say, and they take many tries, too.
+Expected<SearchResult> search_banks(Session& session, const SearchSpec& spec) {
+  if (session.disturbance().switches != 0)
+    if (auto longest = spec.count({{spec.limit_bytes, 1}}, 1); !longest) return tl::unexpected<Error>(longest.error());
+  return search_capacity(session, spec);
+}
+
 // Of what fits in the banks of several modules, what the kernels' own lines have no part in.
 Expected<Estimate> within_own_bytes(const SearchSpec& spec, const SearchResult& found, const CacheFacts& cache) {
   Estimate size = estimate_of(found, "modules");
@@ -162,7 +170,7 @@ Expected<void> measure_size_and_line(Session& session, Findings& findings, Cache
   Estimate size = in_one_bank->size;
   if (in_one_bank->all_fits && info.constant_modules > 1) {
     const SearchSpec spec = constant_spec(session, *cache, true);
-    auto beyond = search_capacity(session, spec);
+    auto beyond = search_banks(session, spec);
     // Where kernels don't run side by side (a debugger, CUDA_LAUNCH_BLOCKING), one bank is all there is.
     if (!beyond && beyond.error().kind != Error::Kind::unavailable) return tl::unexpected<Error>(beyond.error());
     if (!beyond) {
