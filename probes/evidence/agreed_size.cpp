@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -143,13 +144,23 @@ std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& cou
 }
 
 void agree_as_one_cache(Estimate& a, Estimate& b) {
+  constexpr std::string_view told = "one cache, whose size another path told more surely";
+  const auto take = [&](Estimate& to, const Estimate& from) {
+    to = from;
+    to.note = told;
+  };
+  for (const auto& [bound, measured] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+    if (bound->status != Status::lower_bound || measured->status != Status::measured || !measured->interval) continue;
+    // Nothing holds more of it along one path than there is.
+    if (measured->interval->low <= *bound->value && *bound->value <= *measured->value) take(*bound, *measured);
+    return;
+  }
   if (a.status != Status::measured || b.status != Status::measured || a.value == b.value) return;
   const bool is_a_surer = a.confidence.value_or(0) >= b.confidence.value_or(0);
   const Estimate& surer = is_a_surer ? a : b;
   Estimate& other = is_a_surer ? b : a;
   if (!other.interval || *surer.value < other.interval->low || *surer.value > other.interval->high) return;
-  other = surer;
-  other.note = "one cache, whose size another path told more surely";
+  take(other, surer);
 }
 
 }  // namespace gputopo::evidence

@@ -18,7 +18,8 @@ namespace gputopo::evidence {
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& counted, double line_bytes);
 
 /// Sizes of what turned out to be one cache, measured along two paths. It has one size: where they differ, though the
-/// less certain one's interval holds the other, that other is both.
+/// less certain one's interval holds the other, that other is both; and where of one no more is known than that as much
+/// fits as the other found at least.
 void agree_as_one_cache(Estimate& a, Estimate& b);
 
 struct SizeAndHeld {

@@ -137,5 +137,24 @@ TEST(AgreeAsOneCache, TakesTheSurerSizeWhereTheOthersIntervalHoldsIt) {
   EXPECT_EQ(bound.value, 246912);
 }
 
+TEST(AgreeAsOneCache, TakesTheSizeWhereOfTheOtherPathAsMuchFitsAndNoMoreIsKnown) {
+  Estimate l1 = measured(246784, "B", "misses", 1), fits = l1, less = l1;
+  l1.interval = Interval{246656, 248704};
+  fits.status = less.status = Status::lower_bound;
+  less.value = 200000;
+  for (const bool is_first : {true, false}) {
+    Estimate size = l1, bound = fits;
+    agree_as_one_cache(is_first ? size : bound, is_first ? bound : size);
+    EXPECT_EQ(bound.status, Status::measured);
+    EXPECT_EQ(bound.value, 246784);
+    EXPECT_FALSE(bound.note.empty());
+    EXPECT_TRUE(size.note.empty());
+  }
+  // A path that less is known to fit of may have a part of it only.
+  agree_as_one_cache(l1, less);
+  EXPECT_EQ(less.status, Status::lower_bound);
+  EXPECT_EQ(less.value, 200000);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
