@@ -31,9 +31,9 @@ std::uint64_t common_step(const std::vector<EvictionSet>& sets, std::uint64_t to
 
 // What the differences (by XOR) of lines of one set span: of b bits of a line's number an index of 2^k sets that is
 // linear over them leaves b - k dimensions at most.
-class Differences {
+class LineDifferences {
  public:
-  explicit Differences(const std::vector<EvictionSet>& sets) {
+  explicit LineDifferences(const std::vector<EvictionSet>& sets) {
     for (const EvictionSet& set : sets)
       for (const std::uint64_t line : set.lines) add(line ^ set.lines.front());
   }
@@ -100,7 +100,7 @@ Expected<std::optional<EvictionIndex>> modulo_index(Evictions& look, const std::
 
 // Whether lines all over the memory are pushed out by those that linear differences predict; nothing where there is
 // room for few of them.
-Expected<std::optional<bool>> is_linear(Evictions& look, const Differences& differences, std::size_t ways) {
+Expected<std::optional<bool>> is_linear(Evictions& look, const LineDifferences& differences, std::size_t ways) {
   constexpr std::uint64_t lines = 64;
   std::vector<std::vector<std::uint64_t>> predicted;
   for (std::uint64_t i = 0; i < lines; ++i) {
@@ -117,7 +117,7 @@ Expected<std::optional<bool>> is_linear(Evictions& look, const Differences& diff
 // `range` is what the size leaves for the number of sets.
 Expected<EvictionIndex> linear_or_hash(Evictions& look, const std::vector<EvictionSet>& sets, const Interval& range) {
   constexpr std::uint64_t spare = 16;  // differences that an equation could have got wrong: chance agrees in 2^-16
-  const Differences differences(sets);
+  const LineDifferences differences(sets);
   EvictionIndex index;
   index.checks = differences.count();
   std::uint64_t highest = 0;
