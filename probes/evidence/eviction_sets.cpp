@@ -77,7 +77,7 @@ class EvictionSearch {
     return shortest(first, *lines - std::min(*lines, at_the_end), *lines + at_the_end, 4, goal_of);
   }
 
-  // LineNumbers of that circle that may be lost: in each look where sets go by order, else a few that aren't are among
+  // Lines of that circle that may be lost: in each look where sets go by order, else a few that aren't are among
   // them. Where they are too many, of a shorter one: of sets of fewer ways than this the last lines lost each overflow
   // one.
   Expected<LineNumbers> colliding_lines(std::uint64_t first, std::uint64_t lines) {
@@ -177,7 +177,7 @@ class EvictionSearch {
 }  // namespace
 
 Expected<EvictionSets> find_eviction_sets(Session& session, const EvictedCache& cache, std::size_t count) {
-  constexpr std::uint64_t most_lines = 1 << 17;  // some seconds of a GPU or a simulator
+  constexpr std::uint64_t most_lines = 1 << 16;  // some seconds of a GPU or a simulator
   auto found = EvictionSearch(session, cache, few_rounds).run(count);
   if (!found || found->sets.size() > 1) return found;
   if (cache.capacity_lines <= most_lines) return EvictionSearch(session, cache, many_rounds).run(count);

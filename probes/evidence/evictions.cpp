@@ -15,6 +15,8 @@ using program::Record;
 using program::Walk;
 
 constexpr std::uint64_t lines_of_a_short_program = 8192;  // some 2 ms: beside others it has to be short
+// In each of many rounds: less than the second or two after which a GPU that draws a screen ends a kernel.
+constexpr std::uint64_t lines_of_a_long_program = 16384;
 
 double stranger_share(double false_miss) {
   return std::clamp(false_miss, 1e-5, 0.5);
@@ -152,7 +154,7 @@ Expected<Evictions::Sample> Evictions::sample_of(std::uint64_t first, std::uint6
 }
 
 Expected<Evicted> Evictions::of_circle(std::uint64_t first, std::uint64_t lines) {
-  const std::uint64_t at_once = rounds_.programs > 1 ? lines_of_a_short_program : lines;
+  const std::uint64_t at_once = rounds_.programs > 1 ? lines_of_a_short_program : lines_of_a_long_program;
   program::Batch programs;
   std::vector<std::size_t> counts;
   for (std::uint64_t done = 0; done < lines; done += at_once) {
