@@ -9,21 +9,22 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr std::size_t most_colliding = 1024;  // each is a phase of every round
+constexpr std::size_t most_colliding = 1024;       // each is a phase of every round
+constexpr std::uint64_t most_loads = 100'000'000;  // that go by without a set: some seconds of a simulator or a GPU
 
 class EvictionSearch {
  public:
   EvictionSearch(Session& session, const EvictedCache& cache, const Rounds& rounds) : look_(session, cache, rounds) {}
 
   Expected<EvictionSets> run(std::size_t count) {
-    constexpr int times = 6;
     double goal = is_by_order() ? lost_in_order : lost_by_chance;
-    for (int i = 0; i < times && found_.sets.empty() && found_.why_open.empty(); ++i, goal *= 2) {
-      for (std::size_t place = 0; place < places && 2 * found_.sets.size() <= count && found_.why_open.empty(); ++place)
+    for (; found_.sets.empty() && found_.why_open.empty(); goal *= 2) {
+      for (std::size_t place = 0; place < places && is_worth_it(place, count); ++place)
         if (auto ok = take_apart(place, goal, count - found_.sets.size()); !ok)
           return tl::unexpected<Error>(ok.error());
       // What isn't lost in each round calls for more of them.
       if (is_by_order()) break;
+      if (look_.loads() > most_loads) found_.why_open = "sets that don't lose all lines in each round take too long";
     }
     found_.rounds = look_.rounds();
     found_.samples = look_.samples();
@@ -36,6 +37,12 @@ class EvictionSearch {
 
  private:
   bool is_by_order() const { return look_.rounds().programs > 1; }
+
+  // Another place, where there aren't sets enough yet: of long rounds only if the first one had any.
+  bool is_worth_it(std::size_t place, std::size_t count) const {
+    const bool had_any = place == 0 || is_by_order() || !found_.sets.empty();
+    return had_any && 2 * found_.sets.size() <= count && found_.why_open.empty();
+  }
 
   double lost_of(const Evicted& e) const { return is_by_order() ? e.always_lost() : e.lost_in_a_round(); }
 
@@ -83,7 +90,7 @@ class EvictionSearch {
   Expected<LineNumbers> colliding_lines(std::uint64_t first, std::uint64_t lines) {
     const double few = is_by_order() ? 0 : 32;
     constexpr std::size_t most_ways = 32;
-    constexpr int times = 4;
+    const int times = is_by_order() ? 4 : 1;  // long rounds take too long to be made again
     for (int i = 0; i < times; ++i) {
       auto seen = look_.of_circle(first, lines);
       if (!seen) return tl::unexpected<Error>(seen.error());

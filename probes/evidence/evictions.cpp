@@ -117,6 +117,8 @@ Expected<std::vector<Missed>> Evictions::run(const program::Batch& programs, std
   auto traces = session_->run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<Missed> all(programs.size());
+  for (const auto& trace : *traces)
+    for (const auto& phase : trace.phases) loads_ += phase.loads;
   for (std::size_t i = 0; i < traces->size(); ++i) {
     Missed& missed = all[i / rounds.programs];
     const std::size_t count = places[i / rounds.programs];
@@ -171,17 +173,25 @@ Expected<Evicted> Evictions::of_circle(std::uint64_t first, std::uint64_t lines)
 }
 
 Expected<std::vector<Evicted>> Evictions::of_lists(std::span<const std::vector<std::uint64_t>> lists) {
-  program::Batch programs;
-  std::vector<std::size_t> counts;
-  for (const auto& lines : lists) {
-    counts.push_back(lines.size());
-    programs.push_back(program());
-    for (std::uint32_t round = 0; round < rounds_.warm + rounds_.recorded; ++round)
-      for (const std::uint64_t line : lines)
-        programs.back().phases.emplace_back(round < rounds_.warm ? walk(line, 1, 1)
-                                                                 : recorded(walk(line, 1, 1), Record::latencies, 1));
+  constexpr std::size_t most_phases = 1 << 19;  // that are kept at once, 100 MB of them
+  std::vector<Evicted> all;
+  for (std::size_t done = 0; done < lists.size();) {
+    program::Batch programs;
+    std::vector<std::size_t> counts;
+    for (std::size_t phases = 0; done < lists.size() && phases < most_phases; ++done) {
+      counts.push_back(lists[done].size());
+      programs.push_back(program());
+      for (std::uint32_t round = 0; round < rounds_.warm + rounds_.recorded; ++round)
+        for (const std::uint64_t line : lists[done])
+          programs.back().phases.emplace_back(round < rounds_.warm ? walk(line, 1, 1)
+                                                                   : recorded(walk(line, 1, 1), Record::latencies, 1));
+      phases += programs.back().phases.size();
+    }
+    auto some = all_of(programs, counts);
+    if (!some) return some;
+    all.insert(all.end(), some->begin(), some->end());
   }
-  return all_of(programs, counts);
+  return all;
 }
 
 Expected<std::vector<Evicted>> Evictions::of_steps(std::span<const std::uint64_t> firsts, std::uint64_t apart,

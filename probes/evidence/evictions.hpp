@@ -68,6 +68,8 @@ class Evictions {
   const EvictedCache& cache() const { return cache_; }
   const Rounds& rounds() const { return rounds_; }
   std::uint64_t samples() const { return samples_; }
+  /// Loads of all programs so far, those that aren't recorded included.
+  std::uint64_t loads() const { return loads_; }
   /// Lines of the memory that all of it walks: more than it holds, or less where there is no more.
   std::uint64_t room_lines() const;
 
@@ -108,7 +110,7 @@ class Evictions {
   Session* session_;
   EvictedCache cache_;
   Rounds rounds_;
-  std::uint64_t samples_ = 0;
+  std::uint64_t samples_ = 0, loads_ = 0;
 };
 
 }  // namespace gputopo::evidence
