@@ -39,6 +39,10 @@ bool is_telling(const Held& held, const Interval& counted, double line_bytes) {
   return held.is_sample && held.steady && counted.high - counted.low <= std::max(line_bytes, telling * counted.low);
 }
 
+bool is_below(const Held& held, const Estimate& fits) {
+  return held.samples != 0 && fits.interval && held.interval.high < fits.interval->low;
+}
+
 Estimate exactly_held(const Held& held) {
   Estimate size = measured(held.bytes, "B", "residency", held.samples);
   size.interval = held.interval;
@@ -74,6 +78,14 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
     if (held.samples != 0 && counted.high * a_level_more < size.interval->low)
       return inconclusive("B", fits.method, "of more lines fewer are found than fit: something else makes them slow");
+    if (is_below(held, fits)) {
+      // Lines that overfull sets lost lie together, and looks may have missed them all.
+      if (is_telling(held, held.interval, line_bytes))
+        return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
+      // A cache that loses more than it has to when it overflows, or something else that hides lines.
+      bound_below(size, "so much fits; of more lines fewer are held, which doesn't tell how many more would fit");
+      return size;
+    }
     // A count that reaches what fits by its error alone may have missed as much of the rest.
     if (counted.high >= fits.interval->low) counted.high += std::max(0.0, fits.interval->low - held.bytes);
     // From above the count is all there is, once more lines leave no more: then no set has room. A quarter more than
@@ -84,9 +96,6 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     // A count that says more than fits, but isn't exact, says nothing of how little may fit.
     if (held.steady && counted.low <= *size.value) size.interval->low = std::max(size.interval->low, counted.low);
   }
-  // Lines that overfull sets lost lie together, and looks may have missed them all.
-  if (is_telling(held, held.interval, line_bytes) && held.interval.high < fits.interval->low)
-    return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
   // Whatever a cache replaces, of far more it holds as much as it can: what a sample says of that is the capacity,
   // within which what fits says it to the line where its lines fill the sets evenly.
   if (is_telling(held, counted, line_bytes)) {
@@ -116,15 +125,34 @@ void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_by
   if (fits.interval) fits.interval->low = std::min(fits.interval->low, held);
 }
 
+namespace {
+
+// Of what fits all is held: as many of its loads as miss are hits of lines and from SMs that those known by
+// construction weren't of, and so may be of the lines that a count lacks.
+double missing_of_what_fits(const Estimate& fits, const Counts& counts) {
+  double loads = 0, misses = 0;
+  for (const Count& c : counts) {
+    if (!fits.interval || c.footprint_bytes > fits.interval->low) continue;
+    loads += static_cast<double>(c.loads);
+    misses += static_cast<double>(c.misses);
+  }
+  return loads == 0 ? 0 : misses / loads;
+}
+
+}  // namespace
+
 Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, const Estimate& fits,
-                                     std::uint64_t about_bytes, Scope isolation) {
+                                     const Counts& counts, std::uint64_t about_bytes, Scope isolation) {
+  const double unknown = std::clamp(missing_of_what_fits(fits, counts) - cache.levels.false_miss, 0.0, 0.5);
   SizeAndHeld result{fits, std::nullopt};
   for (const Care care : {Care::few_looks, Care::many_looks}) {
     auto held = if_available(count_held(session, cache, about_bytes, isolation, care));
     if (!held) return tl::unexpected<Error>(held.error());
     if (!*held && result.held) break;
+    if (*held && !(*held)->exact) (*held)->interval.high /= 1 - unknown;
     result = {agreed_size(fits, *held, static_cast<double>(cache.stride())), *held};
-    if (!*held || (*held)->exact) break;
+    // More looks make a count surer, not larger.
+    if (!*held || (*held)->exact || is_below(**held, fits)) break;
     const bool is_told = held_fewest_looks * about_bytes / cache.stride() >= enough_looks;
     if (is_told && result.size.status == Status::measured) break;
   }

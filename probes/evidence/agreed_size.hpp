@@ -28,9 +28,9 @@ struct SizeAndHeld {
 };
 
 /// The size that both opinions agree on, of a cache of about so many bytes: by few looks, or where these leave it open
-/// by many.
+/// by many. `counts` are what `fits` was told from.
 Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, const Estimate& fits,
-                                     std::uint64_t about_bytes, Scope isolation);
+                                     const Counts& counts, std::uint64_t about_bytes, Scope isolation);
 
 /// Of numbers that are as likely as one another a multiple of the largest power of two: caches are built of round
 /// parts, and every run says the same. `range` lies above 1.

@@ -2,195 +2,291 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "evidence/banks.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
-#include "evidence/footprint.hpp"
-#include "evidence/period.hpp"
+#include "evidence/posterior.hpp"
 
 namespace gputopo::evidence {
 namespace {
 
 using program::Walk;
 
-constexpr std::string_view line_method = "shifted_stride";
 constexpr std::uint64_t largest_line_bytes = 1024;
-constexpr std::uint64_t enough_loads = 128;
-constexpr std::uint64_t most_rounds = 3;  // of places, where the first ones leave it open
-constexpr std::uint32_t line_most_looks =
-    10;  // each costs microseconds, and a program must fit between two interruptions
+constexpr std::uint64_t beyond_a_line = 2 * largest_line_bytes;
+constexpr std::uint64_t pairs_of_a_kind = 16;  // at each distance, for each of the amounts that are pushed
+// Of a program, which must fit between two interruptions, and what one lane pushes in it.
+constexpr std::uint64_t most_rounds = 32, most_loads_of_a_lane = 1024;
+constexpr std::uint64_t in_a_row = 0;  // spacing of what is pushed
 
-// Where the second region may begin, strides behind the first: odd distances, which tell halves of lines from sets in
-// conflict, near by and some capacities further on, where a hash has other rows.
-// Further on by some in every `round`.
-std::array<std::uint64_t, 6> gaps_in_strides(std::uint64_t capacity_bytes, std::uint64_t stride, std::uint64_t round) {
-  const std::uint64_t strides = capacity_bytes / stride, on = 4 * round;
-  return {on, on + 1, on + 3, on + (strides / 3 | 1U), on + (strides | 1U), on + ((strides * 5 / 3) | 1U)};
-}
+// How much is pushed between two looks, of the capacity. Before the other one of a pair is brought in, so that what
+// goes by age parts them; and twice after, less than half of the capacity and more, so that what goes by use does.
+constexpr double pushed_before = 0.3;
+constexpr std::array<double, 5> pushed_between{0.25, 0.35, 0.45, 0.55, 0.65};
 
-class Pattern {
+class Pairs {
  public:
-  Pattern(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes, Scope isolation,
-          std::uint64_t most_loads)
-      : session_(session), cache_(cache), capacity_(capacity_bytes), isolation_(isolation), most_loads_(most_loads) {}
-
-  // Both regions in turn, then both timed, each of `percent` of the capacity.
-  void add(std::uint64_t stride, std::uint64_t gap_strides, bool shifted, std::uint64_t percent) {
-    program::Program p = make_program(fmt::format("{} line, stride {}, gap {}", cache_.path.id, stride, gap_strides),
-                                      session_.info(), cache_.path.slot);
-    p.isolation = isolation_;
-    // Whole strides, rounded up: rounded down, both regions of a cache of few lines would fit together.
-    const std::uint64_t region = (capacity_ * percent / 100 + stride - 1) / stride * stride;
-    Walk first = make_walk(cache_.path, region, stride, 1);
-    Walk second = first;
-    second.first_byte = region + gap_strides * stride + (shifted ? stride / 2 : 0);
-    const std::uint64_t needed = second.first_byte + region + cache_.sector_bytes;
-    std::uint64_t& buffer = p.buffers[cache_.path.slot].size_bytes;
-    if (cache_.path.slot == slot_flush) buffer = std::max(buffer, needed);
-    const std::uint64_t banks = cache_.bank_bytes == 0 ? 1 : session_.info().constant_modules;
-    const bool fits_buffer = needed <= banks * buffer;
-    batch_.push_back({});
-    if (!fits_buffer) return;
-    if (cache_.bank_bytes != 0) add_banks(p, cache_.bank_bytes, needed);
-    if (!kernels_read(cache_.path.slot)) {
-      first = by_all_lanes(first, session_.info());
-      second = by_all_lanes(second, session_.info());
-    }
-    // Every lap loads each line by another line of the cache in front, as long as one miss brings in several of those.
-    const auto add_shifted = [&](Walk walk, std::uint32_t lap) {
-      const std::uint64_t turns =
-          cache_.front_line_bytes == 0 ? 1 : std::max<std::uint64_t>(1, cache_.sector_bytes / cache_.front_line_bytes);
-      walk.first_byte += lap % turns * cache_.front_line_bytes;
-      if (cache_.bank_bytes == 0)
-        p.phases.emplace_back(walk);
-      else
-        for (const Walk& part : over_banks(walk, cache_.bank_bytes, cache_.front_line_bytes))
-          p.phases.emplace_back(part);
-    };
-    std::uint32_t lap = 0;
-    for (; lap < cache_.warm_laps + 1; ++lap) {
-      add_shifted(first, lap);
-      add_shifted(second, lap);
-    }
-    // Both regions are looked at: a cache that goes by age may hold all of one for a while, never all of both.
-    const std::vector<Walk> look_at_first = timed(first), look_at_second = timed(second);
-    const std::uint64_t a_look = 2 * program::lap_loads(look_at_first.front()) * look_at_first.size();
-    for (std::uint32_t look = 0; look == 0 || (look < line_most_looks && look * a_look < enough_loads); ++look, ++lap) {
-      for (const Walk& walk : look_at_first) add_shifted(walk, lap);
-      for (const Walk& walk : look_at_second) add_shifted(walk, lap);
-    }
-    batch_.back() = std::move(p);
+  Pairs(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes, Scope isolation)
+      : session_(session), cache_(cache), capacity_(capacity_bytes), isolation_(isolation) {
+    const std::uint64_t banks = cache.bank_bytes == 0 ? 1 : session.info().constant_modules;
+    room_ = banks * room_of(session.info(), cache.path.slot);
+    if (cache.path.slot == slot_flush)
+      room_ = std::max(room_, std::min(4 * capacity_bytes, session.info().largest_buffer_bytes));
+    const std::uint64_t least = room_ / 8, left = room_ > 3 * capacity_ ? room_ - 3 * capacity_ : 0;
+    constexpr std::uint64_t unit = 4 * beyond_a_line;
+    places_ = std::clamp(left, least, std::max(least, capacity_)) / unit * unit;
+    if (cache.bank_bytes != 0) places_ = std::min(places_, cache.bank_bytes - unit);
+    pushing_ = std::min(room_ - places_, 3 * capacity_) / stride() * stride();
   }
 
-  // What each pattern's loads did; nothing of those that had no room.
-  Expected<std::vector<Tally>> run() {
-    program::Batch programs;
-    for (const program::Program& p : batch_)
-      if (!p.phases.empty()) programs.push_back(p);
-    auto traces = session_.run(programs);
-    if (!traces) return tl::unexpected<Error>(traces.error());
-    std::vector<Tally> seen;
-    std::size_t next = 0;
-    for (const program::Program& p : batch_) {
-      seen.push_back({});
-      if (p.phases.empty()) continue;
-      const Histogram timed = recorded_histogram((*traces)[next++]);
-      // What a cache in front answers says nothing of this one; where it answers most of them this one isn't walked.
-      const std::uint64_t told = count_from(timed, cache_.front_threshold_cycles);
-      if (2 * told < total(timed)) continue;
-      seen.back() = {static_cast<double>(told), static_cast<double>(count_from(timed, cache_.levels.threshold_cycles))};
+  bool has_room() const {
+    constexpr double overflowing = 1.2;
+    return places_ != 0 && static_cast<double>(pushing_) > overflowing * static_cast<double>(capacity_);
+  }
+
+  // How many pairs part at each of `distances`, where what pushes lies `spacing` bytes apart, all over the memory.
+  Expected<std::vector<PairFates>> run(const std::vector<std::uint64_t>& distances, std::uint64_t spacing) {
+    spacing_ = spacing;
+    program::Batch batch;
+    std::vector<std::vector<Look>> looks;
+    for (const double between : pushed_between) {
+      const std::vector<Pair> pairs = pairs_at(distances);
+      for (auto next = pairs.begin(); next != pairs.end();) {
+        begin();
+        for (std::uint64_t round = 0; round < rounds(between) && next != pairs.end(); ++round) {
+          // Pairs take an eighth of the cache at most, if lines are as long as can be.
+          const auto a_round = std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(capacity_ / 8 / beyond_a_line));
+          const auto end = next + std::min(a_round, pairs.end() - next);
+          add_round({next, end}, between);
+          next = end;
+        }
+        batch.push_back(std::move(p_));
+        looks.push_back(std::move(looks_));
+      }
     }
-    return seen;
+    auto traces = session_.run(batch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    std::vector<PairFates> fates;
+    for (const std::uint64_t distance : distances) fates.push_back({distance, {}});
+    for (std::size_t i = 0; i < batch.size(); ++i)
+      for (const Look& look : looks[i]) count(look, (*traces)[i].phases, fates);
+    return fates;
   }
 
  private:
-  // A part of the region where it is large. There are TLBs past the SM's caches, so stretches of neighbours there, of
-  // which one in many is the first of its page, all over the region: sets overflow where they do, which may be next to
-  // one another, or as far apart as places at equal distances. Others in each program: what looks leave behind in a set
-  // decides what it lacks the next time.
-  std::vector<Walk> timed(const Walk& region) const {
-    constexpr std::uint64_t stretches = 32;
-    Walk walk = recorded(region, program::Record::histogram, 1);
-    const std::uint64_t loads = program::lap_loads(walk);
-    if (loads <= most_loads_) return {walk};
-    if (cache_.path.slot != slot_flush) {
-      walk.order = program::Order::shuffled;
-      walk.order_seed = session_.settings().seed + batch_.size();
-      walk.loads_per_lap = most_loads_;
-      return {walk};
+  struct Pair {
+    std::uint64_t distance = 0, at = 0;
+    bool upper_first = true;  // which of both is brought in first and asked for in between
+  };
+  // Phases that looked at a pair.
+  struct Look {
+    std::uint64_t distance = 0;
+    std::size_t before = 0, between = 0, after = 0;
+  };
+
+  std::uint64_t stride() const { return std::max<std::uint64_t>({8, cache_.sector_bytes, cache_.front_line_bytes}); }
+
+  std::uint64_t rounds(double between) const {
+    if (!kernels_read(cache_.path.slot)) return most_rounds;
+    const double a_round = (pushed_before + 2 * between) * static_cast<double>(capacity_ / stride());
+    return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(most_loads_of_a_lane / a_round), 1, most_rounds);
+  }
+
+  // Each begins at a multiple of twice the distance, so that both lie in one line if that is longer than the distance.
+  // Either comes first, since they lie in different sets, of which a kernel may need some; of code the upper one, since
+  // what is fetched ahead lies above.
+  std::vector<Pair> pairs_at(const std::vector<std::uint64_t>& distances) {
+    std::vector<Pair> pairs;
+    for (std::uint64_t i = 0; i < pairs_of_a_kind; ++i)
+      for (const std::uint64_t distance : distances) {
+        const auto on = static_cast<std::uint64_t>(even_place(place_++) * static_cast<double>(places_));
+        pairs.push_back({distance, on / (2 * distance) * 2 * distance, i % 2 == 0 || cache_.path.slot == slot_code});
+      }
+    return pairs;
+  }
+
+  void begin() {
+    p_ = make_program(fmt::format("{} line", cache_.path.id), session_.info(), cache_.path.slot);
+    p_.isolation = isolation_;
+    std::uint64_t& buffer = p_.buffers[cache_.path.slot].size_bytes;
+    if (cache_.path.slot == slot_flush) buffer = std::max(buffer, room_);
+    if (cache_.bank_bytes != 0) add_banks(p_, cache_.bank_bytes, places_ + pushing_);
+    looks_.clear();
+    push_in_a_row(capacity_);
+  }
+
+  void add(const Walk& walk) {
+    if (cache_.bank_bytes == 0) {
+      p_.phases.emplace_back(walk);
+      return;
     }
-    std::vector<Walk> parts(stretches, walk);
-    const std::uint64_t part = most_loads_ / stretches, own = (loads - part) / stretches;
-    for (std::uint64_t i = 0; i < stretches; ++i) {
-      const auto on = static_cast<std::uint64_t>(even_place(i + stretches * batch_.size()) * static_cast<double>(own));
-      parts[i].first_byte += (i * own + on) * walk.stride_bytes;
-      parts[i].footprint_bytes = part * walk.stride_bytes;
+    for (const Walk& part : over_banks(walk, cache_.bank_bytes, cache_.front_line_bytes)) p_.phases.emplace_back(part);
+  }
+
+  void add_pushing(const Walk& walk) {
+    add(kernels_read(cache_.path.slot) ? walk : by_all_lanes(walk, session_.info()));
+  }
+
+  // Brings in lines that weren't asked for since more than the cache holds was.
+  void push_in_a_row(std::uint64_t bytes) {
+    for (bytes = (bytes / stride() + 1) * stride(); bytes > 0;) {
+      const std::uint64_t now = std::min(bytes, pushing_ - pushed_);
+      Walk walk = make_walk(cache_.path, now, stride(), 1);
+      walk.first_byte = places_ + pushed_;
+      add_pushing(walk);
+      pushed_ = (pushed_ + now) % pushing_;
+      bytes -= now;
     }
-    return parts;
+  }
+
+  // As much as a share of the capacity, and what a cache in front holds at least, since that mustn't answer.
+  void push(double share) {
+    const auto bytes = std::max(static_cast<std::uint64_t>(share * static_cast<double>(capacity_)),
+                                cache_.front_capacity_bytes * 9 / 8);
+    if (spacing_ == in_a_row) return push_in_a_row(bytes);
+    Walk walk = make_walk(cache_.path, pushing_ / spacing_ * spacing_, spacing_, 1);
+    walk.first_byte = (places_ + spacing_ - 1) / spacing_ * spacing_;
+    walk.order = program::Order::shuffled;
+    walk.order_seed = session_.settings().seed + p_.phases.size();
+    walk.loads_per_lap = std::clamp<std::uint64_t>(bytes / spacing_, 1, program::positions(walk));
+    add_pushing(walk);
+  }
+
+  // Loads of the first one of a pair and, if `both`, of the other.
+  Walk loads(const Pair& pair, bool both) const {
+    Walk walk = make_walk(cache_.path, both ? 2 * pair.distance : pair.distance, pair.distance, 1);
+    walk.first_byte = pair.at + (both || !pair.upper_first ? 0 : pair.distance);
+    if (pair.upper_first) walk.order = program::Order::reverse;
+    return walk;
+  }
+
+  std::size_t look_at(const Pair& pair, bool both) {
+    // There are TLBs past the SM's caches: with its translation at hand.
+    if (cache_.path.slot == slot_flush) {
+      Walk beside = make_walk(cache_.path, stride(), stride(), 1);
+      beside.first_byte = pair.at ^ std::max(beyond_a_line, 2 * pair.distance);
+      add(beside);
+    }
+    add(recorded(loads(pair, both), program::Record::latencies, 1));
+    return p_.phases.size() - 1;
+  }
+
+  void add_round(std::span<const Pair> pairs, double between) {
+    const std::size_t first = looks_.size();
+    for (const Pair& pair : pairs) {
+      looks_.push_back({pair.distance, 0, 0, 0});
+      add(loads(pair, false));
+    }
+    push(pushed_before);
+    for (std::size_t i = 0; i < pairs.size(); ++i) looks_[first + i].before = look_at(pairs[i], true);
+    push(between);
+    for (std::size_t i = 0; i < pairs.size(); ++i) looks_[first + i].between = look_at(pairs[i], false);
+    push(between);
+    for (std::size_t i = 0; i < pairs.size(); ++i) looks_[first + i].after = look_at(pairs[i], true);
+  }
+
+  // Whether a load hit; nothing where a cache in front answered.
+  std::optional<bool> hit(std::uint32_t latency) const {
+    if (latency < cache_.front_threshold_cycles) return std::nullopt;
+    return latency < cache_.levels.threshold_cycles;
+  }
+
+  // Of a pair whose first one was lost before the end the line may have come back for the other one alone.
+  void count(const Look& look, std::span<const program::PhaseTrace> phases, std::vector<PairFates>& fates) const {
+    const auto before = hit(phases[look.before].latencies[0]), between = hit(phases[look.between].latencies[0]);
+    const auto first = hit(phases[look.after].latencies[0]), other = hit(phases[look.after].latencies[1]);
+    if (!before.value_or(false) || !between.value_or(false) || !first || !other) return;
+    const auto at = std::ranges::find(fates, look.distance, &PairFates::distance_bytes);
+    at->parted += {1, *first != *other ? 1.0 : 0.0};
   }
 
   Session& session_;
   const CacheFacts& cache_;
   std::uint64_t capacity_;
   Scope isolation_;
-  std::uint64_t most_loads_;
-  program::Batch batch_;
+  std::uint64_t room_ = 0, places_ = 0, pushing_ = 0;  // bytes: all, those of pairs, behind them those that push
+  std::uint64_t pushed_ = 0, spacing_ = in_a_row, place_ = 0;
+  program::Program p_;
+  std::vector<Look> looks_;
 };
 
-// Misses of shifted patterns over their stride, beside the same without the shift.
-DecidingCurve line_curve(const std::vector<PatternWalk>& walks, const Estimate& line, std::string_view memory) {
+DecidingCurve line_curve(std::span<const PairFates> fates, const Estimate& line, std::string_view memory) {
   DecidingCurve curve =
-      make_curve(memory, "line_size", {"stride", "B", true}, {std::string(share_that_misses), "", false});
-  for (const auto& [kind, label] : {std::pair{PatternWalk::Kind::shifted, "shifted by half a stride"},
-                                    std::pair{PatternWalk::Kind::straight, "not shifted"}}) {
-    std::map<std::uint64_t, Tally> by_stride;
-    for (const PatternWalk& walk : walks)
-      if (walk.kind == kind) by_stride[walk.stride_bytes] += walk.seen;
-    Series& series = curve.series.emplace_back(Series{label, {}});
-    for (const auto& [stride, seen] : by_stride)
-      if (seen.loads > 0) series.points.emplace_back(stride, seen.share());
-  }
-  if (line.has_value() && line.status == Status::measured) curve.change = line.value, curve.interval = line.interval;
+      make_curve(memory, "line_size", {"distance", "B", true}, {"share of pairs that part", "", false});
+  Series& series = curve.series.emplace_back(Series{"one lost, the other not", {}});
+  for (const PairFates& f : fates)
+    if (f.parted.loads > 0) series.points.emplace_back(static_cast<double>(f.distance_bytes), f.parted.share());
+  mark(curve, line);
   return curve;
 }
 
 }  // namespace
 
-Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
-                                Scope isolation, std::uint64_t most_loads) {
-  // Where one miss brings in several loads' bytes, shorter strides miss less for that alone.
-  if (cache.sector_bytes == 0) return inconclusive("B", line_method, "needs to know what one miss brings in");
-  const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes);
-  // What a cache in front holds needn't be held by this one: five sixths of it, of which 1.2 overflow it as well.
-  capacity_bytes += cache.front_capacity_bytes * 5 / 6;
-  std::vector<PatternWalk> walks;
-  Estimate line;
-  for (std::uint64_t round = 0; round < most_rounds; ++round) {
-    Pattern pattern(session, cache, capacity_bytes, isolation, most_loads);
-    const std::size_t before = walks.size();
-    const auto add = [&](std::uint64_t stride, std::uint64_t gap, PatternWalk::Kind kind) {
-      pattern.add(stride, gap, kind == PatternWalk::Kind::shifted, kind == PatternWalk::Kind::fits ? 30 : 60);
-      walks.push_back({stride, gap, kind, {}});
-    };
-    constexpr std::size_t times = 4;
-    for (std::size_t i = 0; i < times; ++i) add(least, 0, PatternWalk::Kind::fits);
-    if (round == 0) add(least, 0, PatternWalk::Kind::straight);
-    for (std::uint64_t x = 2 * least; x <= std::min(2 * largest_line_bytes, capacity_bytes / 2); x *= 2)
-      for (const std::uint64_t gap : gaps_in_strides(capacity_bytes, x, round)) {
-        add(x, gap, PatternWalk::Kind::shifted);
-        add(x, gap, PatternWalk::Kind::straight);
-      }
-    auto seen = pattern.run();
-    if (!seen) return tl::unexpected<Error>(seen.error());
-    for (std::size_t i = before; i < walks.size(); ++i) walks[i].seen = (*seen)[i - before];
-    line = line_of(walks, least, line_method);
-    if (line.has_value()) break;
+Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double mistaken) {
+  // One of both is mistaken, a little more often than known ones were, since strangers come and go.
+  constexpr double least_mistaken = 0.01, more = 1.2;
+  const double by_mistake = std::min(0.5, 2 * more * std::max(mistaken, least_mistaken));
+  const double apart = furthest.share() / 2;
+  // Where the share rises with the distance, it is half as large at half of it: that mustn't look like mistakes.
+  if (apart < 2 * by_mistake) return inconclusive("B", line_method, "lines far apart are lost together, too");
+  // Beforehand, that distance isn't what parts pairs: then either answer is as likely at each.
+  constexpr double by_chance = 0.05;
+  Posterior p;
+  double samples = furthest.loads, none_of_them = std::log(by_chance);
+  for (const PairFates& pair : pairs) {
+    samples += pair.parted.loads;
+    p.values.push_back(static_cast<double>(pair.distance_bytes));
+    none_of_them +=
+        std::log(0.5) + std::max(log_of_share_up_to(pair.parted, by_mistake), log_of_share_from(pair.parted, apart));
   }
-  session.keep(line_curve(walks, line, cache.path.id));
+  for (std::size_t line = 0; line <= pairs.size(); ++line) {  // the last one: longer than all
+    Tally within;
+    double longer = 0;
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+      if (i < line)
+        within += pairs[i].parted;
+      else
+        longer += log_of_share_from(pairs[i].parted, apart);
+    p.probability.push_back(log_of_share_up_to(within, by_mistake) + longer);
+  }
+  p.probability.push_back(none_of_them);
+  p.probability = probabilities(std::move(p.probability));
+  p.probability.resize(pairs.size());
+  constexpr double surely = 0.95;  // values are far apart: an interval over two of them says nothing
+  p.take_likeliest(surely);
+  return estimate_of(p, line_method, static_cast<std::uint64_t>(samples),
+                     {{}, {}, "at no distance do two loads begin to be lost one without the other"});
+}
+
+Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
+                                Scope isolation) {
+  // What one miss brings in comes back with the first of both that is looked at.
+  if (cache.sector_bytes == 0) return inconclusive("B", line_method, "needs to know what one miss brings in");
+  Pairs pairs(session, cache, capacity_bytes, isolation);
+  if (!pairs.has_room()) return inconclusive("B", line_method, "there is no room to overflow the cache");
+  std::vector<std::uint64_t> distances;
+  const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes);
+  for (std::uint64_t d = least; d <= largest_line_bytes; d *= 2) distances.push_back(d);
+  distances.push_back(beyond_a_line + least);  // not a power of two, which would often be of one set
+  const Contamination c = cache.levels.contamination();
+  // Where a set has one way lines next to one another are pushed out together by what lies in a row; what is spaced
+  // by a line pushes out single ones.
+  std::vector<std::uint64_t> spacings{in_a_row};
+  if (cache.bank_bytes == 0) spacings.insert(spacings.end(), distances.begin(), distances.end() - 1);
+  Estimate line;
+  std::vector<PairFates> fates;
+  for (std::size_t i = 0; i < spacings.size() && !line.has_value(); ++i) {
+    auto seen = pairs.run(distances, spacings[i]);
+    if (!seen) return tl::unexpected<Error>(seen.error());
+    fates = std::move(*seen);
+    line = line_of(std::span(fates).first(fates.size() - 1), fates.back().parted, std::max(c.false_miss, c.false_hit));
+  }
+  session.keep(line_curve(fates, line, cache.path.id));
   return line;
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <boost/math/special_functions/beta.hpp>
+
 namespace gputopo::evidence {
 namespace {
 
@@ -28,6 +30,7 @@ double log_predictive(const Tally& seen, const Tally& control, double spread) {
 }
 
 constexpr double share_of_others = 0.1;  // beforehand
+constexpr double no_chance = 1e-300;     // whose logarithm is a number
 
 double log_of_any_share(const Tally& seen) {
   return log_beta(1 + seen.misses, 1 + seen.loads - seen.misses);
@@ -48,6 +51,16 @@ double error_squared(const Replicates& runs) {
 }
 
 }  // namespace
+
+double log_of_share_up_to(const Tally& seen, double most) {
+  const double a = seen.misses + 1, b = seen.loads - seen.misses + 1;
+  return log_beta(a, b) + std::log(std::max(boost::math::ibeta(a, b, most), no_chance) / most);
+}
+
+double log_of_share_from(const Tally& seen, double least) {
+  const double a = seen.misses + 1, b = seen.loads - seen.misses + 1;
+  return log_beta(a, b) + std::log(std::max(boost::math::ibetac(a, b, least), no_chance) / (1 - least));
+}
 
 Sameness sameness(const Replicates& seen, const Replicates& if_same, const Replicates& if_apart) {
   const Tally sum = together(seen), same = together(if_same);
@@ -77,12 +90,11 @@ Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart
   const double best = std::max(weight_same, weight_apart) / (is_either ? weight_same + weight_apart : all);
   if (beyond)
     s.probability = seen.share() >= if_same.share() ? std::max(s.probability, 0.99) : std::min(s.probability, 0.01);
-  s.neither = is_either ? 0 : weight_other / all;
   s.decided = beyond || (best > 0.9 && std::max(s.probability, 1 - s.probability) >= 0.99);
   return s;
 }
 
-double probability_of_the_same_lines(const Tally& seen, const Tally& control, const Tally& if_apart) {
+double probability_of_the_same_share(const Tally& seen, const Tally& control, const Tally& if_apart) {
   const double same = log_predictive(seen, control, least_spread);
   const double apart = std::log(1 - share_of_others) + log_predictive(seen, if_apart, least_spread);
   const double other = std::log(share_of_others) + log_of_any_share(seen);

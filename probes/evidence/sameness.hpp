@@ -24,7 +24,6 @@ struct Tally {
 
 struct Sameness {
   double probability = 0.5;  ///< of 'the same', both answers equally likely beforehand
-  double neither = 0;        ///< probability of a third kind, of which any share is as likely
   bool decided = false;      ///< either answer explains what was counted and leaves the other below 1 %
   bool is_same() const { return decided && probability > 0.5; }
   bool is_apart() const { return decided && probability < 0.5; }
@@ -39,9 +38,13 @@ inline constexpr double least_spread = 0.05;
 /// loads of one walk don't pretend to a certainty that a second walk wouldn't confirm.
 Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart, double spread = least_spread);
 
-/// How likely it is that `seen` walked what `control` did: the same lines miss as often, neither less nor more. Others
-/// fit as `if_apart` does or, more rarely, miss any share.
-double probability_of_the_same_lines(const Tally& seen, const Tally& control, const Tally& if_apart);
+/// The log-probability of `seen` where any share up to `most`, or from `least` on, is as likely; both in (0, 1).
+double log_of_share_up_to(const Tally& seen, double most);
+double log_of_share_from(const Tally& seen, double least);
+
+/// How likely it is that `seen` has the control's share, neither less nor more: if not it has that of `if_apart` or,
+/// more rarely, any.
+double probability_of_the_same_share(const Tally& seen, const Tally& control, const Tally& if_apart);
 
 /// The same program run several times.
 using Replicates = std::vector<Tally>;

@@ -14,7 +14,6 @@
 #include "evidence/estimates.hpp"
 #include "evidence/footprint.hpp"
 #include "evidence/histogram.hpp"
-#include "evidence/line.hpp"
 #include "evidence/policy_sequences.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
@@ -262,7 +261,8 @@ Expected<void> measure_replacement(Session& session, Banks& banks, const Distanc
 std::string why_no_banks(const CacheFacts& cache, const Memory& memory) {
   const Estimate* size = memory.find("size");
   if (size == nullptr || size->status != Status::measured) return "needs the size";
-  if (cache.line_bytes == 0) return "needs the line size";
+  const Estimate* line = memory.find("line_size");
+  if (line == nullptr || line->status != Status::measured) return "needs the line size";
   return cache.can_be_filled() ? "" : "hits and misses can't be told apart well enough";
 }
 
@@ -273,14 +273,6 @@ Expected<void> measure_constant_l1_5_organisation(Session& session, Findings& fi
   if (cache == nullptr || !cache->present) return {};
   if (cache->bank_bytes == 0) return measure_organisation(session, findings, constant_l1_5_path);
   Memory& memory = findings.memory(constant_l1_5_path.id);
-  if (memory.find("size") != nullptr && memory.find("size")->status == Status::measured) {
-    CacheFacts patient = *cache;
-    patient.warm_laps = 4;  // programs that hand turns from module to module take long
-    auto line = measure_line(session, patient, cache->capacity_bytes, Scope::gpu);
-    if (!line) return tl::unexpected<Error>(line.error());
-    cache->line_bytes = line->status == Status::measured ? static_cast<std::uint64_t>(*line->value) : 0;
-    if (line->status == Status::measured) memory.attributes["line_size"] = *line;
-  }
   if (const std::string why = why_no_banks(*cache, memory); !why.empty()) {
     leave_organisation_open(memory, by_stride, why);
     return {};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -52,34 +54,59 @@ SearchSpec constant_spec(Session& session, const CacheFacts& cache, bool banks) 
   return spec;
 }
 
-// Footprints from `size` on, each a line more, until they are longer by the kernels' own bytes.
-Expected<Counts> count_past(const SearchSpec& spec, double size, std::uint64_t line_bytes) {
-  std::vector<RowRequest> rows;
-  for (std::uint64_t more = 0; more <= own_bytes + line_bytes; more += line_bytes)
-    rows.push_back({static_cast<std::uint64_t>(size) + more, 1});
-  return spec.count(rows, spec.replicates);
-}
+struct Past {
+  double lines = 0, misses = 0;  // past what fits, a lap
+};
 
-// Whether every line past the first footprint adds equally many misses, several, in every launch: the set that it falls
-// into thrashes and all others don't. Then own lines have no part in where this begins; else they may have begun it.
-bool sets_thrash_in_turn(const Counts& counts, double line_bytes) {
-  std::map<double, std::pair<double, double>> least_most;  // misses a lap by footprint
-  for (const Count& c : counts) {
+// Misses of footprints of so many lines more than `size`. Strangers add to one launch and hardly ever to another of the
+// same footprint: the least of them counts. Nothing where more than one footprint's launches differ.
+Expected<std::optional<std::vector<Past>>> count_past(const SearchSpec& spec, double size, double line_bytes,
+                                                      const std::vector<std::uint64_t>& lines) {
+  std::vector<RowRequest> rows;
+  for (const std::uint64_t more : lines)
+    rows.push_back({static_cast<std::uint64_t>(size + static_cast<double>(more) * line_bytes), 1});
+  const auto counts = spec.count(rows, spec.replicates);
+  if (!counts) return tl::unexpected<Error>(counts.error());
+  std::map<double, std::pair<double, double>> least_most;  // by footprint
+  for (const Count& c : *counts) {
     const double a_lap = c.share() * c.footprint_bytes / line_bytes;
     auto [it, is_new] = least_most.try_emplace(c.footprint_bytes, a_lap, a_lap);
     it->second = {std::min(it->second.first, a_lap), std::max(it->second.second, a_lap)};
   }
-  double before = -1, step = -1;
+  std::vector<Past> past;
   std::size_t by_strangers = 0;
   for (const auto& [footprint, range] : least_most) {
-    // Strangers add to one launch and hardly ever to another of the same footprint: the least of them counts.
-    if (range.second - range.first > 0.5 && ++by_strangers > 1) return false;
-    const double more = range.first - before;
-    if (before >= 0 && step < 0) step = more;
-    if (before >= 0 && (more < 1.5 || std::fabs(more - step) > 0.5)) return false;
-    before = range.first;
+    by_strangers += range.second - range.first > 0.5 ? 1 : 0;
+    past.push_back({(footprint - size) / line_bytes, range.first});
   }
-  return step > 0;
+  return by_strangers > 1 ? std::nullopt : std::optional(std::move(past));
+}
+
+// Whether every line past `size` adds equally many misses, several, until all lines miss: the set that it falls into
+// thrashes and all others don't. Then sets are full at once, and own lines have no part in where this begins; else they
+// may have begun it, or sets that fill before the others.
+Expected<bool> sets_thrash_in_turn(const SearchSpec& spec, double size, double line_bytes) {
+  std::vector<std::uint64_t> in_turn;
+  for (std::uint64_t more = 0; static_cast<double>(more) * line_bytes <= own_bytes + line_bytes; ++more)
+    in_turn.push_back(more);
+  auto past = count_past(spec, size, line_bytes, in_turn);
+  if (!past) return tl::unexpected<Error>(past.error());
+  if (!*past || (*past)->size() < 2) return false;
+  const Past first = (*past)->front(), last = (*past)->back();
+  const double step = std::round((last.misses - first.misses) / (last.lines - first.lines));
+  if (step < 2) return false;
+  for (std::size_t i = 1; i < (*past)->size(); ++i)
+    if (std::fabs((**past)[i].misses - (**past)[i - 1].misses - step) > 0.5) return false;
+  // A set's lines and one more miss, so there are as many sets as that many lines are in what fits.
+  const double sets = size / line_bytes / (step - 1);
+  std::vector<std::uint64_t> on;
+  for (const double part : {0.25, 0.5, 0.75, 1.0}) on.push_back(static_cast<std::uint64_t>(std::round(part * sets)));
+  if (size + static_cast<double>(on.back()) * line_bytes > static_cast<double>(spec.limit_bytes)) return false;
+  auto further = count_past(spec, size, line_bytes, on);
+  if (!further) return tl::unexpected<Error>(further.error());
+  return *further && std::ranges::all_of(**further, [&](const Past& p) {
+    return std::fabs(p.misses - first.misses - step * p.lines) <= step;
+  });
 }
 
 // Where processes take turns on the GPU the longest program first: what it doesn't get through, none of the others can
@@ -104,9 +131,9 @@ Expected<Estimate> within_own_bytes(const SearchSpec& spec, const SearchResult& 
   };
   if (*size.value > static_cast<double>(spec.limit_bytes - own_bytes - cache.stride()))
     return surely("the constants that there are end here, and the kernel's own lie beside them");
-  const auto past = count_past(spec, *size.value, cache.stride());
-  if (!past) return tl::unexpected<Error>(past.error());
-  if (sets_thrash_in_turn(*past, static_cast<double>(cache.stride()))) return size;
+  const auto in_turn = sets_thrash_in_turn(spec, *size.value, static_cast<double>(cache.stride()));
+  if (!in_turn) return tl::unexpected<Error>(in_turn.error());
+  if (*in_turn) return size;
   return surely("so much fits; the kernel's own code and constants, or sets that fill unevenly, may hide the rest");
 }
 
@@ -125,7 +152,7 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache) 
   const bool all_fits = fits.status == Status::lower_bound;
   if (fits.status != Status::measured && fits.status != Status::inconclusive) return InOneBank{fits, all_fits};
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
-  auto agreed = agree_by_count(session, cache, fits, about, Scope::gpu);
+  auto agreed = agree_by_count(session, cache, fits, found->counts, about, Scope::gpu);
   if (!agreed) return tl::unexpected<Error>(agreed.error());
   InOneBank result{agreed->size};
   bound_by_lines(result.size, cache.stride());
@@ -206,14 +233,16 @@ Expected<void> measure_size_and_line(Session& session, Findings& findings, Cache
     line_size.note = "what one miss brings in; the constants that there are don't tell whether a line has more";
   }
   const std::uint64_t fill = size.status == Status::measured ? cache->capacity_bytes : in_one_bank->fill;
-  if (fill == 0 || fill * 3 / 2 > bank) {
-    cache->line_bytes = cache->sector_bytes;
-    return {};
-  }
-  auto line = measure_line(session, *cache, fill, Scope::gpu);
+  cache->line_bytes = cache->sector_bytes;
+  if (fill == 0) return {};
+  CacheFacts walked = *cache;
+  // Twice as much is walked: where one bank hasn't got it, the banks of several.
+  if (2 * fill > bank) walked.bank_bytes = bank;
+  auto line = if_available(measure_line(session, walked, fill, Scope::gpu));
   if (!line) return tl::unexpected<Error>(line.error());
-  attributes["line_size"] = *line;
-  if (line->has_value()) cache->line_bytes = static_cast<std::uint64_t>(*line->value);
+  if (!*line || !(*line)->has_value()) return {};
+  line_size = **line;
+  cache->line_bytes = static_cast<std::uint64_t>(*line_size.value);
   return {};
 }
 

@@ -67,7 +67,7 @@ Held held_of(const Residency& counted) {
   return held;
 }
 
-Expected<SizeAndHeld> agree(Session& session, const CacheFacts& cache, const Estimate& fits,
+Expected<SizeAndHeld> agree(Session& session, const CacheFacts& cache, const Estimate& fits, const Counts& counts,
                             std::uint64_t about_bytes) {
   // Of another path's cache they'd say nothing.
   const bool probes = session.info().has_no_allocate && cache.path.path == program::Path::global_cached;
@@ -80,43 +80,33 @@ Expected<SizeAndHeld> agree(Session& session, const CacheFacts& cache, const Est
       return SizeAndHeld{agreed_size(fits, held, static_cast<double>(cache.stride())), held};
     }
   }
-  return agree_by_count(session, cache, fits, about_bytes, Scope::sm);
+  return agree_by_count(session, cache, fits, counts, about_bytes, Scope::sm);
 }
 
 struct LineAndSize {
   Estimate line, size;
+  Counts counts;  // that the size was told from
   std::uint32_t patience = 1;
 };
 
-// The line, with as many warm laps as the size turns out to take, and the size by footprints with a load a line.
+// The line, and the size by footprints with a load a line.
 Expected<LineAndSize> fit(Session& session, CacheFacts& cache, const Rough& rough) {
   LineAndSize result;
-  result.patience = rough.patience;
-  for (bool is_settled = false; !is_settled;) {
-    result.line = inconclusive("B", "shifted_stride", "needs the size");
-    if (rough.bytes != 0) {
-      CacheFacts settled = cache;
-      settled.warm_laps *= result.patience;
-      auto line = measure_line(session, settled, rough.bytes, Scope::sm);
-      if (!line) return tl::unexpected<Error>(line.error());
-      result.line = *line;
-      cache.line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : 0;
-    }
-    SearchSpec spec = size_spec(session, cache, cache.stride());
-    if (rough.bytes != 0) spec.first_bytes = std::max(first_bytes, rough.bytes / 4);
-    auto found = search_capacity(session, spec);
-    if (!found) return tl::unexpected<Error>(found.error());
-    result.size = estimate_of(*found, "misses");
-    is_settled = rough.bytes == 0 || found->patience <= result.patience;
-    result.patience = std::max(result.patience, found->patience);
+  result.line = inconclusive("B", line_method, "needs the size");
+  if (rough.bytes != 0) {
+    auto line = measure_line(session, cache, rough.bytes, Scope::sm);
+    if (!line) return tl::unexpected<Error>(line.error());
+    result.line = *line;
+    cache.line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : 0;
   }
+  SearchSpec spec = size_spec(session, cache, cache.stride());
+  if (rough.bytes != 0) spec.first_bytes = std::max(first_bytes, rough.bytes / 4);
+  auto found = search_capacity(session, spec);
+  if (!found) return tl::unexpected<Error>(found.error());
+  result.size = estimate_of(*found, "misses");
+  result.counts = found->counts;
+  result.patience = std::max(rough.patience, found->patience);
   return result;
-}
-
-// Loads further apart than a line leave lines out, and more seems to fit than when every sector is loaded.
-bool leaves_lines_out(const LineAndSize& found, const CacheFacts& cache, const Rough& rough) {
-  return rough.bytes != 0 && found.size.has_value() &&
-         *found.size.value > static_cast<double>(rough.bytes * 9 / 8 + 2 * cache.line_bytes);
 }
 
 // The size by a second opinion, and whether the cache was all ours.
@@ -125,19 +115,17 @@ Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, 
   std::uint64_t fill = 0;
   const auto about = size.has_value() ? static_cast<std::uint64_t>(*size.value) : rough_bytes;
   if (about != 0 && (size.status == Status::measured || size.status == Status::inconclusive)) {
-    auto agreed = agree(session, cache, size, about);
+    auto agreed = agree(session, cache, size, found.counts, about);
     if (!agreed) return tl::unexpected<Error>(agreed.error());
     size = agreed->size;
     fill = bytes_to_fill(size, agreed->held) / cache.stride() * cache.stride();
   }
-  if (fill == 0) found.line = inconclusive("B", "shifted_stride", "needs the size");
   auto alone = if_available(is_left_alone(session, cache, fill != 0 ? fill : first_bytes, Scope::sm));
   if (!alone) return tl::unexpected<Error>(alone.error());
   if (alone->value_or(true)) {
     cache.capacity_bytes = fill;
     return {};
   }
-  found.line = inconclusive("B", "shifted_stride", others_fill_it);
   // Where nothing was seen to end, what others push out may have hidden it.
   if (fill == 0) size = inconclusive("B", "misses", others_fill_it);
   if (size.status == Status::measured) bound_below(size, others_fill_it);
@@ -155,16 +143,6 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
   if (!found) return tl::unexpected<Error>(found.error());
   if (!session.settings().thesis)
     if (auto confirmed = confirm(session, *cache, *found, rough->bytes); !confirmed) return confirmed;
-  if (leaves_lines_out(*found, *cache, *rough)) {
-    const std::string why =
-        fmt::format("{} B, but at that stride more fits than when every sector is loaded", cache->line_bytes);
-    cache->line_bytes = 0;
-    auto by_sector = search_capacity(session, size_spec(session, *cache, cache->stride()));
-    if (!by_sector) return tl::unexpected<Error>(by_sector.error());
-    *found = {inconclusive("B", "shifted_stride", why), estimate_of(*by_sector, "misses"), by_sector->patience};
-    cache->capacity_bytes = 0;
-    if (auto confirmed = confirm(session, *cache, *found, rough->bytes); !confirmed) return confirmed;
-  }
   bound_by_lines(found->size, cache->stride());
   cache->warm_laps *= found->patience;
   if (session.settings().thesis && found->size.status == Status::measured) {

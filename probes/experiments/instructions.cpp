@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -143,16 +144,26 @@ class Instructions {
     const Estimate& sector = attributes["sector_size"] =
         fetched_sector(cache.level, block_, found_.empty() ? nullptr : found_.back().memory.find("sector_size"));
     cache.facts.sector_bytes = sector.value ? static_cast<std::uint64_t>(*sector.value) : block_;
+    std::uint64_t about = 0;
     if (sector.value) {
-      if (auto ok = measure_size(cache); !ok) return ok;
+      auto fits = measure_fits(cache);
+      if (!fits) return tl::unexpected<Error>(fits.error());
+      about = *fits;
     } else {
       // Of blocks that others bring along fewer miss than don't fit.
       attributes["size"] = inconclusive("B", "misses", "needs to know what a miss brings in");
-      attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
+      attributes["line_size"] = inconclusive("B", line_method, "needs the size");
       cache.facts.capacity_bytes = cache.level.to_bytes;
     }
+    // Where the walk's own code is in the cache, too, a count says no more than what fits beside it: lines in sets of
+    // their own tell the size, and it is counted where they don't.
+    const bool is_counted_first = session_.info().code_own_bytes == 0 || is_first(cache);
+    if (about != 0 && is_counted_first)
+      if (auto ok = count_size(cache, about); !ok) return ok;
     auto spaced = measure_spaced(cache);
     if (!spaced) return tl::unexpected<Error>(spaced.error());
+    if (about != 0 && !is_counted_first && !*spaced)
+      if (auto ok = count_size(cache, about); !ok) return ok;
     attributes["miss_penalty"] = penalty_between(cache.level);
     keep_curves(session_, cache.level, cache.facts.path.id, attributes["sector_size"], attributes["miss_penalty"]);
     if (!is_first(cache)) {
@@ -166,6 +177,7 @@ class Instructions {
       // Structure was asked of what fits beside the walk's own code.
       cache.facts.capacity_bytes = (*spaced)->blocks * block_;
       attributes["ways"] = exactly(static_cast<double>((*spaced)->ways), "", (*spaced)->rows);
+      if (attributes["line_size"].status == Status::measured) state_sets(attributes);
       cache.memory.structure["replacement"] = undecided("spaced_lines",
                                                         "a set loses all of its lines as soon as it is overfull: none "
                                                         "is drawn at random, in what order they go isn't told");
@@ -192,37 +204,30 @@ class Instructions {
     return spec;
   }
 
-  Expected<void> measure_size(InstructionCache& cache) {
+  // The line, and what fits, in the size's place: about so many bytes, 0 where that is a bound.
+  Expected<std::uint64_t> measure_fits(InstructionCache& cache) {
     auto& attributes = cache.memory.attributes;
-    attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
+    attributes["line_size"] = inconclusive("B", line_method, "needs the size");
     auto fits = search_capacity(session_, spec_of(cache));
     if (!fits) return tl::unexpected<Error>(fits.error());
     Estimate& size = attributes["size"] = estimate_of(*fits, "misses");
     leave_out_front(size, fits->counts, cache.facts.stride());
-    if (size.status != Status::measured && size.status != Status::inconclusive) return {};
+    if (size.status != Status::measured && size.status != Status::inconclusive) return 0;
     const auto about = static_cast<std::uint64_t>(fits->posterior.footprints_bytes[fits->posterior.best()]);
     auto line = measure_line(session_, cache.facts, about, isolation(cache));
     if (!line) return tl::unexpected<Error>(line.error());
     attributes["line_size"] = *line;
     if (line->has_value()) cache.facts.line_bytes = static_cast<std::uint64_t>(*line->value);
+    cache.facts.capacity_bytes = about;
+    return about;
+  }
+
+  // The size by what fits and by what is held of more, beside the walk's own code.
+  Expected<void> count_size(InstructionCache& cache, std::uint64_t about) {
+    Estimate& size = cache.memory.attributes["size"];
     auto held = if_available(count_held(session_, cache.facts, about, isolation(cache)));
     if (!held) return tl::unexpected<Error>(held.error());
-    // As many lines as fit blocks that are shorter: they are no longer than these.
-    constexpr double too_many = 1.5;
-    if (*held && size.value && cache.facts.line_bytes > cache.facts.sector_bytes &&
-        (*held)->bytes > too_many * *size.value) {
-      attributes["line_size"] = inconclusive("B", "shifted_stride", "of such lines more would be held than fits");
-      cache.facts.line_bytes = 0;
-      held = if_available(count_held(session_, cache.facts, about, isolation(cache)));
-      if (!held) return tl::unexpected<Error>(held.error());
-    }
-    const bool fits_some = size.has_value();
     size = agreed_size(size, *held, static_cast<double>(cache.facts.stride()));
-    // What overflows it isn't known, and a line is told by what does.
-    if (!fits_some) {
-      attributes["line_size"] = inconclusive("B", "shifted_stride", "needs the size");
-      cache.facts.line_bytes = 0;
-    }
     cache.facts.capacity_bytes = bytes_to_fill(size, *held);
     if (cache.facts.capacity_bytes == 0) cache.facts.capacity_bytes = cache.level.to_bytes;
     if (const std::uint64_t own = session_.info().code_own_bytes; own != 0 && size.has_value())
@@ -237,11 +242,20 @@ class Instructions {
     return e;
   }
 
+  static void state_sets(std::map<std::string, Estimate>& attributes) {
+    const Estimate& size = attributes["size"];
+    const double sets = *size.value / *attributes["ways"].value / *attributes["line_size"].value;
+    if (sets != std::floor(sets)) return;
+    attributes["sets"] = exactly(sets, "", size.samples);
+    attributes["sets"].note = "as many as hold what was measured";
+  }
+
   // Where the walk's own code is in some of its sets no footprint says the size; rows of lines in others do. Not of the
   // nearest cache: what a fetch brings along fills it, too.
   Expected<std::optional<SpacedCapacity>> measure_spaced(InstructionCache& cache) {
     Estimate& size = cache.memory.attributes["size"];
-    if (is_first(cache) || size.status == Status::measured) return std::optional<SpacedCapacity>();
+    const bool is_told = size.status == Status::measured && session_.info().code_own_bytes == 0;
+    if (is_first(cache) || is_told) return std::optional<SpacedCapacity>();
     const auto seen = static_cast<double>(cache.level.held_bytes);
     // From where a fifth is lost on: of a single way all are by twice the size.
     const Interval range{std::min(size.value.value_or(seen), seen),

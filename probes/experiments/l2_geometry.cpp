@@ -30,7 +30,6 @@ using program::Walk;
 constexpr std::uint64_t kibi = 1 << 10;
 constexpr std::uint64_t l2_mebi = 1 << 20;
 constexpr std::uint64_t small_bytes = 64 * kibi;  // fits into every L2 there has been
-constexpr std::uint64_t sampled_loads = 1024;     // of a walk for the line
 
 std::uint64_t limit_of(const Session& session) {
   return std::min(session.info().largest_buffer_bytes / 2, std::max(4 * session.info().l2_bytes, 256 * l2_mebi));
@@ -60,9 +59,8 @@ Expected<SearchResult> search_l2(Session& session, L2Rows& rows, L2Rows::Asked& 
 
 struct Size {
   Estimate estimate;
-  std::uint32_t patience = 1;  // times the usual warm laps that it took to settle
-  std::uint64_t fill = 0;      // bytes to walk so that it overflows; 0: unknown
-  std::uint64_t about = 0;     // the likeliest, whether or not that is sure
+  std::uint64_t fill = 0;   // bytes to walk so that it overflows; 0: unknown
+  std::uint64_t about = 0;  // the likeliest, whether or not that is sure
   struct Counted {
     Footprints walked;
     Estimate near;
@@ -85,7 +83,7 @@ Expected<Size> size_by(Session& session, L2Rows& rows, const Levels& levels, std
       search_l2(session, rows, asked, levels, small_bytes, limit_bytes, method == slower_hits ? "near_size" : "size");
   if (!found) return tl::unexpected<Error>(found.error());
   const Estimate fits = estimate_of(*found, method);
-  if (fits.status != Status::measured && fits.status != Status::inconclusive) return Size{fits, found->patience};
+  if (fits.status != Status::measured && fits.status != Status::inconclusive) return Size{fits};
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
   constexpr std::size_t two = 2;
   auto held = if_available(count_near(rows, asked, levels, overflowing(session.info(), about),
@@ -93,7 +91,7 @@ Expected<Size> size_by(Session& session, L2Rows& rows, const Levels& levels, std
   if (!held) return tl::unexpected<Error>(held.error());
   if (*held) (*held)->is_sample = holds == Holds::one;
   const std::uint64_t resolution = std::max(l2_unit_bytes, about / 16);
-  Size size{agreed_size(fits, *held, static_cast<double>(resolution)), found->patience, 0, about};
+  Size size{agreed_size(fits, *held, static_cast<double>(resolution)), 0, about};
   size.fill = bytes_to_fill(size.estimate, *held);
   if (holds == Holds::sides && size.estimate.status == Status::measured)
     bound_below(size.estimate, "sides may keep copies of one another's lines in place of their own");
@@ -122,7 +120,7 @@ Expected<std::optional<Size>> near_by_count(Session& session, L2Rows& rows, cons
     if ((*held)->steady && is_telling(near)) {
       const std::uint64_t step = resolution_of(session);
       const auto fill = static_cast<std::uint64_t>((*held)->bytes) / step * step;
-      return Size{as_next_count(near), whole.patience, fill, whole.about,
+      return Size{as_next_count(near), fill, whole.about,
                   Size::Counted{{(*held)->walked_bytes, walked.most}, near}};
     }
     if (is_within || !(*held)->steady) return std::optional<Size>();
@@ -173,13 +171,13 @@ Expected<bool> do_others_fill(Session& session, CacheFacts l2, const Size& near,
   return !alone->value_or(true);
 }
 
-Expected<Estimate> measure_l2_line(Session& session, CacheFacts l2, const Size& size) {
-  constexpr std::uint64_t largest = 64 * l2_mebi;  // more takes longer than a line is worth
-  if (size.fill == 0) return inconclusive("B", "shifted_stride", "needs the size");
-  if (size.fill > largest)
-    return inconclusive("B", "shifted_stride", "the L2 is too large to overflow it at every stride");
-  l2.warm_laps = l2_warm_laps * size.patience;
-  return measure_line(session, l2, size.fill, Scope::gpu, sampled_loads);
+// `walked` tells lines that are near from those that were lost. As much as an SM finds near need only be known roughly.
+Expected<Estimate> measure_l2_line(Session& session, const CacheFacts& walked, const Size& near) {
+  const std::uint64_t about = near.fill != 0              ? near.fill
+                              : near.estimate.has_value() ? static_cast<std::uint64_t>(*near.estimate.value)
+                                                          : session.info().l2_bytes;
+  if (about == 0) return inconclusive("B", line_method, "needs the size");
+  return measure_line(session, walked, about, Scope::gpu);
 }
 
 // Far hits and loads of memory can't be told apart where it isn't known how near what another SM brought in is.

@@ -61,6 +61,22 @@ TEST(ConstantModules, GiveALowerBoundWhereAllOfThemFit) {
   EXPECT_LE(*size.value, 128 * 1024);
 }
 
+// Lines past the first full set thrash one after the other, while other sets have room still.
+TEST(ConstantModules, GiveALowerBoundWhereSetsFillUnevenly) {
+  sim::Model model = v100();
+  constexpr std::uint64_t line_bytes = 128;
+  constexpr std::uint32_t sets = 61, ways = 9;
+  const auto cache = std::ranges::find(model.caches, "constant_l1_5", &sim::CacheModel::name);
+  ASSERT_NE(cache, model.caches.end());
+  cache->size_bytes = sets * ways * line_bytes;
+  cache->line_bytes = cache->sector_bytes = line_bytes;
+  cache->organisation = {.sets = sets, .index = sim::IndexKind::xor_fold};
+  const auto device = sim::make_device(std::move(model));
+  const Estimate size = size_found(*device);
+  EXPECT_EQ(size.status, Status::lower_bound);
+  EXPECT_LE(*size.value, sets * ways * line_bytes);
+}
+
 TEST(ConstantModules, LeaveTheBoundOfOneBankWhereTheyCannotRunSideBySide) {
   OneAtATime device(v100());
   const Estimate size = size_found(device);

@@ -145,7 +145,7 @@ Findings with_homes() {
   findings.lines_have_sides = true;
   auto& attributes = findings.memory("l2").attributes;
   attributes["partitions"] = evidence::measured(2, "", "lines_by_sm", 100);
-  attributes["line_size"] = evidence::measured(128, "B", "shifted_stride", 100);
+  attributes["line_size"] = evidence::measured(128, "B", "pair_fates", 100);
   return findings;
 }
 
