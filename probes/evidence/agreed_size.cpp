@@ -132,7 +132,7 @@ namespace {
 double missing_of_what_fits(const Estimate& fits, const Counts& counts) {
   double loads = 0, misses = 0;
   for (const Count& c : counts) {
-    if (!fits.interval || c.footprint_bytes > fits.interval->low) continue;
+    if (c.footprint_bytes > fits.value.value_or(0)) continue;
     loads += static_cast<double>(c.loads);
     misses += static_cast<double>(c.misses);
   }
@@ -143,8 +143,13 @@ double missing_of_what_fits(const Estimate& fits, const Counts& counts) {
 
 Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, const Estimate& fits,
                                      const Counts& counts, std::uint64_t about_bytes, Scope isolation) {
-  const double unknown = std::clamp(missing_of_what_fits(fits, counts) - cache.levels.false_miss, 0.0, 0.5);
+  constexpr double a_stranger = 0.05;  // (docs/domain.md)
+  const double unknown = std::max(0.0, missing_of_what_fits(fits, counts) - cache.levels.false_miss);
   SizeAndHeld result{fits, std::nullopt};
+  if (unknown > a_stranger) {
+    result.size = inconclusive("B", fits.method, "of what seems to fit loads miss as well");
+    return result;
+  }
   for (const Care care : {Care::few_looks, Care::many_looks}) {
     auto held = if_available(count_held(session, cache, about_bytes, isolation, care));
     if (!held) return tl::unexpected<Error>(held.error());

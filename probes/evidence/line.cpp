@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
@@ -17,11 +18,13 @@ namespace {
 
 using program::Walk;
 
-constexpr std::uint64_t largest_line_bytes = 1024;
-constexpr std::uint64_t beyond_a_line = 2 * largest_line_bytes;
+constexpr std::uint64_t largest_line_bytes = 512;
+// Distances beyond the line that have to part pairs as well: where the share rises with the distance it goes on to.
+constexpr std::size_t beyond_a_line = 2;
+constexpr std::uint64_t furthest_bytes = largest_line_bytes << (beyond_a_line + 1);
 constexpr std::uint64_t pairs_of_a_kind = 16;  // at each distance, for each of the amounts that are pushed
 // Of a program, which must fit between two interruptions, and what one lane pushes in it.
-constexpr std::uint64_t most_rounds = 32, most_loads_of_a_lane = 1024;
+constexpr std::uint64_t most_rounds = 32, most_loads_of_a_lane = 4096;
 constexpr std::uint64_t in_a_row = 0;  // spacing of what is pushed
 
 // How much is pushed between two looks, of the capacity. Before the other one of a pair is brought in, so that what
@@ -38,15 +41,15 @@ class Pairs {
     if (cache.path.slot == slot_flush)
       room_ = std::max(room_, std::min(4 * capacity_bytes, session.info().largest_buffer_bytes));
     const std::uint64_t least = room_ / 8, left = room_ > 3 * capacity_ ? room_ - 3 * capacity_ : 0;
-    constexpr std::uint64_t unit = 4 * beyond_a_line;
-    places_ = std::clamp(left, least, std::max(least, capacity_)) / unit * unit;
-    if (cache.bank_bytes != 0) places_ = std::min(places_, cache.bank_bytes - unit);
+    places_ = std::clamp(left, least, std::max(least, capacity_)) / furthest_bytes * furthest_bytes;
+    if (cache.bank_bytes != 0) places_ = std::min(places_, cache.bank_bytes);
     pushing_ = std::min(room_ - places_, 3 * capacity_) / stride() * stride();
   }
 
   bool has_room() const {
     constexpr double overflowing = 1.2;
-    return places_ != 0 && static_cast<double>(pushing_) > overflowing * static_cast<double>(capacity_);
+    return places_ >= 2 * furthest_bytes &&
+           static_cast<double>(pushing_) > overflowing * static_cast<double>(capacity_);
   }
 
   // How many pairs part at each of `distances`, where what pushes lies `spacing` bytes apart, all over the memory.
@@ -60,7 +63,8 @@ class Pairs {
         begin();
         for (std::uint64_t round = 0; round < rounds(between) && next != pairs.end(); ++round) {
           // Pairs take an eighth of the cache at most, if lines are as long as can be.
-          const auto a_round = std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(capacity_ / 8 / beyond_a_line));
+          constexpr std::uint64_t pair_bytes = 4 * largest_line_bytes;
+          const auto a_round = std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(capacity_ / 8 / pair_bytes));
           const auto end = next + std::min(a_round, pairs.end() - next);
           add_round({next, end}, between);
           next = end;
@@ -89,23 +93,29 @@ class Pairs {
     std::size_t before = 0, between = 0, after = 0;
   };
 
-  std::uint64_t stride() const { return std::max<std::uint64_t>({8, cache_.sector_bytes, cache_.front_line_bytes}); }
+  // Of what pushes. Through a cache in front by each of its lines, so that none of its sets keeps what was looked at.
+  std::uint64_t stride() const {
+    return cache_.front_line_bytes != 0 ? cache_.front_line_bytes : std::max<std::uint64_t>(8, cache_.sector_bytes);
+  }
 
   std::uint64_t rounds(double between) const {
     if (!kernels_read(cache_.path.slot)) return most_rounds;
-    const double a_round = (pushed_before + 2 * between) * static_cast<double>(capacity_ / stride());
+    const double a_round = (pushed_before + 2 * between) * std::max(1.0, static_cast<double>(capacity_ / stride()));
     return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(most_loads_of_a_lane / a_round), 1, most_rounds);
   }
 
-  // Each begins at a multiple of twice the distance, so that both lie in one line if that is longer than the distance.
-  // Either comes first, since they lie in different sets, of which a kernel may need some; of code the upper one, since
-  // what is fetched ahead lies above.
+  // Each begins at a multiple of twice the distance, so that both lie in one line if that is longer than the distance;
+  // those further apart than any line is long, anywhere. Either comes first, since they lie in different sets, of which
+  // a kernel may need some; of code the upper one, since what is fetched ahead lies above.
   std::vector<Pair> pairs_at(const std::vector<std::uint64_t>& distances) {
     std::vector<Pair> pairs;
     for (std::uint64_t i = 0; i < pairs_of_a_kind; ++i)
       for (const std::uint64_t distance : distances) {
-        const auto on = static_cast<std::uint64_t>(even_place(place_++) * static_cast<double>(places_));
-        pairs.push_back({distance, on / (2 * distance) * 2 * distance, i % 2 == 0 || cache_.path.slot == slot_code});
+        const bool may_be_one = distance <= largest_line_bytes;
+        const std::uint64_t unit = may_be_one ? 2 * distance : distances.front();
+        const std::uint64_t room = may_be_one ? places_ : places_ - distance - unit;
+        const auto on = static_cast<std::uint64_t>(even_place(place_++) * static_cast<double>(room));
+        pairs.push_back({distance, on / unit * unit, i % 2 == 0 || cache_.path.slot == slot_code});
       }
     return pairs;
   }
@@ -169,7 +179,7 @@ class Pairs {
     // There are TLBs past the SM's caches: with its translation at hand.
     if (cache_.path.slot == slot_flush) {
       Walk beside = make_walk(cache_.path, stride(), stride(), 1);
-      beside.first_byte = pair.at ^ std::max(beyond_a_line, 2 * pair.distance);
+      beside.first_byte = pair.at ^ std::max<std::uint64_t>(4 * largest_line_bytes, 2 * pair.distance);
       add(beside);
     }
     add(recorded(loads(pair, both), program::Record::latencies, 1));
@@ -256,7 +266,9 @@ Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double
   }
   p.probability.push_back(none_of_them);
   p.probability = probabilities(std::move(p.probability));
-  p.probability.resize(pairs.size());
+  const std::size_t told = pairs.size() > beyond_a_line ? pairs.size() - beyond_a_line : 0;
+  p.values.resize(told);
+  p.probability.resize(told);
   constexpr double surely = 0.95;  // values are far apart: an interval over two of them says nothing
   p.take_likeliest(surely);
   return estimate_of(p, line_method, static_cast<std::uint64_t>(samples),
@@ -271,13 +283,14 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   if (!pairs.has_room()) return inconclusive("B", line_method, "there is no room to overflow the cache");
   std::vector<std::uint64_t> distances;
   const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes);
-  for (std::uint64_t d = least; d <= largest_line_bytes; d *= 2) distances.push_back(d);
-  distances.push_back(beyond_a_line + least);  // not a power of two, which would often be of one set
+  for (std::uint64_t d = least; d < furthest_bytes; d *= 2) distances.push_back(d);
+  distances.push_back(furthest_bytes + least);  // not a power of two, which would often be of one set
   const Contamination c = cache.levels.contamination();
   // Where a set has one way lines next to one another are pushed out together by what lies in a row; what is spaced
   // by a line pushes out single ones.
   std::vector<std::uint64_t> spacings{in_a_row};
-  if (cache.bank_bytes == 0) spacings.insert(spacings.end(), distances.begin(), distances.end() - 1);
+  if (cache.bank_bytes == 0)
+    std::ranges::copy_if(distances, std::back_inserter(spacings), [](auto d) { return d <= largest_line_bytes; });
   Estimate line;
   std::vector<PairFates> fates;
   for (std::size_t i = 0; i < spacings.size() && !line.has_value(); ++i) {

@@ -20,9 +20,9 @@ struct PairFates {
 };
 
 /// The line: pairs less than it apart part by mistake alone (`mistaken`: the share of hits or misses that count as the
-/// other), and those further apart at least half as often as the `furthest` do, which are further apart than any line
-/// is long: lines next to one another may go together, and then the share rises with the distance. `pairs` by powers of
-/// two, ascending, of which the first is the shortest line there can be.
+/// other), and those further apart, at two distances more at least, half as often as the `furthest` do or more, which
+/// are further apart than any line is long: lines next to one another may go together, and then the share rises with
+/// the distance. `pairs` by powers of two, ascending, of which the first is the shortest line there can be.
 Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double mistaken);
 
 /// For a cache of about `capacity_bytes` (within a tenth).

@@ -60,9 +60,9 @@ LooksByLine coarse(const LooksByLine& looks, std::uint64_t stride) {
 // Whether the L2 serves these constants: then they take longer once other loads pushed out all that it had, and don't
 // after as many loads that leave it as it is. Caches in front of it see neither; what the nearest of them, `front`,
 // answers is left out, and what one load brings back into the L2 others find there. False also where that can't be
-// told.
+// told, and where some took longer than `level`, if given, before: it isn't all of what serves those then.
 Expected<bool> are_served_by_l2(Session& session, const CacheFacts& front, std::uint64_t every_line,
-                                const CacheFacts* l2, const Eviction& e) {
+                                const CacheFacts* l2, const Eviction& e, const Histogram* level = nullptr) {
   constexpr std::uint64_t sector_bytes = 32;
   constexpr std::uint64_t few_bytes = 16 << 10;
   if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return false;
@@ -78,6 +78,7 @@ Expected<bool> are_served_by_l2(Session& session, const CacheFacts& front, std::
     if (!*looks) return false;
     timed.push_back(between(histogram_of(coarse(**looks, stride)), front.levels.threshold_cycles, 1e9));
   }
+  if (level != nullptr && hold_slower_loads(*level, timed[0], front.overhead_cycles)) return false;
   return levels_of(timed[0], timed[1]).usable();
 }
 
@@ -198,7 +199,7 @@ Expected<void> state_one_level(Session& session, Findings& findings, const Histo
         fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them", kibi));
     return {};
   }
-  auto by_l2 = are_served_by_l2(session, l1, l1.stride(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0});
+  auto by_l2 = are_served_by_l2(session, l1, l1.stride(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0}, &second);
   if (!by_l2) return tl::unexpected<Error>(by_l2.error());
   if (*by_l2)
     set_absent(memory, "constants that miss L1 come from the L2: once it lost them they take longer");

@@ -58,8 +58,8 @@ struct Past {
   double lines = 0, misses = 0;  // past what fits, a lap
 };
 
-// Misses of footprints of so many lines more than `size`. Strangers add to one launch and hardly ever to another of the
-// same footprint: the least of them counts. Nothing where more than one footprint's launches differ.
+// Misses of footprints of so many lines more than `size`. A stranger or two add to one launch and hardly ever to
+// another of the same footprint: the least of them counts. Nothing where launches differ by more.
 Expected<std::optional<std::vector<Past>>> count_past(const SearchSpec& spec, double size, double line_bytes,
                                                       const std::vector<std::uint64_t>& lines) {
   std::vector<RowRequest> rows;
@@ -74,12 +74,12 @@ Expected<std::optional<std::vector<Past>>> count_past(const SearchSpec& spec, do
     it->second = {std::min(it->second.first, a_lap), std::max(it->second.second, a_lap)};
   }
   std::vector<Past> past;
-  std::size_t by_strangers = 0;
+  constexpr double strangers = 2.5;
   for (const auto& [footprint, range] : least_most) {
-    by_strangers += range.second - range.first > 0.5 ? 1 : 0;
+    if (range.second - range.first > strangers) return std::nullopt;
     past.push_back({(footprint - size) / line_bytes, range.first});
   }
-  return by_strangers > 1 ? std::nullopt : std::optional(std::move(past));
+  return past;
 }
 
 // Whether every line past `size` adds equally many misses, several, until all lines miss: the set that it falls into
@@ -232,7 +232,9 @@ Expected<void> measure_size_and_line(Session& session, Findings& findings, Cache
     line_size.interval.reset();
     line_size.note = "what one miss brings in; the constants that there are don't tell whether a line has more";
   }
-  const std::uint64_t fill = size.status == Status::measured ? cache->capacity_bytes : in_one_bank->fill;
+  std::uint64_t fill = size.status == Status::measured ? cache->capacity_bytes : in_one_bank->fill;
+  // A bound may do. Where others take turns on the GPU programs of several modules rarely get through.
+  if (fill == 0 && session.disturbance().switches == 0) fill = cache->capacity_bytes;
   cache->line_bytes = cache->sector_bytes;
   if (fill == 0) return {};
   CacheFacts walked = *cache;

@@ -9,21 +9,21 @@ namespace {
 
 constexpr Tally half_part{80, 40};
 
-// Pairs 32 to 1024 B apart, 80 of each, of which `parted` part from the line's length on.
+// Pairs 32 to 2048 B apart, 80 of each, of which `parted` part from the line's length on.
 std::vector<PairFates> fates_of(std::uint64_t line_bytes, double parted, double by_mistake = 0) {
   std::vector<PairFates> fates;
-  for (std::uint64_t distance = 32; distance <= 1024; distance *= 2)
+  for (std::uint64_t distance = 32; distance <= 2048; distance *= 2)
     fates.push_back({distance, {80, distance < line_bytes ? by_mistake : parted}});
   return fates;
 }
 
 TEST(Line, IsTheLeastDistanceThatPartsPairs) {
-  for (std::uint64_t line_bytes = 32; line_bytes <= 1024; line_bytes *= 2) {
+  for (std::uint64_t line_bytes = 32; line_bytes <= 512; line_bytes *= 2) {
     const Estimate line = line_of(fates_of(line_bytes, 36), half_part, 0.001);
     ASSERT_EQ(line.status, Status::measured) << line_bytes;
     EXPECT_EQ(*line.value, static_cast<double>(line_bytes));
     EXPECT_EQ(line.method, line_method);
-    EXPECT_EQ(line.samples, 7U * 80);
+    EXPECT_EQ(line.samples, 8U * 80);
   }
 }
 
@@ -45,13 +45,21 @@ TEST(Line, IsOpenWhereMistakesPartAsMany) {
 
 // Lines next to one another may be pushed out together, and no distance tells then.
 TEST(Line, IsOpenWhereNothingParts) {
-  EXPECT_EQ(line_of(fates_of(4096, 0), {80, 0}, 0.001).status, Status::inconclusive);
-  EXPECT_EQ(line_of(fates_of(4096, 0), half_part, 0.001).status, Status::inconclusive);
+  EXPECT_EQ(line_of(fates_of(8192, 0), {80, 0}, 0.001).status, Status::inconclusive);
+  EXPECT_EQ(line_of(fates_of(8192, 0), half_part, 0.001).status, Status::inconclusive);
 }
 
 TEST(Line, IsOpenWhereDistanceIsntWhatParts) {
-  auto fates = fates_of(4096, 0);
+  auto fates = fates_of(8192, 0);
   for (std::size_t i = 0; i < fates.size(); i += 2) fates[i].parted.misses = 40;
+  EXPECT_EQ(line_of(fates, half_part, 0.001).status, Status::inconclusive);
+}
+
+// In small caches of one way the share rises with the distance, up to where what pushes ends.
+TEST(Line, IsOpenWhereTheShareRisesUpToTheFurthest) {
+  std::vector<PairFates> fates = fates_of(8192, 0);
+  fates[5].parted.misses = 24;
+  fates[6].parted.misses = 34;
   EXPECT_EQ(line_of(fates, half_part, 0.001).status, Status::inconclusive);
 }
 
