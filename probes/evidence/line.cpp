@@ -242,6 +242,7 @@ Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double
   constexpr double least_mistaken = 0.01, more = 1.2;
   const double by_mistake = std::min(0.5, 2 * more * std::max(mistaken, least_mistaken));
   const double apart = furthest.share() / 2;
+  if (furthest.loads == 0) return inconclusive("B", line_method, "nothing that is looked at stays until the next look");
   // Where the share rises with the distance, it is half as large at half of it: that mustn't look like mistakes.
   if (apart < 2 * by_mistake) return inconclusive("B", line_method, "lines far apart are lost together, too");
   // Beforehand, that distance isn't what parts pairs: then either answer is as likely at each.

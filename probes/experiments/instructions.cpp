@@ -172,7 +172,7 @@ class Instructions {
                                                 cache.facts.latency_cycles + cache.level.error_cycles};
       attributes["latency"].note = "more than a jump to code that the nearest cache has";
     }
-    if (auto ok = measure_structure(cache); !ok) return ok;
+    if (auto ok = measure_structure(cache, spaced->has_value()); !ok) return ok;
     if (*spaced) {
       // Structure was asked of what fits beside the walk's own code.
       cache.facts.capacity_bytes = (*spaced)->blocks * block_;
@@ -272,8 +272,9 @@ class Instructions {
     return found;
   }
 
-  // By itself: what experiments of paths say goes to this cache, whichever it turns out to be.
-  Expected<void> measure_structure(InstructionCache& cache) {
+  // By itself: what experiments of paths say goes to this cache, whichever it turns out to be. Where lines in sets of
+  // their own told its ways, circles through all sets, which the walk's own code is in, tell nothing more.
+  Expected<void> measure_structure(InstructionCache& cache, bool has_ways) {
     Findings alone;
     alone.topology.gpu = findings_.topology.gpu;
     alone.caches[std::string(cache.facts.path.id)] = cache.facts;
@@ -281,7 +282,10 @@ class Instructions {
     if (auto ok = measure_scope(session_, alone, cache.facts.path); !ok) return ok;
     if (is_first(cache))
       if (auto ok = measure_instances(session_, alone, cache.facts.path); !ok) return ok;
-    if (auto ok = measure_organisation(session_, alone, cache.facts.path); !ok) return ok;
+    if (has_ways)
+      leave_organisation_open(alone.memory(cache.facts.path.id), "spaced_lines", "the walk's own code is in some sets");
+    else if (auto ok = measure_organisation(session_, alone, cache.facts.path); !ok)
+      return ok;
     cache.memory = std::move(alone.memory(cache.facts.path.id));
     return {};
   }

@@ -70,7 +70,9 @@ TEST(ConstantModules, GiveALowerBoundWhereSetsFillUnevenly) {
   ASSERT_NE(cache, model.caches.end());
   cache->size_bytes = sets * ways * line_bytes;
   cache->line_bytes = cache->sector_bytes = line_bytes;
-  cache->organisation = {.sets = sets, .index = sim::IndexKind::xor_fold};
+  cache->organisation = {};
+  cache->organisation.sets = sets;
+  cache->organisation.index = sim::IndexKind::xor_fold;
   const auto device = sim::make_device(std::move(model));
   const Estimate size = size_found(*device);
   EXPECT_EQ(size.status, Status::lower_bound);

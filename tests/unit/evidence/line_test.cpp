@@ -66,7 +66,9 @@ TEST(Line, IsOpenWhereTheShareRisesUpToTheFurthest) {
 TEST(Line, IsOpenWhereNoPairCounts) {
   std::vector<PairFates> fates = fates_of(128, 36);
   for (PairFates& f : fates) f.parted = {};
-  EXPECT_EQ(line_of(fates, {}, 0.001).status, Status::inconclusive);
+  const Estimate line = line_of(fates, {}, 0.001);
+  EXPECT_EQ(line.status, Status::inconclusive);
+  EXPECT_EQ(line.note, "nothing that is looked at stays until the next look");
 }
 
 TEST(Line, IsOpenWhereThePairsThatWouldTellAreFew) {
