@@ -242,7 +242,8 @@ Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double
   constexpr double least_mistaken = 0.01, more = 1.2;
   const double by_mistake = std::min(0.5, 2 * more * std::max(mistaken, least_mistaken));
   const double apart = furthest.share() / 2;
-  if (furthest.loads == 0) return inconclusive("B", line_method, "nothing that is looked at stays until the next look");
+  if (pairs.size() <= beyond_a_line || furthest.loads == 0)
+    return inconclusive("B", line_method, "nothing that is looked at stays until the next look");
   // Where the share rises with the distance, it is half as large at half of it: that mustn't look like mistakes.
   if (apart < 2 * by_mistake) return inconclusive("B", line_method, "lines far apart are lost together, too");
   // Beforehand, that distance isn't what parts pairs: then either answer is as likely at each.
@@ -267,7 +268,7 @@ Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double
   }
   p.probability.push_back(none_of_them);
   p.probability = probabilities(std::move(p.probability));
-  const std::size_t told = pairs.size() > beyond_a_line ? pairs.size() - beyond_a_line : 0;
+  const std::size_t told = pairs.size() - beyond_a_line;
   p.values.resize(told);
   p.probability.resize(told);
   constexpr double surely = 0.95;  // values are far apart: an interval over two of them says nothing
@@ -280,10 +281,12 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
                                 Scope isolation) {
   // What one miss brings in comes back with the first of both that is looked at.
   if (cache.sector_bytes == 0) return inconclusive("B", line_method, "needs to know what one miss brings in");
+  const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes);
+  if (least > largest_line_bytes)
+    return inconclusive("B", line_method, fmt::format("one miss brings in more than {} B", largest_line_bytes));
   Pairs pairs(session, cache, capacity_bytes, isolation);
   if (!pairs.has_room()) return inconclusive("B", line_method, "there is no room to overflow the cache");
   std::vector<std::uint64_t> distances;
-  const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes);
   for (std::uint64_t d = least; d < furthest_bytes; d *= 2) distances.push_back(d);
   distances.push_back(furthest_bytes + least);  // not a power of two, which would often be of one set
   const Contamination c = cache.levels.contamination();

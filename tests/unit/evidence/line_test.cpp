@@ -71,6 +71,13 @@ TEST(Line, IsOpenWhereNoPairCounts) {
   EXPECT_EQ(line.note, "nothing that is looked at stays until the next look");
 }
 
+TEST(Line, IsOpenWithoutDistancesBeyondIt) {
+  EXPECT_EQ(line_of({}, half_part, 0.001).status, Status::inconclusive);
+  const auto fates = fates_of(32, 36);
+  EXPECT_EQ(line_of(std::span(fates).first(2), half_part, 0.001).status, Status::inconclusive);
+  EXPECT_EQ(*line_of(std::span(fates).first(3), half_part, 0.001).value, 32);
+}
+
 TEST(Line, IsOpenWhereThePairsThatWouldTellAreFew) {
   std::vector<PairFates> fates = fates_of(128, 36);
   fates[2].parted = {1, 0};
