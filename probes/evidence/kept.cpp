@@ -68,6 +68,10 @@ Expected<bool> is_left_alone(Session& session, const CacheFacts& cache, std::uin
   const double pooled = (lost[0] + lost[1] + 1) / (looked[0] + looked[1] + 2);
   const double error = std::sqrt(pooled * (1 - pooled) * (1 / looked[0] + 1 / looked[1]));
   const double more = lost[1] / looked[1] - lost[0] / looked[0];
+  // Of three quarters of what it holds most stay, even in sets of one way that a hash fills: where they don't, others
+  // take their places sooner than any look comes.
+  constexpr double most = 0.5;
+  if (std::min(lost[0] / looked[0], lost[1] / looked[1]) > most + 5 * error) return false;
   return more * looked[1] < 3 * kept_repetitions || more < 5 * error;
 }
 
