@@ -113,7 +113,9 @@ class Pairs {
       for (const std::uint64_t distance : distances) {
         const bool may_be_one = distance <= largest_line_bytes;
         const std::uint64_t unit = may_be_one ? 2 * distance : distances.front();
-        const std::uint64_t room = may_be_one ? places_ : places_ - distance - unit;
+        // A walk over both ends within a bank.
+        const std::uint64_t in_a_bank = cache_.bank_bytes == 0 ? places_ : cache_.bank_bytes - 2 * distance;
+        const std::uint64_t room = may_be_one ? places_ : std::min(places_ - distance - unit, in_a_bank);
         const auto on = static_cast<std::uint64_t>(even_place(place_++) * static_cast<double>(room));
         pairs.push_back({distance, on / unit * unit, i % 2 == 0 || cache_.path.slot == slot_code});
       }
