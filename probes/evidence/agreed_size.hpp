@@ -28,7 +28,8 @@ struct SizeAndHeld {
 };
 
 /// The size that both opinions agree on, of a cache of about so many bytes: by few looks, or where these leave it open
-/// by many. `counts` are what `fits` was told from.
+/// by many. `counts` are what `fits` was told from: inconclusive where of what fits more loads miss than strangers
+/// make.
 Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, const Estimate& fits,
                                      const Counts& counts, std::uint64_t about_bytes, Scope isolation);
 
