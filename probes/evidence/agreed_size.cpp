@@ -76,7 +76,7 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   } else {
     size.samples += held.samples;
     // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
-    if (held.samples != 0 && counted.high * a_level_more < size.interval->low)
+    if (held.samples != 0 && std::min(counted.high, held.fewest_bytes) * a_level_more < size.interval->low)
       return inconclusive("B", fits.method, "of more lines fewer are found than fit: something else makes them slow");
     if (is_below(held, fits)) {
       // Lines that overfull sets lost lie together, and looks may have missed them all.

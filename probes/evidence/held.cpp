@@ -364,6 +364,7 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     held.samples += counted->samples;
     held.walked_bytes = static_cast<double>(plan.lines) * line;
     counts.push_back(*counted);
+    held.fewest_bytes = std::min(held.fewest_bytes, (counted->near + counted->error) * line);
     if (is_last) factor = most_factor;
     Capacity capacity = when_full(counts);
     if (!capacity.exact) capacity.error += capacity.lines * unsure_share(cache.levels);

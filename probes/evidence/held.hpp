@@ -16,11 +16,12 @@ struct Held {
   double bytes = 0;  ///< the mean of all counts, or the exact one
   Interval
       interval;  ///< of three standard errors; one value where every line was there always or never; from 0: a bound
-  double walked_bytes = 0;    ///< of how much in all
-  bool steady = false;        ///< twice the footprint held no more: every set was full
-  bool exact = false;         ///< and every line was there always or never, but for strangers
-  bool is_sample = false;     ///< of lines of this cache alone: the interval is all that isn't known
-  std::uint64_t samples = 0;  ///< lines looked for
+  double walked_bytes = 0;      ///< of how much in all
+  bool steady = false;          ///< twice the footprint held no more: every set was full
+  bool exact = false;           ///< and every line was there always or never, but for strangers
+  bool is_sample = false;       ///< of lines of this cache alone: the interval is all that isn't known
+  double fewest_bytes = 1e300;  ///< at most so much was held of the footprint that the least was held of
+  std::uint64_t samples = 0;    ///< lines looked for
 };
 
 /// Levels of memory are so much larger than what is in front of them at least.

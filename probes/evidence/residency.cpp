@@ -168,6 +168,30 @@ Expected<Near> look(Session& session, const Probe& probe, std::size_t programs, 
   return near;
 }
 
+// Lines near after twice as many as `about_bytes` were walked. Sets that more lines still fill weren't full: a cache
+// that others leave full may keep fewer of what seems to fit than it has room for.
+Expected<std::uint64_t> look_at_twice(Session& session, const Probe& probe) {
+  const CacheFacts& cache = probe.cache;
+  const std::uint64_t bytes = overflowing(probe.about_bytes, 32);
+  program::Program p =
+      make_program(fmt::format("{} residency {} B by lines", cache.path.id, bytes), session.info(), cache.path.slot);
+  const Walk walk = make_walk(cache.path, bytes, cache.stride(), 1);
+  Walk look = recorded(walk, Record::histogram, 1);
+  look.path = program::Path::global_no_allocate;
+  p.phases = {walk, look};
+  auto traces = session.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  const Histogram& timed = traces->front().phases.back().histogram;
+  return total(timed) - count_from(timed, cache.levels.threshold_cycles);
+}
+
+// Whether there are so many lines that those too many aren't by chance loads of the next level that look like hits.
+bool is_surely_more(double lines, double than, double walked, double false_hit) {
+  constexpr double deviations = 4;
+  const double faked = (walked - than) * false_hit;
+  return lines > than + faked + deviations * std::sqrt(faked) + 1;
+}
+
 }  // namespace
 
 bool Residency::is_steady() const {
@@ -193,13 +217,21 @@ Expected<Residency> count_resident(Session& session, const CacheFacts& cache, st
   constexpr double surely = 0.995;  // some fifteen counts in a discovery, none of which may be wrong
   if (all.probability > surely) {
     r.bytes.assign(sixteenths.size(), r.held_bytes);
-    return r;
+  } else {
+    auto several = look(session, probe, 1, looks_at_a_sector(cache.levels, there, lost));
+    if (!several) return tl::unexpected<Error>(several.error());
+    r.samples += several->samples;
+    for (const std::uint64_t sectors : several->sectors) r.bytes.push_back(sectors * probe.sector());
+    r.held_bytes = *std::max_element(r.bytes.begin(), r.bytes.end());
   }
-  auto several = look(session, probe, 1, looks_at_a_sector(cache.levels, there, lost));
-  if (!several) return tl::unexpected<Error>(several.error());
-  r.samples += several->samples;
-  for (const std::uint64_t sectors : several->sectors) r.bytes.push_back(sectors * probe.sector());
-  r.held_bytes = *std::max_element(r.bytes.begin(), r.bytes.end());
+  if (shared_bytes != 0 || !r.is_steady()) return r;
+  auto of_twice = look_at_twice(session, probe);
+  if (!of_twice) return tl::unexpected<Error>(of_twice.error());
+  const auto line = static_cast<double>(cache.stride());
+  const double walked = static_cast<double>(overflowing(about_bytes, 32)) / line;
+  if (is_surely_more(static_cast<double>(*of_twice), static_cast<double>(r.held_bytes) / line, walked,
+                     cache.levels.false_hit))
+    r.bytes.push_back(*of_twice * cache.stride());
   return r;
 }
 

@@ -92,6 +92,41 @@ TEST(Size, IsNotShortOfTheKernelsOwnLines) {
   }
 }
 
+// Several SMs' cache is full when a program begins, and of nine ways a tree of bits sends every other line to the
+// ninth: of 27 lines that come 25 stay, whose number says nothing of the cache.
+TEST(Size, IsNotWhatATreeOfBitsKeepsOfLessThanFits) {
+  Json model = model_with(
+      "global_cached", "l1",
+      {{"size", 16128}, {"line", 256}, {"sets", 7}, {"ways", 9}, {"replacement", "tree_plru"}, {"shared_by", 4}});
+  model["paths"]["global_no_allocate"] = true;
+  model["gpu"]["sm_count"] = 6;
+  model["groups"] = {{"gpc", {{0, 1, 4, 5}, {2, 3}}}, {"tpc", 2}};
+  const Estimate size = size_of(model, "l1");
+  EXPECT_EQ(size.status, Status::lower_bound) << size.note;
+  if (!size.has_value()) return;
+  EXPECT_LE(size.interval ? size.interval->low : *size.value, 16128);
+  if (size.status == Status::measured) {
+    EXPECT_GE(size.interval->high, 16128);
+  }
+}
+
+// Constants of the stretch that lies past what an L1 holds come from a slice as near as the L1 itself.
+TEST(Size, IsNotThatOfASliceAsNear) {
+  Json model = constants_with({{"size", 1536}, {"line", 64}, {"sets", 1}, {"ways", 24}, {"replacement", "tree_plru"}});
+  model["caches"]["constant_l1_5"] = {{"size", 4096}, {"line", 256}, {"sector", 128},
+                                      {"sets", 2},    {"ways", 8},   {"scope", "gpu"}};
+  model["paths"]["constant"] = {{{"level", "constant_l1"}, {"latency", 57.5}},
+                                {{"level", "constant_l1_5"}, {"latency", 70}},
+                                {{"level", "l2"}, {"latency", 90.5}},
+                                {{"level", "device_memory"}, {"latency", 121.5}}};
+  model["distance"] = {{"count", 10}, {"slice", 1024}, {"slices", 13}};
+  model["noise"] = {{"jitter", "uniform"}, {"cycles", 3}, {"seed", 620004}};
+  const Estimate size = size_of(model, "constant_l1");
+  if (size.has_value()) {
+    EXPECT_LE(size.interval ? size.interval->low : *size.value, 1536) << size.note;
+  }
+}
+
 TEST(Size, IsABoundWhereATenantFillsTheCache) {
   Json model = model_with("global_cached", "l1", {{"size", "16 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 4}});
   EXPECT_EQ(size_of(model, "l1").value, 16384);
