@@ -26,7 +26,7 @@ struct CacheFacts {
   double overhead_cycles = 0;      ///< of timing a load of this path
   std::vector<double> by_line;     ///< of the L2 and of memory: what each of some lines takes from SM 0, as timed
   std::optional<Mode> next_level;  ///< of the L2: the cache behind it, as timed, where there is one
-  Histogram next_loads;            ///< loads that it served, as timed
+  Histogram next_loads;            ///< of the L2: lines that it lost, brought by what is behind it, as timed
   bool is_before_memory = false;   ///< of the L2: what it loses comes from memory
   std::uint64_t sector_bytes = 0;
   std::uint64_t line_bytes = 0;

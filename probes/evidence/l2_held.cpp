@@ -1,7 +1,10 @@
 #include "evidence/l2_held.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "evidence/agreed_size.hpp"
 #include "evidence/estimates.hpp"
@@ -63,8 +66,11 @@ bool is_telling(const Estimate& counted) {
   return range.low > 0 && range.high - range.low <= telling * range.low;
 }
 
-Estimate as_next_count(Estimate counted) {
-  const double rounded = rounded_count(*counted.value);
+Estimate as_next_count(Estimate counted, double nominal_bytes) {
+  constexpr double as_much = 1.0 / 16;  // as rounded_count
+  const double count = *counted.value, off = std::fabs(count - nominal_bytes);
+  const double rounded = off <= as_much * nominal_bytes ? nominal_bytes : rounded_count(count);
+  counted.note += fmt::format("{}{:.1f} MiB were found", counted.note.empty() ? "" : "; ", count / (1 << 20));
   counted.interval = Interval{std::min(counted.interval->low, rounded), std::max(counted.interval->high, rounded)};
   counted.value = rounded;
   return counted;

@@ -36,7 +36,8 @@ Estimate counted_near(const Held& held);
 /// Whether that tells a size to a twentieth.
 bool is_telling(const Estimate& counted);
 
-/// The same so that the next count says it as well (rounded_count); its interval holds that.
-Estimate as_next_count(Estimate counted);
+/// The same so that the next count says it as well: `nominal_bytes`, what the driver says of it (0: nothing), where
+/// that is as near as rounding goes, else rounded (rounded_count). Its interval holds that and its note says the count.
+Estimate as_next_count(Estimate counted, double nominal_bytes);
 
 }  // namespace gputopo::evidence

@@ -10,8 +10,9 @@ namespace gputopo::evidence {
 namespace {
 
 constexpr std::uint64_t most_lost_lines = 384;
-constexpr std::uint64_t lost_stride_bytes = 1152;  // as memory's loads are timed (device_memory.cpp)
 constexpr std::size_t looks_at_lost = 3;
+// Of lines in a row in a page the first has a TLB's miss, which would look like a level behind where it is still there.
+constexpr std::uint64_t lost_stride_bytes = 1152, smallest_page = 4096;
 
 // With half as much again as the L2 holds that comes after them they fill less than a cache behind has room for, which
 // holds twice as much at least, in lines of 256 B at most (docs/domain.md).
@@ -20,16 +21,26 @@ std::uint64_t lost_lines(std::uint64_t l2_bytes) {
   return std::clamp(l2_bytes / 4 / largest_line, fewest, most_lost_lines);
 }
 
+std::uint64_t evicting_bytes(std::uint64_t l2_bytes) {
+  return l2_bytes * 3 / 2;
+}
+
 program::Program just_lost(Session& session, std::uint64_t l2_bytes) {
   program::Program p = make_program(fmt::format("l2 lines behind {} KiB", l2_bytes >> 10), session.info(), slot_flush);
   p.isolation = Scope::gpu;
-  const std::uint64_t evicting = l2_bytes * 3 / 2;
+  const std::uint64_t evicting = evicting_bytes(l2_bytes);
   p.buffers[slot_flush].size_bytes = std::max(evicting + most_lost_lines * lost_stride_bytes, slot_bytes);
   const program::Walk evict = by_all_lanes(make_walk(l2_path, evicting, 32, 1), session.info());
   program::Walk look = make_walk(l2_path, lost_lines(l2_bytes) * lost_stride_bytes, lost_stride_bytes, 1);
   look.first_byte = evicting;
-  p.phases = {look, evict, recorded(look, program::Record::histogram, 1)};
+  p.phases = {look, evict, recorded(look, program::Record::latencies, 1)};
   return p;
+}
+
+// Those in the page of the one before.
+void add_translated(Histogram& lines, const std::vector<std::uint32_t>& latencies, std::uint64_t first_byte) {
+  for (std::size_t i = 1; i < latencies.size(); ++i)
+    if ((first_byte + i * lost_stride_bytes) % smallest_page >= lost_stride_bytes) add(lines, latencies[i]);
 }
 
 }  // namespace
@@ -41,7 +52,7 @@ Expected<std::optional<Histogram>> time_just_lost(Session& session, std::uint64_
   if (!traces) return tl::unexpected<Error>(traces.error());
   if (!*traces) return std::optional<Histogram>();
   Histogram all;
-  for (const auto& trace : **traces) all = merged(all, trace.phases.back().histogram);
+  for (const auto& trace : **traces) add_translated(all, trace.phases.back().latencies, evicting_bytes(l2_bytes));
   return std::optional(std::move(all));
 }
 

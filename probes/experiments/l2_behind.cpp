@@ -1,8 +1,10 @@
 // Is there a cache behind the L2? What it just lost comes from memory, or sooner: from a cache that still has it. Where
 // there is none, sets of SMs that share what they brought in, near and far, are its sides. Says then what its size is:
 // all that is found before memory answers, or only what is near.
+#include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -76,15 +78,21 @@ LinesFrom lost_to(const CacheFacts& l2, const Histogram& lost, const Histogram& 
   return are_told && as_slow ? LinesFrom::memory : LinesFrom::unknown;
 }
 
-// A level between hits and memory, among what was lost: a threshold halfway to memory may lie above it.
+double end_of(const Mode& level) {  // (Tukey's inner fence)
+  return level.high_quartile + 1.5 * (level.high_quartile - level.low_quartile) + 1;
+}
+
+// What serves lines that were lost, memory or a level between hits and memory: a threshold halfway to memory may lie
+// above it, and memory may have served the more of them.
 void find_next_level(CacheFacts& l2, const Histogram& all) {
-  const Histogram lost = between(all, upper_fence(l2.levels.hit), 1e9);
-  if (2 * total(lost) <= total(all)) return;
+  const Levels from_hits = levels_of(l2.levels.hit, all);
+  if (!from_hits.usable()) return;
+  const Histogram lost = between(all, from_hits.threshold_cycles, 1e9);
   const Mode nearest = lowest_mode(lost);
-  if (nearest.centre * half_a_level >= whole_mode(l2.levels.next).centre)
-    l2.is_before_memory = true;
-  else if (levels_of(lost, l2.levels.next).usable())
-    l2.next_level = nearest, l2.next_loads = lost;
+  l2.is_before_memory |= nearest.centre * half_a_level >= whole_mode(l2.levels.next).centre;
+  const bool is_a_cache = !l2.is_before_memory && levels_of(between(lost, 0, end_of(nearest)), l2.levels.next).usable();
+  if (is_a_cache) l2.next_level = nearest;
+  if (is_a_cache || l2.is_before_memory) l2.next_loads = lost;
 }
 
 // Where lines that the L2 lost to a cache come from, held against what other SMs brought in: from the same place, a
@@ -96,23 +104,44 @@ LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& 
   return nearest > half_a_level * others.interval->high ? LinesFrom::a_cache_behind_sides : LinesFrom::unknown;
 }
 
+// What an SM of each side finds near, `share` of their sum; nothing where not all were asked.
+std::optional<Estimate> of_all_sides(const Findings::BeyondNear& part, std::size_t sides, double share,
+                                     double nominal_bytes, std::string_view note) {
+  if (sides < 2 || part.by_set.size() != sides) return std::nullopt;
+  Estimate all = measured(0, "B", slower_hits, 0);
+  all.interval = Interval{0, 0};
+  for (const Estimate& side : part.by_set) {
+    *all.value += share * *side.value;
+    all.interval->low += share * side.interval->low;
+    all.interval->high += share * side.interval->high;
+    all.samples += side.samples;
+  }
+  all.note = note;
+  return is_telling(all) ? std::optional(as_next_count(all, share * nominal_bytes)) : std::nullopt;
+}
+
+bool are_alike(const std::vector<Estimate>& sides) {
+  const auto by_value = [](const Estimate& x, const Estimate& y) { return *x.value < *y.value; };
+  const auto [least, most] = std::minmax_element(sides.begin(), sides.end(), by_value);
+  return least == sides.end() || most->interval->low <= least->interval->high;
+}
+
+// Sides that are alike are as large as their mean, which counts of each say more surely than that of one.
+Estimate a_side(const Findings::BeyondNear& part, std::size_t sides, double nominal_bytes) {
+  if (part.near.status != Status::measured || !are_alike(part.by_set)) return part.near;
+  return of_all_sides(part, sides, 1 / static_cast<double>(sides), nominal_bytes,
+                      "the mean of what an SM of each side finds near")
+      .value_or(part.near);
+}
+
 // Where sides keep copies of what lives on others, how much fits of what memory needn't bring again depends on who
 // asked for what: a bound differs from run to run. What one side holds is counted, and what all do where SMs of each
 // were asked.
-Estimate all_sides(Estimate whole, const Findings::BeyondNear& part, std::size_t sides) {
+Estimate all_sides(Estimate whole, const Findings::BeyondNear& part, std::size_t sides, double nominal_bytes) {
   const Estimate& side = part.near;
   if (whole.status != Status::lower_bound || side.status != Status::measured) return whole;
-  if (sides > 1 && part.by_set.size() == sides) {
-    Estimate sum = part.by_set.front();
-    for (std::size_t i = 1; i < sides; ++i) {
-      *sum.value += *part.by_set[i].value;
-      sum.interval->low += part.by_set[i].interval->low;
-      sum.interval->high += part.by_set[i].interval->high;
-      sum.samples += part.by_set[i].samples;
-    }
-    sum.note = "the sum of what an SM of each side finds near";
-    if (is_telling(sum)) return as_next_count(sum);
-  }
+  if (auto sum = of_all_sides(part, sides, 1, nominal_bytes, "the sum of what an SM of each side finds near"))
+    return *sum;
   whole.value = side.value;
   whole.method = side.method;
   whole.confidence = side.confidence;
@@ -121,7 +150,8 @@ Estimate all_sides(Estimate whole, const Findings::BeyondNear& part, std::size_t
 }
 
 // What an SM finds near is the whole L2, with a cache behind it, or one of its sides.
-Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const Mode& lost_mode) {
+Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const Mode& lost_mode,
+                       double nominal_bytes) {
   Memory& memory = findings.memory("l2");
   const auto& part = findings.beyond_near_l2;
   if (findings.lost_by_l2) return findings.l2_before_memory;
@@ -139,8 +169,9 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
   if (lost == LinesFrom::memory && !is_next_a_hit) {
     if (findings.beyond_own_l2) findings.state_sides_by_sets();
     if (!part || !findings.beyond_own_l2) return findings.l2_before_memory;
-    memory.attributes["partition_size"] = part->near;
-    return all_sides(findings.l2_before_memory, *part, findings.beyond_own_l2->sets);
+    const std::size_t sides = findings.beyond_own_l2->sets;
+    memory.attributes["partition_size"] = a_side(*part, sides, nominal_bytes);
+    return all_sides(findings.l2_before_memory, *part, sides, nominal_bytes);
   }
   if (lost == LinesFrom::unknown || lost == LinesFrom::a_cache_in_part)
     return inconclusive("B", slower_hits, side_or_cache);
@@ -186,8 +217,8 @@ void state_size(Session& session, Memory& memory, const Estimate& size) {
   const auto api = static_cast<double>(session.info().l2_bytes);
   memory.attributes[api == 0 ? "size" : "measured_size"] = size;
   if (api == 0 || size.status != Status::measured) return;
-  memory.attributes["size"].note = fmt::format("measured {:.1f} MiB, {:.0f} % from it", *size.value / mebi,
-                                               100 * std::fabs(*size.value - api) / api);
+  const Interval range = size.interval.value_or(Interval{*size.value, *size.value});
+  memory.attributes["size"].note = fmt::format("measured {:.1f} to {:.1f} MiB", range.low / mebi, range.high / mebi);
 }
 
 }  // namespace
@@ -203,14 +234,13 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   if (*lost && !findings.others_fill_l2) {
     to = lost_to(*l2, **lost, findings.brought_by_others());
     // The fence of hits that are spread lies above memory, too.
-    if (to == LinesFrom::memory)
-      l2->is_before_memory = true;
-    else if (!findings.beyond_own_l2 && !findings.beyond_near_l2)
-      find_next_level(*l2, **lost);
+    l2->is_before_memory = to == LinesFrom::memory;
+    if (!findings.beyond_own_l2 && !findings.beyond_near_l2) find_next_level(*l2, **lost);
   }
   doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");
-  const Estimate size = size_by_parts(findings, *l2, to, *lost ? whole_mode(**lost) : Mode{});
+  const Estimate size = size_by_parts(findings, *l2, to, *lost ? whole_mode(**lost) : Mode{},
+                                      static_cast<double>(session.info().l2_bytes));
   if (size.status == Status::inconclusive && !findings.beyond_near_l2) doubt_line(memory, *l2);
   if (findings.lines_have_sides && size.status == Status::measured) {
     Estimate& part = memory.attributes["partition_size"] = size;

@@ -101,7 +101,10 @@ Expected<Size> size_by(Session& session, L2Rows& rows, const Levels& levels, std
 // What is near of more than fits at all, for which nothing else needs to be walked; where that doesn't tell it, of more
 // than is near by that count. Where all sides or a cache behind fit far more than is near, of what they hold: near
 // lines go with those. Nothing where none does.
-Expected<std::optional<Size>> near_by_count(Session& session, L2Rows& rows, const Levels& levels, const Size& whole) {
+Expected<std::optional<Size>> near_by_count(Session& session, L2Rows& rows, const Levels& levels, const Size& whole,
+                                            std::size_t sides) {
+  const double nominal_bytes =
+      static_cast<double>(session.info().l2_bytes) / static_cast<double>(std::max<std::size_t>(1, sides));
   constexpr double far_more = 1.5;
   const auto fits = static_cast<double>(whole.about);
   const Footprints within{0.8 * fits, 0.9375 * fits};
@@ -120,7 +123,7 @@ Expected<std::optional<Size>> near_by_count(Session& session, L2Rows& rows, cons
     if ((*held)->steady && is_telling(near)) {
       const std::uint64_t step = resolution_of(session);
       const auto fill = static_cast<std::uint64_t>((*held)->bytes) / step * step;
-      return Size{as_next_count(near), fill, whole.about,
+      return Size{as_next_count(near, nominal_bytes), fill, whole.about,
                   Size::Counted{{(*held)->walked_bytes, walked.most}, near}};
     }
     if (is_within || !(*held)->steady) return std::optional<Size>();
@@ -261,7 +264,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
     if (!slower) return tl::unexpected<Error>(slower.error());
     if (*slower) {
       // Sides that keep copies, or a cache behind several L2s: what another SM brought in tells near from far.
-      auto inside = findings.beyond_own_l2 ? near_by_count(session, rows, **slower, whole)
+      auto inside = findings.beyond_own_l2 ? near_by_count(session, rows, **slower, whole, findings.beyond_own_l2->sets)
                                            : Expected<std::optional<Size>>(std::optional<Size>());
       if (!inside) return tl::unexpected<Error>(inside.error());
       if (!*inside) {

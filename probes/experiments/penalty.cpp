@@ -99,8 +99,9 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   return {};
 }
 
-// Memory behind an L2 with sides is as near or far as the line's home: the mean of all against the mean of all would
-// need far hits in the same mixture, so what a near hit has is held against memory as a whole.
+// What lines take that it lost. Memory behind an L2 with sides is as near or far as the line's home: the mean of all
+// against the mean of all would need far hits in the same mixture, so what a near hit has is held against memory as a
+// whole.
 Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   const CacheFacts* memory = findings.cache("device_memory");
@@ -108,16 +109,17 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   const Estimate& own = findings.memory("l2").attributes["latency"];
   const Estimate& next = findings.memory("device_memory").attributes["latency"];
   Estimate& penalty = findings.memory("l2").attributes["miss_penalty"];
-  if (!is_usable(own) || !is_usable(next) || !own.interval || !next.interval) {
+  const bool is_timed = !l2->next_loads.empty();
+  if (!is_usable(own) || !own.interval || (!is_timed && (!is_usable(next) || !next.interval))) {
     penalty = inconclusive("cycles", "difference", "needs both latencies");
     return {};
   }
-  if (!l2->next_level && !l2->is_before_memory) {
+  if (!is_timed && !l2->is_before_memory) {
     penalty = inconclusive("cycles", "difference", "whether memory is right behind it isn't known");
     return {};
   }
   double hit = *own.value + l2->overhead_cycles;
-  if (l2->next_level) {
+  if (is_timed) {
     // Single loads against single loads: what jitter adds to them a line's lower quartile doesn't have. The nearest
     // level of both, without what another level or another program makes slower where that is apart.
     const std::optional<double> far_less_near = findings.far_less_near_cycles();
@@ -131,8 +133,8 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   }
   DecidingCurve curve =
       make_curve("l2", "miss_penalty", {"cycles more than a hit", "cycles", false}, share_axis("loads"));
-  curve.series = {l2->next_level ? share_up_to("loads of the cache behind it", l2->next_loads, hit)
-                                 : share_up_to("loads of device memory", memory->levels.next, hit),
+  curve.series = {is_timed ? share_up_to("lines that it lost", l2->next_loads, hit)
+                           : share_up_to("loads of device memory", memory->levels.next, hit),
                   share_up_to("hits", l2->levels.hit, hit)};
   mark(curve, penalty);
   session.keep(std::move(curve));

@@ -52,6 +52,29 @@ TEST_F(L2Size, IsItsOwnWhereACacheBehindItAnswersBeforeMemory) {
   }
 }
 
+// Half of what the L2 just lost memory had to bring; and lines that it still has took a TLB's miss, which is no level.
+TEST_F(L2Size, IsLeftForTheLevelBehindItThatIsNext) {
+  model["caches"] = {
+      {"l2",
+       {{"size", 1751 * 2 * 64},
+        {"line", 64},
+        {"sets", 1751},
+        {"ways", 2},
+        {"scope", "gpu"},
+        {"index", "xor"},
+        {"replacement", "random"}}},
+      {"l3", {{"size", "448 KiB"}, {"line", 256}, {"ways", 7}, {"scope", "gpu"}, {"replacement", "random"}}}};
+  model["tlbs"]["tlb_1"] = {{"entries", 26}, {"miss_penalty", 101.5}, {"page", 4096}, {"replacement", "fifo"}};
+  for (const double behind : {230, 350}) {
+    reach({{{"level", "l2"}, {"latency", 200}, {"tlbs", {"tlb_1"}}},
+           {{"level", "l3"}, {"latency", behind}},
+           {{"level", "device_memory"}, {"latency", 500}}});
+    const Estimate& penalty = *found().find("miss_penalty");
+    ASSERT_EQ(penalty.status, Status::measured) << penalty.note;
+    EXPECT_NEAR(*penalty.value, behind - 200, 1.5);
+  }
+}
+
 // Four neighbours of one set: what looks at one of them misses pushes out the next.
 TEST_F(L2Size, IsNotShortWhereNeighboursShareASet) {
   model["caches"]["l2"] = {{"size", 203 * 8 * 256}, {"line", 256},

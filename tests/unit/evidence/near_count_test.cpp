@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "evidence/agreed_size.hpp"
+#include "evidence/l2_held.hpp"
 
 namespace gputopo::evidence {
 namespace {
+
+constexpr double mebi = 1 << 20;
 
 // Near lines take 280 cycles, far ones 450.
 Levels near_and_far() {
@@ -101,6 +104,18 @@ TEST(RoundedCount, IsTheSameForCountsThatHardlyDiffer) {
 
 TEST(RoundedCount, IsNoFurtherOffThanA32nd) {
   for (double bytes = 1000; bytes < 5000; bytes += 7) EXPECT_LE(std::fabs(rounded_count(bytes) - bytes), bytes / 32);
+}
+
+TEST(NextCount, IsWhatTheDriverSaysWhereThatIsAsNearAsRoundingGoes) {
+  Estimate counted;
+  counted.value = 58.5 * mebi;
+  counted.interval = Interval{57.9 * mebi, 59.1 * mebi};
+  const Estimate confirmed = as_next_count(counted, 60 * mebi);
+  EXPECT_EQ(confirmed.value, 60 * mebi);
+  EXPECT_EQ(confirmed.interval->low, 57.9 * mebi);
+  EXPECT_EQ(confirmed.interval->high, 60 * mebi);
+  EXPECT_EQ(confirmed.note, "58.5 MiB were found");
+  for (const double nominal : {0.0, 50 * mebi, 64 * mebi}) EXPECT_EQ(as_next_count(counted, nominal).value, 58 * mebi);
 }
 
 TEST(RoundestWithin, IsAMultipleOfTheLargestPowerOfTwo) {
