@@ -11,7 +11,7 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr double mebi = 1 << 20;
+constexpr double a_mebibyte = 1 << 20;
 
 // Near lines take 280 cycles, far ones 450.
 Levels near_and_far() {
@@ -108,14 +108,15 @@ TEST(RoundedCount, IsNoFurtherOffThanA32nd) {
 
 TEST(NextCount, IsWhatTheDriverSaysWhereThatIsAsNearAsRoundingGoes) {
   Estimate counted;
-  counted.value = 58.5 * mebi;
-  counted.interval = Interval{57.9 * mebi, 59.1 * mebi};
-  const Estimate confirmed = as_next_count(counted, 60 * mebi);
-  EXPECT_EQ(confirmed.value, 60 * mebi);
-  EXPECT_EQ(confirmed.interval->low, 57.9 * mebi);
-  EXPECT_EQ(confirmed.interval->high, 60 * mebi);
+  counted.value = 58.5 * a_mebibyte;
+  counted.interval = Interval{57.9 * a_mebibyte, 59.1 * a_mebibyte};
+  const Estimate confirmed = as_next_count(counted, 60 * a_mebibyte);
+  EXPECT_EQ(confirmed.value, 60 * a_mebibyte);
+  EXPECT_EQ(confirmed.interval->low, 57.9 * a_mebibyte);
+  EXPECT_EQ(confirmed.interval->high, 60 * a_mebibyte);
   EXPECT_EQ(confirmed.note, "58.5 MiB were found");
-  for (const double nominal : {0.0, 50 * mebi, 64 * mebi}) EXPECT_EQ(as_next_count(counted, nominal).value, 58 * mebi);
+  for (const double nominal : {0.0, 50 * a_mebibyte, 64 * a_mebibyte})
+    EXPECT_EQ(as_next_count(counted, nominal).value, 58 * a_mebibyte);
 }
 
 TEST(RoundestWithin, IsAMultipleOfTheLargestPowerOfTwo) {

@@ -69,6 +69,18 @@ TEST(L2Behind, WhatComesSoonerHas) {
   EXPECT_EQ(f.cache("l2")->next_level->centre, 450);
 }
 
+// Memory brings the more of what was lost, and of every page the first line takes a TLB's miss, which is no level.
+TEST(L2Behind, TheLevelThatIsNextIsToldFromMemoryAndFromTranslation) {
+  Findings f = behind(with_l2(), [](const auto&, const program::Walk& walk, std::size_t load) {
+    const std::uint64_t at = walk.first_byte + load * walk.stride_bytes;
+    if (at % 4096 < walk.stride_bytes) return 380U;
+    return load % 5 < 2 ? 450U : 800U;
+  });
+  EXPECT_FALSE(f.cache("l2")->is_before_memory);
+  ASSERT_TRUE(f.cache("l2")->next_level.has_value());
+  EXPECT_EQ(f.cache("l2")->next_level->centre, 450);
+}
+
 TEST(L2Behind, SetsBeforeMemoryAreSides) {
   Findings f = behind(with_two_sets(), from_memory);
   Memory& l2 = f.memory("l2");
@@ -97,6 +109,25 @@ TEST(L2Behind, SidesHoldWhatSmsOfEachFindNear) {
   const Estimate one = *behind(found, from_memory).memory("l2").find("size");
   EXPECT_EQ(one.status, Status::lower_bound);
   EXPECT_EQ(*one.value, mebi);
+}
+
+TEST(L2Behind, SidesThatAreAlikeAreTheirMean) {
+  Findings found = with_two_sets();
+  found.l2_before_memory.status = Status::lower_bound;
+  const auto counted = [](double low, double value, double high) {
+    Estimate e = size_of(value * mebi);
+    e.interval = Interval{low * mebi, high * mebi};
+    return e;
+  };
+  found.beyond_near_l2->near = counted(1, 1, 1.04);
+  found.beyond_near_l2->by_set = {counted(1, 1.01, 1.02), counted(1.01, 1.03, 1.05)};
+  Memory alike = behind(found, from_memory).memory("l2");
+  EXPECT_EQ(*alike.find("partition_size")->value, mebi);
+  EXPECT_DOUBLE_EQ(alike.find("partition_size")->interval->high, 1.035 * mebi);
+  found.beyond_near_l2->by_set = {counted(1, 1.02, 1.04), counted(1.28, 1.3, 1.32)};
+  Memory unlike = behind(found, from_memory).memory("l2");
+  EXPECT_EQ(unlike.find("partition_size")->interval->high, 1.04 * mebi);  // of the one that was asked
+  EXPECT_EQ(*unlike.find("size")->value, 2.375 * mebi);
 }
 
 // What was counted then is its own, whatever brings lost lines again.
