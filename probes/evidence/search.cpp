@@ -60,6 +60,10 @@ class Search {
       auto stable = same_with(more, *result);
       if (!stable) return tl::unexpected<Error>(stable.error());
       if (*stable) break;
+      if (more >= spec_.most_patience && !spec_.narrows_to_the_last) {
+        result->settled = false;
+        break;
+      }
       patience_ = more;
       seen_.clear();
       result = narrowed(around(*result));

@@ -102,6 +102,7 @@ Expected<FittingEntries> TlbEntries::fitting() {
   spec.rows = 24;
   spec.replicates = 2;
   spec.most_patience = 2;  // what its sets hold is told by growing circles, and each repetition takes a second
+  spec.narrows_to_the_last = false;
   spec.memory = facts_.path.id;
   if (spec.first_bytes + 2 * spec.unit_bytes > spec.limit_bytes)
     return FittingEntries{

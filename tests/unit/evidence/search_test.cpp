@@ -72,6 +72,25 @@ TEST(Search, WaitsForACacheToSettle) {
   }
 }
 
+// With four times the laps a quarter more fits. More than three footprints are a sweep; as many tell whether a cache
+// settled.
+TEST(Search, DoesNotSweepWithLapsThatSettleNothing) {
+  for (const bool to_the_last : {true, false}) {
+    std::uint32_t longest = 0;
+    SearchSpec spec = spec_of([&](const std::vector<RowRequest>& rows, std::size_t replicates) {
+      if (rows.size() > 3) longest = std::max(longest, rows.front().patience);
+      return lru(rows.front().patience < 4 ? 51200 : 64000, 1)(rows, replicates);
+    });
+    spec.most_patience = 2;
+    spec.narrows_to_the_last = to_the_last;
+    auto found = search_capacity(spec);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_FALSE(found->settled);
+    EXPECT_EQ(longest, to_the_last ? 4U : 1U);
+    EXPECT_EQ(estimate_of(*found, "misses").status, Status::inconclusive);
+  }
+}
+
 TEST(Search, PassesErrorsOn) {
   const CountRows failing = [](const std::vector<RowRequest>&, std::size_t) -> Expected<Counts> {
     return fail(Error::Kind::unavailable, "busy");
