@@ -102,7 +102,6 @@ class CollisionSearch {
       const Lines lost = lost_lines(l, false_miss_);
       found_.always = always_lost(l, lost, circles_.cache().levels.false_hit);
       const bool is_settled = lost.size() > 1 && lost == before;
-      found_.lost_by_rounds.emplace_back(effort_.rounds, lost.size());
       before = lost;
       effort_.other_orders = !found_.always;
       found_.first_overflow = std::move(l);
@@ -115,10 +114,6 @@ class CollisionSearch {
     found_.why_open = "as many looks as there is time for don't settle which lines go when one too many comes";
     if (!found_.always && !before.empty())
       found_.why_open += ", which aren't lost in each round: it is neither LRU nor FIFO";
-    effort_.rounds /= 2;
-    auto fitting = walk({{0, found_.fits}});
-    if (!fitting) return tl::unexpected<Error>(fitting.error());
-    if (!loses_any(fitting->front(), false_miss_)) found_.lost_by_one_more = before.size();
     return {};
   }
 

@@ -27,10 +27,6 @@ struct Collisions {
   std::optional<Losses> first_overflow;          ///< of the circle a line longer than fits: one set overflows
   std::uint64_t samples = 0;                     ///< loads
   std::string why_open;                          ///< empty where the sets are known
-  /// Where looks go on finding more of them: lines that a line more than fits pushes out now and then. They share the
-  /// set that it overflows.
-  std::uint64_t lost_by_one_more = 0;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> lost_by_rounds;  ///< how many these are after so many rounds
 };
 
 /// For a cache that holds `capacity_lines`. Errors are the session's.

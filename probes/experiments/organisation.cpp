@@ -131,22 +131,6 @@ DecidingCurve sets_curve(std::string_view memory, const Collisions& seen) {
   return curve;
 }
 
-// Lines that one line too many pushes out now and then share the set that it overflows.
-void state_largest_set(Session& session, std::string_view id, const Collisions& seen, Memory& memory) {
-  Estimate& ways = memory.attributes["ways"];
-  const std::string why = std::move(ways.note);
-  ways = measured(static_cast<double>(seen.lost_by_one_more - 1), "", organisation_method, seen.samples);
-  ways.status = Status::lower_bound;
-  ways.note = fmt::format("of {} lines, one too many, {} get lost, which share a set; {}", seen.fits + 1,
-                          seen.lost_by_one_more, why);
-  DecidingCurve curve = make_curve(id, "sets", {"rounds", "", true}, {"lines that were lost in one of them", "", true});
-  Series lost{"a line more than fits", {}};
-  for (const auto& [rounds, lines] : seen.lost_by_rounds)
-    lost.points.emplace_back(static_cast<double>(rounds), static_cast<double>(lines));
-  curve.series = {std::move(lost)};
-  session.keep(std::move(curve));
-}
-
 std::string why_not(const CacheFacts* cache, const Memory& memory) {
   const auto is_measured = [&](const char* name) {
     const Estimate* e = memory.find(name);
@@ -186,7 +170,6 @@ Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memor
   if (!seen.why_open.empty() || seen.sets.empty()) {
     leave_organisation_open(memory, organisation_method,
                             seen.why_open.empty() ? "no set was seen to overflow" : seen.why_open);
-    if (seen.lost_by_one_more > 1) state_largest_set(circles.session(), circles.cache().path.id, seen, memory);
     return {};
   }
   circles.session().keep(sets_curve(circles.cache().path.id, seen));
