@@ -78,12 +78,15 @@ Estimate row_gain(std::span<const GainAt> gains, double latency_cycles) {
     return inconclusive("cycles", row_method,
                         fmt::format("one fetch brings what lies nearer than {}, as far as most of a row reaches",
                                     distance_text(gains.front().distance_bytes)));
-  if (unseen > (least_ratio - 1) * latency_cycles)
-    return inconclusive("cycles", row_method, fmt::format("less than {:.0f} cycles wouldn't show", unseen));
   Estimate e = measured(0, "cycles", row_method, samples);
   e.interval = Interval{0, unseen};
   e.note = fmt::format("loads {} to {} behind another one take as long as those far from it",
                        distance_text(gains.front().distance_bytes), distance_text(gains.back().distance_bytes));
+  if (unseen > (half_a_level - 1) * latency_cycles) {
+    e.status = Status::upper_bound;
+    e.value = unseen;
+    e.interval.reset();
+  }
   return e;
 }
 

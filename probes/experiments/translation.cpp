@@ -49,6 +49,7 @@ void state_sets(Memory& memory, const HeldEntries& held) {
   if (held.sets == 1) {
     Statement& index = memory.structure["index"] = decided("none", "page_circles", held.entries);
     index.note = "one set: any line may lie anywhere";
+    memory.attributes["consecutive_lines"] = not_supported("", "one set holds all lines");
   }
 }
 

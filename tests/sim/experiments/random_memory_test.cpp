@@ -69,6 +69,7 @@ Json random_memory(std::uint64_t seed) {
 bool is_gain_right(const Estimate& said, double truth) {
   if (said.status == Status::inconclusive) return true;
   if (said.status == Status::lower_bound) return *said.value <= truth;
+  if (said.status == Status::upper_bound) return *said.value >= truth;
   if (said.status != Status::measured) return false;
   if (*said.value == 0) return said.interval->high >= 0.9 * truth - 2;
   return std::fabs(*said.value - truth) <= 0.1 * truth + 2;

@@ -78,7 +78,8 @@ TEST(RowGain, IsNoneUpToWhatMayHaveGoneUnseen) {
   EXPECT_EQ(row_gain(quiet, 600).value, 0);
   EXPECT_NEAR(row_gain(quiet, 600).interval->high, 1 + 2.7 * 2, 1e-9);
   const std::vector<GainAt> noisy{{64, 20, 15, 64}};
-  EXPECT_EQ(row_gain(noisy, 600).status, Status::inconclusive);
+  EXPECT_EQ(row_gain(noisy, 600).status, Status::upper_bound);
+  EXPECT_NEAR(*row_gain(noisy, 600).value, 20 + 2.7 * 15, 1e-9);
   const std::vector<GainAt> far{{1024, 0, 1, 64}};
   EXPECT_EQ(row_gain(far, 600).status, Status::inconclusive) << "rows may be shorter";
   EXPECT_EQ(row_gain({}, 600).status, Status::inconclusive);
