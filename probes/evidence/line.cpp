@@ -239,10 +239,22 @@ DecidingCurve line_curve(std::span<const PairFates> fates, const Estimate& line,
 
 }  // namespace
 
-Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double mistaken) {
-  // One of both is mistaken, a little more often than known ones were, since strangers come and go.
+namespace {
+
+// One of both is mistaken, a little more often than known ones were, since strangers come and go.
+double parted_by_mistake(double mistaken) {
   constexpr double least_mistaken = 0.01, more = 1.2;
-  const double by_mistake = std::min(0.5, 2 * more * std::max(mistaken, least_mistaken));
+  return std::min(0.5, 2 * more * std::max(mistaken, least_mistaken));
+}
+
+bool are_of_one_line(const Tally& parted, const Tally& furthest, double mistaken) {
+  return log_of_share_up_to(parted, parted_by_mistake(mistaken)) >= log_of_share_from(parted, furthest.share() / 2);
+}
+
+}  // namespace
+
+Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double mistaken) {
+  const double by_mistake = parted_by_mistake(mistaken);
   const double apart = furthest.share() / 2;
   if (pairs.size() <= beyond_a_line || furthest.loads == 0)
     return inconclusive("B", line_method, "nothing that is looked at stays until the next look");
@@ -292,18 +304,32 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   for (std::uint64_t d = least; d < furthest_bytes; d *= 2) distances.push_back(d);
   distances.push_back(furthest_bytes + least);  // not a power of two, which would often be of one set
   const Contamination c = cache.levels.contamination();
+  const double mistaken = std::max(c.false_miss, c.false_hit);
   // Where a set has one way lines next to one another are pushed out together by what lies in a row; what is spaced
   // by a line pushes out single ones.
   std::vector<std::uint64_t> spacings{in_a_row};
   if (cache.bank_bytes == 0)
     std::ranges::copy_if(distances, std::back_inserter(spacings), [](auto d) { return d <= largest_line_bytes; });
+  // So halves of a line that was told by what lay in a row have to stay together whatever else is pushed.
+  const auto is_confirmed = [&](std::uint64_t bytes, const Tally& furthest) -> Expected<bool> {
+    if (bytes == least || cache.bank_bytes != 0) return true;
+    auto halves = pairs.run({bytes / 2}, bytes);
+    if (!halves) return tl::unexpected<Error>(halves.error());
+    return are_of_one_line(halves->front().parted, furthest, mistaken);
+  };
   Estimate line;
   std::vector<PairFates> fates;
   for (std::size_t i = 0; i < spacings.size() && !line.has_value(); ++i) {
     auto seen = pairs.run(distances, spacings[i]);
     if (!seen) return tl::unexpected<Error>(seen.error());
     fates = std::move(*seen);
-    line = line_of(std::span(fates).first(fates.size() - 1), fates.back().parted, std::max(c.false_miss, c.false_hit));
+    line = line_of(std::span(fates).first(fates.size() - 1), fates.back().parted, mistaken);
+    if (!line.has_value() || spacings[i] != in_a_row) continue;
+    auto confirmed = is_confirmed(static_cast<std::uint64_t>(*line.value), fates.back().parted);
+    if (!confirmed) return tl::unexpected<Error>(confirmed.error());
+    if (!*confirmed)
+      line =
+          inconclusive("B", line_method, "halves of it are lost one without the other where single lines are pushed");
   }
   session.keep(line_curve(fates, line, cache.path.id));
   return line;

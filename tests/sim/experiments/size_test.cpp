@@ -35,7 +35,7 @@ Json constants_with(Json description) {
   return model;
 }
 
-Estimate size_of(const Json& model, const std::string& id) {
+Memory found_in(const Json& model, const std::string& id) {
   auto parsed = sim::parse_model(model.dump(), "sizes");
   EXPECT_TRUE(parsed) << parsed.error().message;
   const auto device = sim::make_device(std::move(*parsed));
@@ -44,7 +44,11 @@ Estimate size_of(const Json& model, const std::string& id) {
   options.extras = false;
   const auto found = experiments::discover(*device, options);
   EXPECT_TRUE(found) << found.error().message;
-  return *found->find(id)->find("size");
+  return *found->find(id);
+}
+
+Estimate size_of(const Json& model, const std::string& id) {
+  return *found_in(model, id).find("size");
 }
 
 // Three of 75 lines find no place of their own: a footprint begins to miss before the cache is full.
@@ -124,6 +128,24 @@ TEST(Size, IsNotThatOfASliceAsNear) {
   const Estimate size = size_of(model, "constant_l1");
   if (size.has_value()) {
     EXPECT_LE(size.interval ? size.interval->low : *size.value, 1536) << size.note;
+  }
+}
+
+// Of one way neighbours go together where what pushes them lies in a row.
+TEST(Line, IsNotTwoOfNeighbouringSets) {
+  for (const int seed : {3, 950057}) {
+    Json model = constants_with({{"size", 1152},
+                                 {"line", 64},
+                                 {"sector", 32},
+                                 {"sets", 18},
+                                 {"ways", 1},
+                                 {"index", "hash"},
+                                 {"replacement", "random"}});
+    model["noise"] = {{"jitter", "none"}, {"seed", seed}};
+    const Memory found = found_in(model, "constant_l1");
+    EXPECT_EQ(found.find("line_size")->value, 64) << found.find("line_size")->note;
+    EXPECT_EQ(found.find("size")->status, Status::measured) << found.find("size")->note;
+    EXPECT_EQ(found.find("size")->value, 1152);
   }
 }
 
