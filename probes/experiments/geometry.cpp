@@ -19,6 +19,8 @@ namespace {
 using namespace evidence;
 
 constexpr std::string_view others_fill_it = "another program fills this cache while it is measured";
+constexpr std::string_view nearer_is_hidden =
+    "another program fills this cache while it is measured, and a nearer one may lose what it got before the next load";
 constexpr std::uint64_t first_bytes = 512;  // fits into every first-level cache there has been
 
 SearchSpec size_spec(Session& session, const CacheFacts& cache, std::uint64_t stride, std::uint64_t most_loads = 0) {
@@ -109,8 +111,8 @@ Expected<LineAndSize> fit(Session& session, CacheFacts& cache, const Rough& roug
   return result;
 }
 
-// The size by a second opinion, and whether the cache was all ours.
-Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, std::uint64_t rough_bytes) {
+// The size by a second opinion, and whether the cache was all ours: false where others fill it.
+Expected<bool> confirm(Session& session, CacheFacts& cache, LineAndSize& found, std::uint64_t rough_bytes) {
   Estimate& size = found.size;
   std::uint64_t fill = 0;
   const auto about = size.has_value() ? static_cast<std::uint64_t>(*size.value) : rough_bytes;
@@ -124,12 +126,23 @@ Expected<void> confirm(Session& session, CacheFacts& cache, LineAndSize& found, 
   if (!alone) return tl::unexpected<Error>(alone.error());
   if (alone->value_or(true)) {
     cache.capacity_bytes = fill;
-    return {};
+    return true;
   }
   // Where nothing was seen to end, what others push out may have hidden it.
   if (fill == 0) size = inconclusive("B", "misses", others_fill_it);
   if (size.status == Status::measured) bound_below(size, others_fill_it);
-  return {};
+  return false;
+}
+
+// Behind a constant L1, which has few lines, lies a cache that others fill as well, with the larger part of its lines
+// left for longer: what was taken for the L1 may be that.
+void doubt_nearest(Memory& memory, CacheFacts& cache, LineAndSize& found) {
+  cache.line_bytes = 0;
+  found.line = inconclusive("B", line_method, nearer_is_hidden);
+  found.size = inconclusive("B", "misses", nearer_is_hidden);
+  Estimate& sector = memory.attributes["sector_size"];
+  sector = inconclusive("B", sector.method, nearer_is_hidden);
+  bound_above(memory.attributes["latency"], nearer_is_hidden);
 }
 
 }  // namespace
@@ -141,8 +154,11 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
   if (!rough) return tl::unexpected<Error>(rough.error());
   auto found = fit(session, *cache, *rough);
   if (!found) return tl::unexpected<Error>(found.error());
-  if (!session.settings().thesis)
-    if (auto confirmed = confirm(session, *cache, *found, rough->bytes); !confirmed) return confirmed;
+  if (!session.settings().thesis) {
+    auto alone = confirm(session, *cache, *found, rough->bytes);
+    if (!alone) return tl::unexpected<Error>(alone.error());
+    if (!*alone && path.slot == slot_constant) doubt_nearest(findings.memory(path.id), *cache, *found);
+  }
   bound_by_lines(found->size, cache->stride());
   cache->warm_laps *= found->patience;
   if (session.settings().thesis && found->size.status == Status::measured) {

@@ -160,5 +160,23 @@ TEST(Size, IsABoundWhereATenantFillsTheCache) {
   }
 }
 
+// So fast that a line is gone from the L1 before the next load comes: what answers then is the cache behind it.
+TEST(Nearest, IsNotTheCacheBehindWhereATenantHidesIt) {
+  Json model = constants_with({{"size", 2048}, {"line", 64}, {"sets", 1}, {"ways", 32}, {"replacement", "fifo"}});
+  model["gpu"]["clock_khz"] = 881000;
+  model["caches"]["constant_l1_5"] = {{"size", 64512}, {"line", 128}, {"sector", 64},
+                                      {"sets", 24},    {"ways", 21},  {"scope", "tpc"}};
+  model["groups"] = {{"tpc", 2}, {"gpc", {{0, 1, 2, 3}}}};
+  model["paths"]["constant"] = {{{"level", "constant_l1"}, {"latency", 73.5}},
+                                {{"level", "constant_l1_5"}, {"latency", 333}},
+                                {{"level", "l2"}, {"latency", 418}},
+                                {{"level", "device_memory"}, {"latency", 600}}};
+  model["tenant"] = {{"l2_lines_per_us", 20}, {"sm_lines_per_us", 87}, {"slow_share", 0}, {"slow_cycles", {1, 1}}};
+  const Memory found = found_in(model, "constant_l1");
+  EXPECT_NE(found.find("latency")->status, Status::measured);
+  EXPECT_GE(found.find("latency")->value.value_or(1e9), 73.5);
+  for (const char* name : {"size", "line_size", "sector_size"}) EXPECT_FALSE(found.find(name)->has_value()) << name;
+}
+
 }  // namespace
 }  // namespace gputopo
