@@ -73,24 +73,33 @@ void keep_wanted(Topology& t, const std::vector<std::string>& only) {
   });
 }
 
+// What lies beyond the SMs has clocks of its own, and cycles are the SM's.
+bool is_beyond_sms(const Memory& memory, std::string_view attribute) {
+  return memory.id == "constant_l1_5" || memory.id == "l2" || memory.id == "device_memory" ||
+         attribute == "miss_penalty";
+}
+
 // Whoever runs at the same time delays loads, at no two of them alike or always: what was measured is an upper bound.
-void bound_what_others_delay(Topology& t) {
+// And he slows the SMs' clock down, of which what lies beyond them takes fewer cycles, fewer by as much as that at
+// most.
+void bound_what_others_delay(Topology& t, double clock_share) {
   constexpr std::string_view why = "another process ran on this GPU at the same time";
   for (Memory& m : t.memories)
-    for (auto& [name, estimate] : m.attributes)
-      if (estimate.unit == "cycles") evidence::bound_above(estimate, why);
+    for (auto& [name, estimate] : m.attributes) {
+      if (estimate.unit != "cycles") continue;
+      evidence::bound_above(estimate, why);
+      if (estimate.status == Status::upper_bound && is_beyond_sms(m, name)) *estimate.value /= clock_share;
+    }
   t.provenance.notes.push_back(fmt::format("{}, as under MPS: latencies are upper bounds", why));
 }
 
-// What lies beyond the SMs has clocks of its own, and cycles are the SM's: beside a program whose load changes one of
-// them the others change as well, by as much as nothing tells, and none gets faster.
+// Beside a program whose load changes one of the clocks the others change as well, by as much as nothing tells, and
+// none gets faster.
 void bound_what_clocks_change(Topology& t) {
   constexpr std::string_view why = "the GPU's clocks changed beside another program";
   for (Memory& m : t.memories)
-    for (auto& [name, estimate] : m.attributes) {
-      const bool is_beyond = m.id == "l2" || m.id == "device_memory" || name == "miss_penalty";
-      if (is_beyond && estimate.unit == "cycles") evidence::bound_above(estimate, why);
-    }
+    for (auto& [name, estimate] : m.attributes)
+      if (is_beyond_sms(m, name) && estimate.unit == "cycles") evidence::bound_above(estimate, why);
 }
 
 void add_disturbance(const Disturbance& d, Provenance& p) {
@@ -194,7 +203,7 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
   set_parents(t);
   keep_wanted(t, options.only);
   add_disturbance(session.disturbance(), t.provenance);
-  if (device.is_shared()) bound_what_others_delay(t);
+  if (device.is_shared()) bound_what_others_delay(t, session.slowest_clock_share());
   if (session.disturbance().switches != 0 && session.disturbance().clock_changes != 0) bound_what_clocks_change(t);
   if (options.curves != nullptr) *options.curves = curves_of(session, findings);
   session.report(1, "done");

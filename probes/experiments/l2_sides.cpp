@@ -206,9 +206,18 @@ void keep_kinds(Session& session, const std::vector<double>& near, const std::ve
 Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present || session.info().gpu.sm_count < 2) return {};
+  Statement& statement = findings.memory("l2").structure["l2_sides"];
+  const auto leave_open = [&](std::string_view by, std::string_view why) {
+    statement = undecided(by, why);
+    bound_above(findings.memory("l2").attributes["latency"], near_and_far);
+    return Expected<void>();
+  };
   const auto sms = spread_sms(session.info().gpu.sm_count, most_sms);
   auto later = look_later(session, sms, l2->overhead_cycles);
-  if (!later) return tl::unexpected<Error>(later.error());
+  if (!later) {
+    if (later.error().kind == Error::Kind::unavailable) leave_open("lines_by_sm", "not all SMs could be asked");
+    return tl::unexpected<Error>(later.error());
+  }
   const std::uint64_t samples = sms.size() * l2_sides_lines * looks_at_a_line;
   const double lost_from = l2->levels.threshold_cycles - l2->overhead_cycles;
   const bool all_hit = are_hits(*later, lost_from);
@@ -224,12 +233,6 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
     l2->latency_cycles = *near.value;
     return {};
   }
-  Statement& statement = findings.memory("l2").structure["l2_sides"];
-  const auto leave_open = [&](std::string_view by, std::string_view why) {
-    statement = undecided(by, why);
-    bound_above(findings.memory("l2").attributes["latency"], near_and_far);
-    return Expected<void>();
-  };
   if (!findings.l2_sets) return leave_open("first_loads", "which SMs share it isn't known");
   const Findings::L2Sets& found = *findings.l2_sets;
   if (!found.why_open.empty()) return leave_open("first_loads", found.why_open);

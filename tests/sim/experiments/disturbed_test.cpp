@@ -73,6 +73,56 @@ TEST(BesideAProcessOnTheSameSms, LatenciesAreUpperBounds) {
   EXPECT_EQ(discovered_beside(*alone, {"shared"}).find("shared")->find("latency")->status, Status::measured);
 }
 
+// What lies beyond the SMs takes fewer cycles of a slower clock.
+TEST(BesideAProcessOnTheSameSms, BoundsHoldAtTheDriversClockToo) {
+  Json model = model_beside(150, 280);
+  model["clock"] = {{{"at_us", 1}, {"khz", 700000}}};
+  SharedGpu device(model);
+  const Topology found = discovered_beside(device, {"l2", "device_memory", "shared"});
+  for (const auto& [id, cycles] : {std::pair{"l2", 150}, std::pair{"device_memory", 280}}) {
+    const Estimate& latency = *found.find(id)->find("latency");
+    EXPECT_EQ(latency.status, Status::upper_bound) << id;
+    EXPECT_GE(latency.value, cycles) << id;
+    EXPECT_LE(latency.value, 1.1 * cycles) << id;
+  }
+  EXPECT_NEAR(*found.find("shared")->find("latency")->value, 25, 2);
+}
+
+// Of whose SMs not all can be had at the same time.
+class CrowdedGpu final : public device::Device {
+ public:
+  explicit CrowdedGpu(const Json& model) : device_(device_of(model)) {}
+  const device::DeviceInfo& info() const override { return device_->info(); }
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override {
+    for (const program::Program& p : batch)
+      if (p.label.starts_with("l2 lines of SM") || p.label.starts_with("l2 lines as SM"))
+        return fail(Error::Kind::unavailable, "couldn't place a thread block");
+    return device_->run(batch);
+  }
+
+ private:
+  std::unique_ptr<device::Device> device_;
+};
+
+// Whether an L2 has sides isn't known then: what an SM finds near may be half of it.
+TEST(BesideAProcessOnTheSameSms, AnL2OfWhichNotAllSmsCouldBeAskedMayHaveSides) {
+  Json model = model_beside(150, 280);
+  model["caches"]["l2"] = {{"size", "512 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}};
+  model["groups"] = {{"tpc", 1}, {"gpc", {{0, 1}, {2, 3}}}, {"partition", 2}};
+  for (Json& l : model["paths"]["global_cached"])
+    if (l["level"] == "l2") l["far_latency"] = 220;
+  model["paths"]["global_l2_only"] = model["paths"]["global_cached"];
+  CrowdedGpu device(model);
+  const Topology found = discovered_beside(device, {"l2"});
+  const Memory& l2 = *found.find("l2");
+  ASSERT_TRUE(l2.structure.contains("l2_sides"));
+  EXPECT_EQ(l2.structure.at("l2_sides").status, Status::inconclusive);
+  const Estimate* size = l2.find("size");
+  ASSERT_NE(size, nullptr);
+  EXPECT_NE(size->status, Status::measured) << size->value.value_or(0);
+  EXPECT_NE(l2.find("latency")->status, Status::measured);
+}
+
 // Other processes took turns, and a program ran at another clock.
 class ClockedGpu final : public device::Device {
  public:
