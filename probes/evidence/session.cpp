@@ -20,10 +20,6 @@ double Session::clock_share() const {
   return driver == 0 || cycles_per_ns_ == 0 ? 1 : cycles_per_ns_ / driver;
 }
 
-double Session::slowest_clock_share() const {
-  return slowest_share_;
-}
-
 bool Session::is_spoiled(const program::ProgramTrace& trace) {
   const program::Interruptions& i = trace.interruptions;
   disturbance_.switches += i.switches;
@@ -35,7 +31,6 @@ bool Session::is_spoiled(const program::ProgramTrace& trace) {
   if (same || cycles_per_ns_ == 0 || ++clock_rejections_ > rejections_of_a_clock) {
     if (!same && cycles_per_ns_ != 0) ++clocks_left_behind_;
     cycles_per_ns_ = i.cycles_per_ns;
-    slowest_share_ = std::min(slowest_share_, clock_share());
     return false;
   }
   ++disturbance_.clock_changes;

@@ -48,8 +48,6 @@ class Session {
   const Disturbance& disturbance() const { return disturbance_; }
   /// The SM clock that programs ran at, as a share of the driver's; 1 where either isn't known.
   double clock_share() const;
-  /// The least of these that there was; no more than 1.
-  double slowest_clock_share() const;
   /// How often the SM clock changed for good: latencies and thresholds from before are of another clock.
   std::uint32_t clocks_left_behind() const { return clocks_left_behind_; }
 
@@ -94,7 +92,6 @@ class Session {
   std::uint64_t programs_before_ = 0;
   std::vector<DecidingCurve> curves_;
   double cycles_per_ns_ = 0;
-  double slowest_share_ = 1;
   std::uint32_t clock_rejections_ = 0;
   std::uint32_t clocks_left_behind_ = 0;
 };

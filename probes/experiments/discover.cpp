@@ -79,18 +79,24 @@ bool is_beyond_sms(const Memory& memory, std::string_view attribute) {
          attribute == "miss_penalty";
 }
 
-// Whoever runs at the same time delays loads, at no two of them alike or always: what was measured is an upper bound.
-// And he slows the SMs' clock down, of which what lies beyond them takes fewer cycles, fewer by as much as that at
-// most.
-void bound_what_others_delay(Topology& t, double clock_share) {
+// Whoever runs at the same time takes a part of what he shares: his blocks may have shared memory of the L1's array,
+// which is that much smaller while they are there. He delays loads, at no two of them alike or always: what was
+// measured is an upper bound. But what lies beyond the SMs is nearer on a busy GPU than on an idle one, at the same SM
+// clock (docs/measuring.md).
+void bound_what_others_take(Topology& t) {
   constexpr std::string_view why = "another process ran on this GPU at the same time";
   for (Memory& m : t.memories)
     for (auto& [name, estimate] : m.attributes) {
+      const bool is_capacity = name == "size" || name == "measured_size" || name == "partition_size";
+      if (is_capacity && estimate.status == Status::measured) evidence::bound_below(estimate, why);
       if (estimate.unit != "cycles") continue;
-      evidence::bound_above(estimate, why);
-      if (estimate.status == Status::upper_bound && is_beyond_sms(m, name)) *estimate.value /= clock_share;
+      if (is_beyond_sms(m, name) && estimate.has_value())
+        estimate = evidence::inconclusive("cycles", estimate.method, why);
+      else
+        evidence::bound_above(estimate, why);
     }
-  t.provenance.notes.push_back(fmt::format("{}, as under MPS: latencies are upper bounds", why));
+  t.provenance.notes.push_back(
+      fmt::format("{}, as under MPS: sizes are lower bounds, latencies upper ones and open beyond the SMs", why));
 }
 
 // Beside a program whose load changes one of the clocks the others change as well, by as much as nothing tells, and
@@ -203,7 +209,7 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
   set_parents(t);
   keep_wanted(t, options.only);
   add_disturbance(session.disturbance(), t.provenance);
-  if (device.is_shared()) bound_what_others_delay(t, session.slowest_clock_share());
+  if (device.is_shared()) bound_what_others_take(t);
   if (session.disturbance().switches != 0 && session.disturbance().clock_changes != 0) bound_what_clocks_change(t);
   if (options.curves != nullptr) *options.curves = curves_of(session, findings);
   session.report(1, "done");

@@ -73,19 +73,24 @@ TEST(BesideAProcessOnTheSameSms, LatenciesAreUpperBounds) {
   EXPECT_EQ(discovered_beside(*alone, {"shared"}).find("shared")->find("latency")->status, Status::measured);
 }
 
-// What lies beyond the SMs takes fewer cycles of a slower clock.
-TEST(BesideAProcessOnTheSameSms, BoundsHoldAtTheDriversClockToo) {
+TEST(BesideAProcessOnTheSameSms, SizesAreLowerBounds) {
   Json model = model_beside(150, 280);
-  model["clock"] = {{{"at_us", 1}, {"khz", 700000}}};
+  model["caches"]["l1"] = {{"size", "16 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 4}};
+  model["paths"]["global_cached"] = {level("l1", 30), level("l2", 150), level("device_memory", 280)};
   SharedGpu device(model);
-  const Topology found = discovered_beside(device, {"l2", "device_memory", "shared"});
-  for (const auto& [id, cycles] : {std::pair{"l2", 150}, std::pair{"device_memory", 280}}) {
-    const Estimate& latency = *found.find(id)->find("latency");
-    EXPECT_EQ(latency.status, Status::upper_bound) << id;
-    EXPECT_GE(latency.value, cycles) << id;
-    EXPECT_LE(latency.value, 1.1 * cycles) << id;
-  }
-  EXPECT_NEAR(*found.find("shared")->find("latency")->value, 25, 2);
+  const Topology found = discovered_beside(device, {"l1"});
+  const Memory& l1 = *found.find("l1");
+  EXPECT_EQ(l1.find("size")->status, Status::lower_bound) << l1.find("size")->note;
+  EXPECT_LE(*l1.find("size")->value, 16384);
+  EXPECT_GT(*l1.find("size")->value, 15000);
+  EXPECT_EQ(l1.find("line_size")->status, Status::measured);
+}
+
+TEST(BesideAProcessOnTheSameSms, WhatLiesBeyondThemIsOpen) {
+  SharedGpu device(model_beside(150, 280));
+  const Topology found = discovered_beside(device, {"l2", "device_memory"});
+  for (const char* id : {"l2", "device_memory"})
+    EXPECT_EQ(found.find(id)->find("latency")->status, Status::inconclusive) << id;
 }
 
 // Of whose SMs not all can be had at the same time.
