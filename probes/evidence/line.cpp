@@ -237,10 +237,6 @@ DecidingCurve line_curve(std::span<const PairFates> fates, const Estimate& line,
   return curve;
 }
 
-}  // namespace
-
-namespace {
-
 // One of both is mistaken, a little more often than known ones were, since strangers come and go.
 double parted_by_mistake(double mistaken) {
   constexpr double least_mistaken = 0.01, more = 1.2;

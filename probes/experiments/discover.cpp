@@ -1,6 +1,7 @@
 #include "experiments/discover.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -75,8 +76,9 @@ void keep_wanted(Topology& t, const std::vector<std::string>& only) {
 
 // What lies beyond the SMs has clocks of its own, and cycles are the SM's.
 bool is_beyond_sms(const Memory& memory, std::string_view attribute) {
-  return memory.id == "constant_l1_5" || memory.id == "l2" || memory.id == "device_memory" ||
-         attribute == "miss_penalty";
+  constexpr std::array<std::string_view, 5> beyond{"constant_l1_5", "instruction_l1_5", "instruction_l2", "l2",
+                                                   "device_memory"};
+  return std::ranges::find(beyond, memory.id) != beyond.end() || attribute == "miss_penalty";
 }
 
 // Whoever runs at the same time takes a part of what he shares: his blocks may have shared memory of the L1's array,

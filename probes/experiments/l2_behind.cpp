@@ -233,7 +233,6 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   // Others who fill the L2 push lines out of a cache behind it as well.
   if (*lost && !findings.others_fill_l2) {
     to = lost_to(*l2, **lost, findings.brought_by_others());
-    // The fence of hits that are spread lies above memory, too.
     l2->is_before_memory = to == LinesFrom::memory;
     if (!findings.beyond_own_l2 && !findings.beyond_near_l2) find_next_level(*l2, **lost);
   }

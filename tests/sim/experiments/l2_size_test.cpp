@@ -52,8 +52,8 @@ TEST_F(L2Size, IsItsOwnWhereACacheBehindItAnswersBeforeMemory) {
   }
 }
 
-// Half of what the L2 just lost memory had to bring; and lines that it still has took a TLB's miss, which is no level.
-TEST_F(L2Size, IsLeftForTheLevelBehindItThatIsNext) {
+// Half of what the L2 just lost memory had to bring: a miss costs what the level that is next takes all the same.
+TEST_F(L2Size, LosesLinesToTheLevelThatIsNext) {
   model["caches"] = {
       {"l2",
        {{"size", 1751 * 2 * 64},
