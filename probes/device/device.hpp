@@ -34,6 +34,7 @@ struct DeviceInfo {
   std::uint64_t largest_buffer_bytes = 0;  ///< largest global buffer a program may ask for
   std::uint32_t largest_recording = 0;     ///< most loads of a walk that records latencies; of laps half as many
   std::uint32_t warps_per_block = 0;       ///< agents' warps run from 0 to this, exclusive
+  bool may_run_beside_others = false;      ///< as under MPS other processes' programs may run at the same time
   bool has_no_allocate = false;            ///< Path::global_no_allocate works
   bool has_read_only = false;              ///< Path::read_only exists (compute capability 3.5 and newer)
   bool has_execute = false;                ///< Execute phases work
@@ -69,7 +70,7 @@ class Device {
   /// `device` where the GPU failed, `interrupted` after request_stop().
   virtual Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) = 0;
 
-  /// Whether another process was seen to hold SMs while programs ran: under MPS several run at the same time.
+  /// Whether another process was seen to hold SMs while programs ran (DeviceInfo::may_run_beside_others).
   virtual bool is_shared() const { return false; }
 
   /// Runs a stream program, which has the GPU for itself. Caches are as earlier programs left them.

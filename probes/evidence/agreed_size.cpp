@@ -166,7 +166,9 @@ Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, 
 
 void bound_by_lines(Estimate& size, std::uint64_t line_bytes) {
   const auto line = static_cast<double>(line_bytes);
-  if (size.status == Status::lower_bound && size.value) size.value = std::floor(*size.value / line) * line;
+  if (size.status != Status::lower_bound || !size.value) return;
+  size.value = std::floor(*size.value / line) * line;
+  if (*size.value == 0) size = inconclusive(size.unit, size.method, size.note, size.samples);
 }
 
 std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& counted) {

@@ -60,6 +60,7 @@ void bound_below(Estimate& estimate, std::string_view why) {
     estimate.value = std::max(0.0, 2 * estimate.interval->low - value);
   estimate.interval.reset();
   estimate.note = why;
+  if (estimate.value.value_or(0) <= 0) estimate = inconclusive(estimate.unit, estimate.method, why, estimate.samples);
 }
 
 namespace {

@@ -16,7 +16,7 @@ Estimate inconclusive(std::string_view unit, std::string_view method, std::strin
 /// Of a measured value that may hold more than what is asked for: an upper bound, as far off as nothing passes: twice
 /// as far as the end of its interval of 95 %.
 void bound_above(Estimate& estimate, std::string_view why);
-/// Of a value that something else takes a part of: a lower bound, likewise.
+/// Of a value that something else takes a part of: a lower bound, likewise; inconclusive where that is none above zero.
 void bound_below(Estimate& estimate, std::string_view why);
 /// Why what an SM's loads take is a bound where the L2 may have sides.
 inline constexpr std::string_view near_and_far = "the mean of lines that may lie near and far";

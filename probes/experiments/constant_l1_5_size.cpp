@@ -126,7 +126,7 @@ Expected<Estimate> within_own_bytes(const SearchSpec& spec, const SearchResult& 
   const auto surely = [&](std::string_view why) {
     Estimate least = size;
     bound_below(least, why);
-    *least.value -= static_cast<double>(own_bytes);
+    if (least.value) *least.value -= static_cast<double>(own_bytes);
     return least;
   };
   if (*size.value > static_cast<double>(spec.limit_bytes - own_bytes - cache.stride()))

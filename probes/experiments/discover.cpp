@@ -195,7 +195,7 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
   const auto begin = Clock::now();
   Session session(device,
                   {options.seed, options.method == Method::thesis, options.progress, options.stop, options.deep});
-  const auto experiments = plan(options.only, options.extras, options.deep);
+  const auto experiments = plan(options.only, options.extras, options.deep, session.info().may_run_beside_others);
   Findings findings;
   std::size_t in_vain = 0;
   for (bool finished = false; !finished;) {
@@ -211,7 +211,8 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
   set_parents(t);
   keep_wanted(t, options.only);
   add_disturbance(session.disturbance(), t.provenance);
-  if (device.is_shared()) bound_what_others_take(t);
+  if (device.is_shared() || (session.info().may_run_beside_others && findings.others_fill_l2))
+    bound_what_others_take(t);
   if (session.disturbance().switches != 0 && session.disturbance().clock_changes != 0) bound_what_clocks_change(t);
   if (options.curves != nullptr) *options.curves = curves_of(session, findings);
   session.report(1, "done");

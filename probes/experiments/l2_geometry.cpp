@@ -242,8 +242,6 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return {};
   Memory& memory = findings.memory("l2");
-  if (session.info().l2_bytes != 0)
-    memory.attributes["size"] = from_api(static_cast<double>(session.info().l2_bytes), "B");
   auto by_lost = levels_by_lost(session, findings, *l2);
   if (!by_lost) return tl::unexpected<Error>(by_lost.error());
   if (*by_lost && !memory.attributes["sector_size"].has_value()) state_l2_sector(session, findings, **by_lost);

@@ -133,6 +133,8 @@ void leave_out_kept_lines(Session& session, Findings& findings) {
 
 Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   Memory& memory = findings.memory("l2");
+  if (session.info().l2_bytes != 0)
+    memory.attributes["size"] = from_api(static_cast<double>(session.info().l2_bytes), "B");
   CacheFacts& l2 = findings.caches["l2"];
   l2.path = l2_path;
   const CacheFacts* behind = findings.cache("device_memory");

@@ -146,8 +146,10 @@ std::span<const Experiment> all_experiments() {
   return table();
 }
 
-std::vector<const Experiment*> plan(std::span<const std::string> memories, bool with_structure, bool deep) {
+std::vector<const Experiment*> plan(std::span<const std::string> memories, bool with_structure, bool deep,
+                                    bool beside_others) {
   std::set<std::string_view> wanted;
+  if (beside_others) wanted.insert("l2.geometry");  // Findings::others_fill_l2
   // Naming a memory that nothing cheap tells about asks for what is deep.
   const auto only_deep = [](std::string_view id) {
     return std::none_of(table().begin(), table().end(), [&](const Experiment& e) {

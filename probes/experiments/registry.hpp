@@ -28,7 +28,8 @@ struct Experiment {
 std::span<const Experiment> all_experiments();
 
 /// Those that tell about one of `memories` (all of them if empty) and those that these need, in the table's order.
-/// `with_structure` and `deep` add those parts.
-std::vector<const Experiment*> plan(std::span<const std::string> memories, bool with_structure, bool deep);
+/// `with_structure` and `deep` add those parts, `beside_others` what tells whether others run at the same time.
+std::vector<const Experiment*> plan(std::span<const std::string> memories, bool with_structure, bool deep,
+                                    bool beside_others = false);
 
 }  // namespace gputopo::experiments

@@ -112,6 +112,7 @@ class CudaDevice final : public Device {
       if (!missing) return tl::unexpected<Error>(missing.error());
       if (attempts != 0 || !missing->empty()) waited_ += std::chrono::steady_clock::now() - begin;
       if (missing->empty()) return {};
+      if (info_.may_run_beside_others) is_shared_ = true;
       // A chain runs as a whole; private programs only where they are missing.
       if (launch.crosses_sms) continue;
       const auto ran = [&](std::size_t program) {

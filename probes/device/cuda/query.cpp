@@ -83,6 +83,7 @@ Expected<DeviceInfo> query(const Driver& driver, int ordinal) {
   info.shared_bytes_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
   info.shared_bytes_per_block = std::max(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
                                          attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
+  info.may_run_beside_others = attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) != 0;
   info.shared_reserved_per_block = attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
   info.shared_recorder_bytes = kernels::reserved_shared_bytes + kernels::static_shared_bytes;
   info.constant_bytes_per_module = attribute(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);

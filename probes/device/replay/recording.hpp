@@ -46,6 +46,7 @@ struct WorkloadRun {
 
 struct Recording {
   device::DeviceInfo info;  ///< of the device that was recorded, with its own kind
+  bool is_shared = false;   ///< whether it was (Device::is_shared)
   std::vector<Run> runs;    ///< in the order they were asked for
   std::vector<StreamRun> streams = {};
   std::vector<WorkloadRun> workloads = {};

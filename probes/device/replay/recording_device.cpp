@@ -2,12 +2,13 @@
 
 namespace gputopo::replay {
 
-RecordingDevice::RecordingDevice(device::Device& inner) : inner_(inner), recording_{inner.info(), {}} {
+RecordingDevice::RecordingDevice(device::Device& inner) : inner_(inner), recording_{.info = inner.info(), .runs = {}} {
   if (recording_.info.recorded.empty()) recording_.info.recorded = rfc3339_now();
 }
 
 Expected<std::vector<program::ProgramTrace>> RecordingDevice::run(const program::Batch& batch) {
   auto traces = inner_.run(batch);
+  recording_.is_shared = inner_.is_shared();
   if (!traces) return traces;
   for (std::size_t i = 0; i < traces->size() && i < batch.size(); ++i)
     recording_.runs.push_back({program::hash(batch[i]), batch[i].label, (*traces)[i]});

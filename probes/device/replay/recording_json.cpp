@@ -90,6 +90,13 @@ void visit_limit_fields(Info& i, const Visitor& visit) {
   visit("code_own_bytes", i.code_own_bytes);
 }
 
+// What holds of few devices, left out where it doesn't.
+template <class Recorded, class Visitor>
+void visit_flags(Recorded& r, const Visitor& visit) {
+  visit("may_run_beside_others", r.info.may_run_beside_others);
+  visit("is_shared", r.is_shared);
+}
+
 template <class T>
 void read_field(const Value& j, const char* key, T& field) {
   const Value* found = j.find(key);
@@ -110,11 +117,15 @@ void read_field(const Value& j, const char* key, T& field) {
   }
 }
 
-Json device_json(const device::DeviceInfo& info) {
+Json device_json(const Recording& recording) {
+  const device::DeviceInfo& info = recording.info;
   Json j;
   visit_fields(info, [&](const char* key, const auto& field) { j[key] = field; });
   visit_limit_fields(info, [&](const std::string& key, std::uint64_t value) {
     if (value > 0) j[key] = value;
+  });
+  visit_flags(recording, [&](const char* key, bool flag) {
+    if (flag) j[key] = true;
   });
   if (!info.recorded.empty()) j["recorded"] = info.recorded;
   return j;
@@ -225,9 +236,12 @@ Recording read(const Value& j) {
   visit_limit_fields(recording.info, [&](const std::string& key, std::uint64_t& value) {
     if (info.find(key) != nullptr) read_field(info, key.c_str(), value);
   });
+  visit_flags(recording, [&](const char* key, bool& flag) {
+    if (info.find(key) != nullptr) read_field(info, key, flag);
+  });
   if (info.find("recorded") != nullptr) read_field(info, "recorded", recording.info.recorded);
   Checksum sum;
-  sum.add(dump(device_json(recording.info)));
+  sum.add(dump(device_json(recording)));
   for (std::size_t i = 0; i < runs.size(); ++i) add_run(runs[i], i, sum);
   for (std::size_t i = 0; i < streams.size(); ++i) add_texts(streams[i], "stream", i, 3, sum);
   for (std::size_t i = 0; i < workloads.size(); ++i) add_texts(workloads[i], "workload", i, 4, sum);
@@ -252,7 +266,7 @@ void append_line(const Json& line, std::string& text, std::string_view& separato
 }  // namespace
 
 std::string to_text(const Recording& recording) {
-  const std::string info = dump(device_json(recording.info));
+  const std::string info = dump(device_json(recording));
   Checksum sum;
   sum.add(info);
   std::string text = fmt::format("{{\"schema\": \"{}\",\n\"device\": {},\n\"runs\": [", recording_schema, info);

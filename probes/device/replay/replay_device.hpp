@@ -21,6 +21,7 @@ class ReplayDevice : public device::Device {
   explicit ReplayDevice(Recording recording);
 
   const device::DeviceInfo& info() const override { return info_; }
+  bool is_shared() const override { return recording_.is_shared; }
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override;
   Expected<program::StreamTrace> run_stream(const program::Stream& stream) override;
   Expected<program::WorkloadTrace> run_workload(const program::Workload& workload) override;

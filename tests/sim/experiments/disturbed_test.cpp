@@ -93,6 +93,32 @@ TEST(BesideAProcessOnTheSameSms, WhatLiesBeyondThemIsOpen) {
     EXPECT_EQ(found.find(id)->find("latency")->status, Status::inconclusive) << id;
 }
 
+// A client of a server that others may be clients of.
+class ServedGpu final : public device::Device {
+ public:
+  explicit ServedGpu(const Json& model) : device_(device_of(model)), info_(device_->info()) {
+    info_.may_run_beside_others = true;
+  }
+  const device::DeviceInfo& info() const override { return info_; }
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override { return device_->run(batch); }
+
+ private:
+  std::unique_ptr<device::Device> device_;
+  device::DeviceInfo info_;
+};
+
+TEST(BesideAProcessOfTheSameServer, WhatLiesBeyondTheSmsIsOpenOnceItFillsTheL2) {
+  Json model = model_beside(150, 280);
+  ServedGpu alone(model);
+  EXPECT_EQ(discovered_beside(alone, {"device_memory"}).find("device_memory")->find("latency")->status,
+            Status::measured);
+  model["tenant"] = {{"l2_lines_per_us", 2000}};
+  ServedGpu beside(model);
+  const Topology found = discovered_beside(beside, {"device_memory"});
+  EXPECT_EQ(found.find("device_memory")->find("latency")->status, Status::inconclusive);
+  EXPECT_THAT(found.provenance.notes, testing::Contains(testing::HasSubstr("as under MPS")));
+}
+
 // Of whose SMs not all can be had at the same time.
 class CrowdedGpu final : public device::Device {
  public:

@@ -50,6 +50,16 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
+TEST(Recording, KeepsWhetherOthersRanBeside) {
+  Recording r = example_recording();
+  EXPECT_THAT(to_text(r), testing::Not(HasSubstr("shared\": true")));
+  r.info.may_run_beside_others = r.is_shared = true;
+  const auto read = parse_recording(to_text(r));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(read->info.may_run_beside_others);
+  EXPECT_TRUE(read->is_shared);
+}
+
 TEST(Recording, ComesBackBitForBit) {
   const Recording before = example_recording();
   const auto after = parse_recording(to_text(before));

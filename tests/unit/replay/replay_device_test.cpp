@@ -74,6 +74,24 @@ TEST(ReplayDevice, SaysThatItReplays) {
   EXPECT_EQ(replayed.info().gpu, inner->info().gpu);
 }
 
+// On whose SMs another process's blocks were met.
+class SharedGpu final : public device::Device {
+ public:
+  const device::DeviceInfo& info() const override { return device_->info(); }
+  bool is_shared() const override { return true; }
+  Expected<std::vector<program::ProgramTrace>> run(const Batch& batch) override { return device_->run(batch); }
+
+ private:
+  std::unique_ptr<device::Device> device_ = simulated();
+};
+
+TEST(ReplayDevice, IsSharedWhereTheRecordedDeviceWas) {
+  SharedGpu shared;
+  RecordingDevice recorder(shared);
+  ASSERT_TRUE(recorder.run({first[0]}));
+  EXPECT_TRUE(ReplayDevice(recorder.recording()).is_shared());
+}
+
 TEST(ReplayDevice, RefusesAProgramThatIsNotInTheRecording) {
   const auto inner = simulated();
   RecordingDevice recorder(*inner);
