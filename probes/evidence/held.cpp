@@ -190,6 +190,7 @@ std::uint32_t looks_for(const Plan& plan, const Counted& few) {
 
 struct Capacity {
   double lines = 0, error = 0;
+  double most = 0;  // a footprint of fewer lines may have left room in some sets, which its count then lacks
   bool steady = false;
   bool exact = false;
   bool agreed = false;  // counts differ by no more than they may by chance
@@ -205,7 +206,8 @@ Capacity mean_count(std::span<const Counted> counts) {
     sum += weight * c.near;
   }
   const bool exact = std::all_of(counts.begin(), counts.end(), [](const Counted& c) { return c.exact; });
-  Capacity mean{sum / weights, std::max(1 / std::sqrt(weights), 0.008 * sum / weights), true};
+  Capacity mean{
+      .lines = sum / weights, .error = std::max(1 / std::sqrt(weights), 0.008 * sum / weights), .steady = true};
   if (exact) mean.error = 0;
   const auto [fewest, most] = std::minmax_element(counts.begin(), counts.end(),
                                                   [](const Counted& x, const Counted& y) { return x.near < y.near; });
@@ -214,6 +216,7 @@ Capacity mean_count(std::span<const Counted> counts) {
     mean.steady = mean.steady && std::fabs(c.near - mean.lines) < c.error + mean.error + 0.5;
   if (!mean.agreed) mean.error = std::max(mean.error, most->near - fewest->near);
   mean.exact = exact && mean.steady;
+  mean.most = mean.exact ? mean.lines : std::max(mean.lines + mean.error, counts.back().near + counts.back().error);
   return mean;
 }
 
@@ -230,7 +233,8 @@ Counted at_none(const Counted& a, const Counted& b) {
 
 // Of ever larger footprints; a cache's sets are full when more doesn't hold more.
 Capacity when_full(std::span<const Counted> counts) {
-  if (counts.size() < 2) return {counts[0].near, counts[0].error};
+  if (counts.size() < 2)
+    return {.lines = counts[0].near, .error = counts[0].error, .most = counts[0].near + counts[0].error};
   if (const Capacity same = mean_count(counts.last(2)); same.steady || counts.size() < 3) return same;
   const std::array<Counted, 2> pairs{at_none(counts[counts.size() - 3], counts[counts.size() - 2]),
                                      at_none(counts[counts.size() - 2], counts.back())};
@@ -278,7 +282,7 @@ double unsure_share(const Levels& levels) {
 
 // A cache holds whole lines: those within its error, or the two around it. Without those of a cache in front.
 Interval whole_lines(const Capacity& c, double in_front, double line_bytes) {
-  const auto [low, high] = std::minmax({std::ceil(c.lines - c.error), std::floor(c.lines + c.error)});
+  const auto [low, high] = std::minmax({std::ceil(c.lines - c.error), std::floor(c.most)});
   return {std::max(0.0, std::floor(low - in_front)) * line_bytes, high * line_bytes};
 }
 
@@ -367,7 +371,11 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     held.fewest_bytes = std::min(held.fewest_bytes, (counted->near + counted->error) * line);
     if (is_last) factor = most_factor;
     Capacity capacity = when_full(counts);
-    if (!capacity.exact) capacity.error += capacity.lines * unsure_share(cache.levels);
+    if (!capacity.exact) {
+      const double unsure = capacity.lines * unsure_share(cache.levels);
+      capacity.error += unsure;
+      capacity.most += unsure;
+    }
     held.bytes = capacity.lines * line;
     held.interval = whole_lines(capacity, counted->in_front, line);
     held.steady = capacity.steady;

@@ -44,6 +44,8 @@ class Pairs {
     places_ = std::clamp(left, least, std::max(least, capacity_)) / furthest_bytes * furthest_bytes;
     if (cache.bank_bytes != 0) places_ = std::min(places_, cache.bank_bytes);
     pushing_ = std::min(room_ - places_, 3 * capacity_) / stride() * stride();
+    constexpr double nearly_all = 0.95;
+    late_cycles_ = quantile(cache.levels.hit, nearly_all).value_or(0) + 0.5;
   }
 
   bool has_room() const {
@@ -202,10 +204,12 @@ class Pairs {
     for (std::size_t i = 0; i < pairs.size(); ++i) looks_[first + i].after = look_at(pairs[i], true);
   }
 
-  // Whether a load hit; nothing where a cache in front answered.
+  // Whether a load hit; nothing where a cache in front answered, nor of one later than nearly all known hits and
+  // earlier than misses that were known: lines that were loaded a moment ago may come from nearer than these did.
   std::optional<bool> hit(std::uint32_t latency) const {
     if (latency < cache_.front_threshold_cycles) return std::nullopt;
-    return latency < cache_.levels.threshold_cycles;
+    if (latency >= cache_.levels.threshold_cycles) return false;
+    return latency < late_cycles_ ? std::optional(true) : std::nullopt;
   }
 
   // Of a pair whose first one was lost before the end the line may have come back for the other one alone.
@@ -223,6 +227,7 @@ class Pairs {
   Scope isolation_;
   std::uint64_t room_ = 0, places_ = 0, pushing_ = 0;  // bytes: all, those of pairs, behind them those that push
   std::uint64_t pushed_ = 0, spacing_ = in_a_row, place_ = 0;
+  double late_cycles_ = 0;  // of a hit
   program::Program p_;
   std::vector<Look> looks_;
 };

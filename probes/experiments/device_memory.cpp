@@ -23,22 +23,25 @@ constexpr std::uint64_t device_memory_lines = 384;
 constexpr std::uint64_t device_memory_stride_bytes =
     1152;  // nine lines of 128 B: no load finds what a neighbour fetched
 
-// Looks at lines that `flush_bytes` of other loads came after.
-Expected<LooksByLine> looks_behind(Session& session, std::uint64_t flush_bytes, std::size_t times) {
-  const std::uint64_t buffer_bytes = flush_bytes + device_memory_lines * device_memory_stride_bytes;
+// Looks at lines that `flush_bytes` of other loads came after, which lie from `begin` on.
+Expected<LooksByLine> looks_behind(Session& session, std::uint64_t begin, std::uint64_t flush_bytes,
+                                   std::size_t times) {
+  constexpr std::uint64_t looked_bytes = device_memory_lines * device_memory_stride_bytes;
+  const std::uint64_t end = begin + flush_bytes, buffer_bytes = end + looked_bytes;
   program::Program p =
       make_program(fmt::format("device memory behind {} MiB", flush_bytes >> 20), session.info(), slot_flush);
   p.isolation = Scope::gpu;
   p.buffers[slot_flush].size_bytes = std::max(buffer_bytes, slot_bytes);
-  Walk timed = make_walk(l2_path, device_memory_lines * device_memory_stride_bytes, device_memory_stride_bytes, 1);
-  timed.first_byte = flush_bytes;
+  Walk timed = make_walk(l2_path, looked_bytes, device_memory_stride_bytes, 1);
+  timed.first_byte = end;
   program::Program translate = p;
   translate.phases = {timed};  // the TLBs' first misses belong to nobody's latency
   p.phases = {recorded(timed, Record::latencies, 1)};
   LooksByLine looks(device_memory_lines);
   for (std::size_t i = 0; i < times; ++i) {
     auto traces = session.run_in_order([&] {
-      return std::vector<program::Batch>{{translate}, flush_batch(session.info(), flush_bytes, buffer_bytes), {p}};
+      return std::vector<program::Batch>{
+          {translate}, flush_batch(session.info(), flush_bytes, buffer_bytes, flush_line_bytes, begin), {p}};
     });
     if (!traces) return tl::unexpected<Error>(traces.error());
     const auto& latencies = traces->back().phases.back().latencies;
@@ -69,18 +72,20 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   if (!load) return tl::unexpected<Error>(load.error());
   const std::uint64_t room = session.info().largest_buffer_bytes / 2;
   // As much as the largest cache behind an L2 that there is (docs/domain.md), held against twice as much.
-  std::uint64_t flush = std::min(room, std::max<std::uint64_t>(8 * session.info().l2_bytes, 32 << 20));
-  auto timed = looks_behind(session, flush, 1);
+  const std::uint64_t first = std::min(room, std::max<std::uint64_t>(8 * session.info().l2_bytes, 32 << 20));
+  std::uint64_t flush = first;
+  auto timed = looks_behind(session, 0, flush, 1);
   if (!timed) return tl::unexpected<Error>(timed.error());
   bool level = false;
   for (int doubling = 0; doubling < most_doublings && 2 * flush <= room && !level; ++doubling) {
-    auto more = looks_behind(session, 2 * flush, 1);
+    // All of it new: of what came before a cache that goes by age keeps lines where they are, and lets none go for it.
+    auto more = looks_behind(session, 2 * flush - first, 2 * flush, 1);
     if (!more) return tl::unexpected<Error>(more.error());
     level = are_level(histogram_of(*timed), histogram_of(*more));
     if (!level) flush *= 2;
     timed = more;
   }
-  auto again = looks_behind(session, flush, looks_at_a_line);
+  auto again = looks_behind(session, flush - first, flush, looks_at_a_line);
   if (!again) return tl::unexpected<Error>(again.error());
   const Histogram all = histogram_of(*again);
   std::vector<double> by_line = undisturbed_by_line(std::move(*again));
