@@ -45,8 +45,11 @@ class GrowingWalks {
     program::Batch batch;
     for (const std::uint64_t n : places_)
       batch.insert(batch.end(), code_times, code_program(session_.info(), n * block_, block_));
-    auto traces = session_.run(batch);
+    auto traces = session_.run_while_they_fit(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
+    places_.resize(traces->size() / code_times);
+    if (places_.empty())
+      return fail(Error::Kind::unavailable, "another process on the GPU interrupts walks over any code");
     for (std::size_t i = 0; i < places_.size(); ++i) {
       Histogram all;
       std::vector<double> each;

@@ -49,6 +49,19 @@ Pages::Pages(Session& session, std::uint64_t line_bytes, std::uint64_t lines)
   most_ = std::min({enough, lines, room});
 }
 
+Expected<void> Pages::fit_between_interruptions(std::uint32_t sm) {
+  if (session_->disturbance().switches == 0) return {};
+  constexpr std::size_t looks = 3;
+  for (;; most_ /= 2) {
+    const PageProgram longest = [&](std::uint64_t variant) {
+      return PageProbe(session_->info(), {sm}).walk(0, spread(most_, variant)).look(0, margin());
+    };
+    auto seen = run({longest}, looks);
+    if (seen) return {};
+    if (seen.error().kind != Error::Kind::unavailable || most_ < 2) return tl::unexpected<Error>(seen.error());
+  }
+}
+
 Others Pages::spread(std::uint64_t count, std::uint64_t variant) const {
   constexpr double irregular = 0.9187;  // no simple fraction, so that the places' page numbers fall into every set
   if (count == 0) return {};

@@ -50,6 +50,8 @@ class Pages {
   std::uint64_t margin() const { return bytes_ / 16; }
   /// The most places that may be touched.
   std::uint64_t most() const { return most_; }
+  /// Makes them as few as SM `sm` walks between two interruptions, where another process takes turns on the GPU.
+  Expected<void> fit_between_interruptions(std::uint32_t sm);
   /// `count` places spread over all memory behind the margin, by a stride that goes to all sets of an L2 and of a TLB.
   /// Each `variant` has others: those that a TLB still knows from the time before push nothing out.
   Others spread(std::uint64_t count, std::uint64_t variant) const;

@@ -73,10 +73,16 @@ class Search {
   }
 
  private:
-  Expected<Counts> count(const std::vector<std::uint64_t>& footprints, std::size_t replicates, std::uint32_t patience) {
+  // Leaves out footprints that can't be had, from where on there is nothing to search.
+  Expected<Counts> count(std::vector<std::uint64_t>& footprints, std::size_t replicates, std::uint32_t patience) {
     std::vector<RowRequest> rows;
     for (const std::uint64_t bytes : footprints) rows.push_back({bytes, patience});
-    return spec_.count(rows, replicates);
+    auto counts = spec_.count(rows, replicates);
+    if (!counts || counts->empty()) return counts;
+    const auto largest = static_cast<std::uint64_t>(counts->back().footprint_bytes);
+    if (largest < footprints.back()) limit_ = largest;
+    std::erase_if(footprints, [&](std::uint64_t bytes) { return bytes > largest; });
+    return counts;
   }
 
   // Powers of two until the footprints seen so far can't all fit.
@@ -125,7 +131,7 @@ class Search {
         result.resolved = false;
         return result;
       }
-      const auto footprints = footprints_of(stretch, step);
+      auto footprints = footprints_of(stretch, step);
       auto counts = count(footprints, step == resolution_ ? spec_.replicates : 1, patience_);
       if (!counts) return tl::unexpected<Error>(counts.error());
       result.counts = *counts;
@@ -134,6 +140,7 @@ class Search {
       seen_.insert(seen_.end(), counts->begin(), counts->end());
       result.posterior = capacity_posterior(seen_, spec_.sweep);
       const CapacityPosterior& p = result.posterior;
+      stretch.high = std::min(stretch.high, limit_);
       const std::uint64_t span = std::max(stretch.high - stretch.low, 8 * spec_.unit_bytes);
       if (below(p, footprints.front()) > 0.01 && footprints.front() > floor_) {
         stretch = {stretch.low > floor_ + span ? stretch.low - span : floor_, stretch.low + 2 * step};
@@ -181,6 +188,7 @@ class Search {
     if (rows.empty()) return true;
     auto after = count(rows, spec_.replicates, patience);
     if (!after) return tl::unexpected<Error>(after.error());
+    std::erase_if(before, [&](const Count& c) { return c.footprint_bytes > static_cast<double>(rows.back()); });
     // By the replicate of each row that missed least: what others push out makes more of one of them.
     const auto share = [](const Counts& counts) {
       std::map<double, double> least;

@@ -18,7 +18,8 @@ struct RowRequest {
   std::uint32_t patience = 1;  ///< times the usual warm laps: caches that replace at random settle slowly
 };
 
-/// Runs rows, `replicates` launches each, and counts.
+/// Runs rows of ever larger footprints, `replicates` launches each, and counts; of the first of them alone where others
+/// take longer than another process leaves the GPU for.
 using CountRows = std::function<Expected<Counts>(const std::vector<RowRequest>& rows, std::size_t replicates)>;
 
 struct SearchSpec {

@@ -51,9 +51,9 @@ tl::unexpected<Error> Session::give_up(const program::Program& program, bool for
                   program.label));
 }
 
-Expected<std::vector<program::ProgramTrace>> Session::run(const program::Batch& batch) {
+Expected<Session::Ran> Session::run_until_undisturbed(const program::Batch& batch) {
   auto traces = run_once(batch);
-  if (!traces) return traces;
+  if (!traces) return tl::unexpected<Error>(traces.error());
   disturbance_.programs += batch.size();
   std::vector<std::size_t> spoiled;
   for (std::size_t i = 0; i < batch.size(); ++i)
@@ -63,7 +63,7 @@ Expected<std::vector<program::ProgramTrace>> Session::run(const program::Batch& 
     for (const std::size_t i : spoiled) again.push_back(batch[i]);
     disturbance_.repeated += again.size();
     auto more = run_once(again);
-    if (!more) return more;
+    if (!more) return tl::unexpected<Error>(more.error());
     std::vector<std::size_t> still;
     for (std::size_t k = 0; k < spoiled.size(); ++k) {
       (*traces)[spoiled[k]] = std::move((*more)[k]);
@@ -72,8 +72,27 @@ Expected<std::vector<program::ProgramTrace>> Session::run(const program::Batch& 
     rounds_in_vain = still.size() < spoiled.size() ? 0 : rounds_in_vain + 1;
     spoiled = std::move(still);
   }
-  if (!spoiled.empty()) return give_up(batch[spoiled.front()]);
-  return traces;
+  Ran ran{std::move(*traces), std::nullopt};
+  if (!spoiled.empty()) ran.never = spoiled.front();
+  return ran;
+}
+
+Expected<std::vector<program::ProgramTrace>> Session::run(const program::Batch& batch) {
+  auto ran = run_until_undisturbed(batch);
+  if (!ran) return tl::unexpected<Error>(ran.error());
+  if (ran->never) return give_up(batch[*ran->never]);
+  return std::move(ran->traces);
+}
+
+Expected<std::vector<program::ProgramTrace>> Session::run_while_they_fit(const program::Batch& batch) {
+  auto ran = run_until_undisturbed(batch);
+  if (!ran) return tl::unexpected<Error>(ran.error());
+  if (ran->never == 0U) return give_up(batch.front());
+  if (ran->never) {
+    ++disturbance_.given_up;
+    ran->traces.resize(*ran->never);
+  }
+  return std::move(ran->traces);
 }
 
 Expected<std::vector<program::ProgramTrace>> Session::run_in_order(

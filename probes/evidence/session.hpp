@@ -57,6 +57,10 @@ class Session {
   /// `interrupted` once the stop flag is set, `unavailable` where a program was interrupted every time.
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch);
 
+  /// The same for programs that take ever longer: the traces of those before the first that was interrupted every time,
+  /// of one at least.
+  Expected<std::vector<program::ProgramTrace>> run_while_they_fit(const program::Batch& batch);
+
   /// The same for batches that build on what earlier ones left behind, one after another; all are run again where a
   /// program was interrupted, and made anew for that, since some look at what nobody has touched: `most_rounds` times,
   /// fewer where the same can be asked in shorter pieces. What the last one gave.
@@ -80,6 +84,11 @@ class Session {
   std::uint64_t fresh_region(Slot slot, std::uint64_t bytes);
 
  private:
+  struct Ran {
+    std::vector<program::ProgramTrace> traces;
+    std::optional<std::size_t> never;  // the first program that was interrupted every time
+  };
+  Expected<Ran> run_until_undisturbed(const program::Batch& batch);
   bool is_spoiled(const program::ProgramTrace& trace);
   Expected<std::vector<program::ProgramTrace>> run_once(const program::Batch& batch);
   tl::unexpected<Error> give_up(const program::Program& program, bool for_good = true);

@@ -124,7 +124,11 @@ class Instructions {
                             code_facts(level, code_level_names[found_.size()],
                                        found_.empty() ? nullptr : &found_.back(), levels->front().hit_cycles),
                             {}};
-      if (auto ok = measure(next); !ok) return ok;
+      if (auto ok = measure(next); !ok) {
+        if (ok.error().kind != Error::Kind::unavailable) return ok;
+        next.memory.attributes.erase("size");  // what fits alone
+        set_open(next.memory, instructions_method, ok.error().message);
+      }
       found_.push_back(std::move(next));
     }
     const std::vector<FetchLevel> lengths = fetch_levels(session_.info(), found_, findings_);
@@ -160,9 +164,10 @@ class Instructions {
     const bool is_counted_first = session_.info().code_own_bytes == 0 || is_first(cache);
     if (about != 0 && is_counted_first)
       if (auto ok = count_size(cache, about); !ok) return ok;
-    auto spaced = measure_spaced(cache);
-    if (!spaced) return tl::unexpected<Error>(spaced.error());
-    if (about != 0 && !is_counted_first && !*spaced)
+    auto asked = if_available(measure_spaced(cache));
+    if (!asked) return tl::unexpected<Error>(asked.error());
+    const std::optional<SpacedCapacity> spaced = asked->value_or(std::nullopt);
+    if (about != 0 && !is_counted_first && !spaced)
       if (auto ok = count_size(cache, about); !ok) return ok;
     attributes["miss_penalty"] = penalty_between(cache.level);
     keep_curves(session_, cache.level, cache.facts.path.id, attributes["sector_size"], attributes["miss_penalty"]);
@@ -172,17 +177,22 @@ class Instructions {
                                                 cache.facts.latency_cycles + cache.level.error_cycles};
       attributes["latency"].note = "more than a jump to code that the nearest cache has";
     }
-    if (auto ok = measure_structure(cache, spaced->has_value()); !ok) return ok;
-    if (*spaced) {
+    const auto or_open = [&](const char* name, Expected<void> ok) -> Expected<void> {
+      if (ok || ok.error().kind != Error::Kind::unavailable) return ok;
+      cache.memory.structure[name] = undecided(instructions_method, ok.error().message);
+      return {};
+    };
+    if (auto ok = or_open("scope", measure_structure(cache, spaced.has_value())); !ok) return ok;
+    if (spaced) {
       // Structure was asked of what fits beside the walk's own code.
-      cache.facts.capacity_bytes = (*spaced)->blocks * block_;
-      attributes["ways"] = exactly(static_cast<double>((*spaced)->ways), "", (*spaced)->rows);
+      cache.facts.capacity_bytes = spaced->blocks * block_;
+      attributes["ways"] = exactly(static_cast<double>(spaced->ways), "", spaced->rows);
       if (attributes["line_size"].status == Status::measured) state_sets(attributes);
       cache.memory.structure["replacement"] = undecided("spaced_lines",
                                                         "a set loses all of its lines as soon as it is overfull: none "
                                                         "is drawn at random, in what order they go isn't told");
     }
-    return is_first(cache) ? Expected<void>() : measure_constants(cache);
+    return is_first(cache) ? Expected<void>() : or_open("constants", measure_constants(cache));
   }
 
   SearchSpec spec_of(const InstructionCache& cache) const {
@@ -214,10 +224,10 @@ class Instructions {
     leave_out_front(size, fits->counts, cache.facts.stride());
     if (size.status != Status::measured && size.status != Status::inconclusive) return 0;
     const auto about = static_cast<std::uint64_t>(fits->posterior.footprints_bytes[fits->posterior.best()]);
-    auto line = measure_line(session_, cache.facts, about, isolation(cache));
+    auto line = if_available(measure_line(session_, cache.facts, about, isolation(cache)));
     if (!line) return tl::unexpected<Error>(line.error());
-    attributes["line_size"] = *line;
-    if (line->has_value()) cache.facts.line_bytes = static_cast<std::uint64_t>(*line->value);
+    if (*line) attributes["line_size"] = **line;
+    if (*line && (*line)->has_value()) cache.facts.line_bytes = static_cast<std::uint64_t>(*(*line)->value);
     cache.facts.capacity_bytes = about;
     return about;
   }

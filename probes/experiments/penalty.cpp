@@ -118,6 +118,11 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
     penalty = inconclusive("cycles", "difference", "whether memory is right behind it isn't known");
     return {};
   }
+  if (is_timed && findings.others_delay_loads) {
+    penalty = inconclusive("cycles", "miss_latency",
+                           "another program delays loads, and what is behind was timed once a line");
+    return {};
+  }
   double hit = *own.value + l2->overhead_cycles;
   if (is_timed) {
     // Single loads against single loads: what jitter adds to them a line's lower quartile doesn't have. The nearest

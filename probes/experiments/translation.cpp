@@ -24,6 +24,7 @@ using namespace evidence;
 constexpr std::string_view translation_method = "pages_touched";
 constexpr std::array<std::string_view, 3> tlb_ids{"tlb_l1", "tlb_l2", "tlb_l3"};
 constexpr std::uint32_t looking_sm = 0;
+constexpr std::string_view interrupted = "another process on the GPU interrupted what would tell it every time";
 
 void leave_translation_open(Memory& memory, std::string_view why) {
   for (const char* name : {"size", "entry_size"}) memory.attributes[name] = inconclusive("B", translation_method, why);
@@ -84,20 +85,27 @@ class Translation {
       Estimate& covers = memory.attributes["entry_size"] =
           measured(static_cast<double>(entry->bytes), "B", "refill", pages_.samples());
       covers.note = "what one entry serves; pages may be smaller, where an entry serves several that lie in a row";
-      auto cycles = measure_entries(level, memory);
+      auto cycles = if_available(measure_entries(level, memory));
       if (!cycles) return tl::unexpected<Error>(cycles.error());
-      lost_cycles = *cycles;
+      if (*cycles) lost_cycles = **cycles;
+      for (const auto& [name, unit] : {std::pair{"size", "B"}, {"entries", ""}})
+        if (!memory.attributes.contains(name))
+          memory.attributes[name] = inconclusive(unit, translation_method, interrupted);
     }
     if (auto ok = state_penalty(level, lost_cycles, memory); !ok) return ok;
     if (may_be_two_) return {};
     const Estimate* entries = memory.find("entries");
     const bool is_known = entries != nullptr && entries->status == Status::measured;
-    if (auto ok = measure_tlb_textures(
-            pages_, levels_, number, is_known ? static_cast<std::uint64_t>(*entries->value) : 0, entry->bytes, memory);
-        !ok)
-      return ok;
-    if (auto ok = measure_tlb_code(pages_, levels_, number, memory); !ok) return ok;
-    return measure_tlb_scope(pages_, levels_, number, memory);
+    const std::uint64_t count = is_known ? static_cast<std::uint64_t>(*entries->value) : 0;
+    const auto or_open = [&](const char* name, Expected<void> ok) -> Expected<void> {
+      if (ok || ok.error().kind != Error::Kind::unavailable) return ok;
+      memory.structure[name] = undecided(translation_method, ok.error().message);
+      return {};
+    };
+    auto ok = or_open("textures", measure_tlb_textures(pages_, levels_, number, count, entry->bytes, memory));
+    if (ok) ok = or_open("code", measure_tlb_code(pages_, levels_, number, memory));
+    if (ok) ok = or_open("scope", measure_tlb_scope(pages_, levels_, number, memory));
+    return ok;
   }
 
  private:
@@ -200,6 +208,7 @@ Expected<void> measure_translation(Session& session, Findings& findings) {
       l2 != nullptr && l2->capacity_bytes != 0 ? l2->capacity_bytes : session.info().l2_bytes;
   // A quarter of the L2's lines, of which each set gets a few now and then: they stay.
   Pages pages(session, line, l2_bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : l2_bytes / line / 4);
+  if (auto ok = pages.fit_between_interruptions(looking_sm); !ok) return ok;
   // A step of few cycles shows in one look and not in another; what is then taken for the first level is the second. So
   // two looks have to show as many, and none more.
   std::vector<TlbLevels> looks;
