@@ -91,6 +91,28 @@ TEST(Search, DoesNotSweepWithLapsThatSettleNothing) {
   }
 }
 
+// Counts what takes no longer than another process leaves time for: the first of the rows, up to `most` bytes.
+CountRows up_to(std::uint64_t most, const CountRows& count) {
+  return [=](std::vector<RowRequest> rows, std::size_t replicates) -> Expected<Counts> {
+    std::erase_if(rows, [&](const RowRequest& row) { return row.footprint_bytes * row.patience > most; });
+    if (rows.empty()) return fail(Error::Kind::unavailable, "busy");
+    return count(rows, replicates);
+  };
+}
+
+TEST(Search, EndsWhereFootprintsCantBeHad) {
+  for (const double capacity : {2048.0, 24576.0}) {
+    auto found = search_capacity(spec_of(up_to(200'000, lru(capacity, 4))));
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(*estimate_of(*found, "misses").value, capacity);
+  }
+  auto all = search_capacity(spec_of(up_to(200'000, lru(400'000, 4))));
+  ASSERT_TRUE(all.has_value());
+  const Estimate e = estimate_of(*all, "misses");
+  EXPECT_EQ(e.status, Status::lower_bound);
+  EXPECT_LE(*e.value, 200'000);
+}
+
 TEST(Search, PassesErrorsOn) {
   const CountRows failing = [](const std::vector<RowRequest>&, std::size_t) -> Expected<Counts> {
     return fail(Error::Kind::unavailable, "busy");

@@ -65,6 +65,19 @@ TEST(Session, GivesUpWhatNeverGetsThrough) {
   EXPECT_EQ(session.disturbance().given_up, 1U);
 }
 
+TEST(Session, GivesWhatFitsOfProgramsThatTakeEverLonger) {
+  BusyDevice device;
+  Session session(device, {});
+  auto traces = session.run_while_they_fit(labelled({"0", "2", "1000", "999"}));
+  ASSERT_TRUE(traces.has_value());
+  EXPECT_EQ(traces->size(), 2U);
+  EXPECT_EQ((*traces)[1].interruptions.switches, 0U);
+  EXPECT_EQ(session.disturbance().given_up, 1U);
+  const auto none = session.run_while_they_fit(labelled({"998"}));
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().kind, Error::Kind::unavailable);
+}
+
 TEST(Session, RepeatsStagesTogetherAndMakesThemAnew) {
   BusyDevice device;
   Session session(device, {});
