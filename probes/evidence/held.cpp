@@ -190,7 +190,7 @@ std::uint32_t looks_for(const Plan& plan, const Counted& few) {
 
 struct Capacity {
   double lines = 0, error = 0;
-  double most = 0;  // a footprint of fewer lines may have left room in some sets, which its count then lacks
+  double most = 0;
   bool steady = false;
   bool exact = false;
   bool agreed = false;  // counts differ by no more than they may by chance
@@ -216,7 +216,11 @@ Capacity mean_count(std::span<const Counted> counts) {
     mean.steady = mean.steady && std::fabs(c.near - mean.lines) < c.error + mean.error + 0.5;
   if (!mean.agreed) mean.error = std::max(mean.error, most->near - fewest->near);
   mean.exact = exact && mean.steady;
-  mean.most = mean.exact ? mean.lines : std::max(mean.lines + mean.error, counts.back().near + counts.back().error);
+  mean.most = mean.lines + mean.error;
+  // Little more than fits may have left room in some sets, which its count then lacks: of that the larger one says.
+  constexpr double enough_for_all_sets = 1.5;
+  if (counts.front().lines < enough_for_all_sets * mean.lines && !mean.exact)
+    mean.most = std::max(mean.most, counts.back().near + counts.back().error);
   return mean;
 }
 
