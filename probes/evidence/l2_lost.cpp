@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t most_lost_lines = 384;
 constexpr std::size_t looks_at_lost = 3;
 // Of lines in a row in a page the first has a TLB's miss, which would look like a level behind where it is still there.
-constexpr std::uint64_t lost_stride_bytes = 1152, smallest_page = 4096;
+constexpr std::uint64_t lost_stride_bytes = 1152;
 
 // With half as much again as the L2 holds that comes after them they fill less than a cache behind has room for, which
 // holds twice as much at least, in lines of 256 B at most (docs/domain.md).
@@ -39,8 +39,8 @@ program::Program just_lost(Session& session, std::uint64_t l2_bytes) {
 
 // Those in the page of the one before.
 void add_translated(Histogram& lines, const std::vector<std::uint32_t>& latencies, std::uint64_t first_byte) {
-  for (std::size_t i = 1; i < latencies.size(); ++i)
-    if ((first_byte + i * lost_stride_bytes) % smallest_page >= lost_stride_bytes) add(lines, latencies[i]);
+  for (std::size_t i = 0; i < latencies.size(); ++i)
+    if (is_translated(first_byte, lost_stride_bytes, i)) add(lines, latencies[i]);
 }
 
 }  // namespace

@@ -72,4 +72,11 @@ program::Walk past_l1(program::Walk walk);
 /// multiples of the golden section, modulo 1).
 double even_place(std::uint64_t number);
 
+/// Whether the `i`-th line of a walk from `first_byte` on, in steps of `stride_bytes`, lies in the page of the one
+/// before, whose load had the translation brought in that its own needs. Pages are 4 KiB at least.
+inline bool is_translated(std::uint64_t first_byte, std::uint64_t stride_bytes, std::size_t i) {
+  constexpr std::uint64_t smallest_page = 4096;
+  return i != 0 && (first_byte + i * stride_bytes) % smallest_page >= stride_bytes;
+}
+
 }  // namespace gputopo::evidence

@@ -23,7 +23,8 @@ constexpr std::uint64_t device_memory_lines = 384;
 constexpr std::uint64_t device_memory_stride_bytes =
     1152;  // nine lines of 128 B: no load finds what a neighbour fetched
 
-// Looks at lines that `flush_bytes` of other loads came after, which lie from `begin` on.
+// Looks at lines that `flush_bytes` of other loads came after, which lie from `begin` on; at those whose translation
+// the line before brought in.
 Expected<LooksByLine> looks_behind(Session& session, std::uint64_t begin, std::uint64_t flush_bytes,
                                    std::size_t times) {
   constexpr std::uint64_t looked_bytes = device_memory_lines * device_memory_stride_bytes;
@@ -37,7 +38,10 @@ Expected<LooksByLine> looks_behind(Session& session, std::uint64_t begin, std::u
   program::Program translate = p;
   translate.phases = {timed};  // the TLBs' first misses belong to nobody's latency
   p.phases = {recorded(timed, Record::latencies, 1)};
-  LooksByLine looks(device_memory_lines);
+  std::vector<std::size_t> lines;
+  for (std::size_t line = 0; line < device_memory_lines; ++line)
+    if (is_translated(end, device_memory_stride_bytes, line)) lines.push_back(line);
+  LooksByLine looks(lines.size());
   for (std::size_t i = 0; i < times; ++i) {
     auto traces = session.run_in_order([&] {
       return std::vector<program::Batch>{
@@ -45,7 +49,7 @@ Expected<LooksByLine> looks_behind(Session& session, std::uint64_t begin, std::u
     });
     if (!traces) return tl::unexpected<Error>(traces.error());
     const auto& latencies = traces->back().phases.back().latencies;
-    for (std::size_t line = 0; line < device_memory_lines; ++line) looks[line].push_back(latencies.at(line));
+    for (std::size_t k = 0; k < lines.size(); ++k) looks[k].push_back(latencies.at(lines[k]));
   }
   return looks;
 }

@@ -27,7 +27,7 @@ using program::Record;
 using program::Walk;
 
 constexpr std::uint64_t l2_sides_stride_bytes = 1152;
-constexpr std::uint64_t l2_sides_lines = 192;
+constexpr std::uint64_t l2_sides_lines = 270;      // 192 of them behind another one of their page
 constexpr std::uint64_t beside_sides_bytes = 512;  // another line of the same page, between two that are looked at
 constexpr std::size_t most_sms = 16;
 constexpr double opposite = 0.25;  // as strongly do two SMs correlate, less than nothing, whose sides are opposite
@@ -57,10 +57,13 @@ Expected<std::vector<std::vector<double>>> look_later(Session& session, const st
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<std::vector<double>> by_sm;
   for (const auto& trace : *traces) {
-    LooksByLine looks(l2_sides_lines);
-    for (std::uint64_t line = 0; line < l2_sides_lines; ++line)
+    LooksByLine looks;
+    for (std::uint64_t line = 0; line < l2_sides_lines; ++line) {
+      if (!is_translated(at, l2_sides_stride_bytes, line)) continue;
+      looks.emplace_back();
       for (std::size_t lap = 1; lap <= looks_at_a_line; ++lap)
-        looks[line].push_back(trace.phases[lap].latencies.at(line));
+        looks.back().push_back(trace.phases[lap].latencies.at(line));
+    }
     by_sm.push_back(undisturbed_by_line(std::move(looks)));
     for (double& cycles : by_sm.back()) cycles -= overhead_cycles;
   }
@@ -80,7 +83,7 @@ struct Homes {
 // By SM, what each line's loads take longer than for the SM that is nearest to it: a TLB's miss, a line that others
 // pushed out, memory behind the L2 are the same for all of them.
 std::vector<std::vector<double>> beyond_nearest(std::vector<std::vector<double>> by_sm) {
-  for (std::uint64_t line = 0; line < l2_sides_lines; ++line) {
+  for (std::uint64_t line = 0; line < by_sm.front().size(); ++line) {
     double nearest = by_sm.front()[line];
     for (const auto& latencies : by_sm) nearest = std::min(nearest, latencies[line]);
     for (auto& latencies : by_sm) latencies[line] -= nearest;
@@ -112,12 +115,13 @@ Homes homes_of(const std::vector<std::vector<double>>& by_sm) {
     for (std::size_t i = 0; i < pattern.size(); ++i) (pattern[i] ? near : far).push_back(latencies[i]);
   }
   std::size_t with_one_home = 0;
-  for (std::uint64_t line = 0; line < l2_sides_lines; ++line) {
+  for (std::uint64_t line = 0; line < by_sm.front().size(); ++line) {
     std::size_t homes_of_line = 0;
     for (const auto& pattern : patterns) homes_of_line += pattern[line] ? 1 : 0;
     with_one_home += homes_of_line == 1 ? 1 : 0;
   }
-  if (patterns.size() < 2 || static_cast<double>(with_one_home) < same_pattern * static_cast<double>(l2_sides_lines))
+  if (patterns.size() < 2 ||
+      static_cast<double>(with_one_home) < same_pattern * static_cast<double>(by_sm.front().size()))
     return homes;
   homes.sides = patterns.size();
   homes.near = std::move(near);
@@ -128,7 +132,7 @@ Homes homes_of(const std::vector<std::vector<double>>& by_sm) {
 // Where an SM found a line lost, what others take for it: memory is so much farther than a side that few such lines
 // would hide what the others show.
 std::vector<std::vector<double>> as_hits(std::vector<std::vector<double>> by_sm, double threshold_cycles) {
-  for (std::uint64_t line = 0; line < l2_sides_lines; ++line) {
+  for (std::uint64_t line = 0; line < by_sm.front().size(); ++line) {
     std::vector<double> hits;
     for (const auto& latencies : by_sm)
       if (latencies[line] < threshold_cycles) hits.push_back(latencies[line]);
@@ -218,7 +222,7 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
     if (later.error().kind == Error::Kind::unavailable) leave_open("lines_by_sm", "not all SMs could be asked");
     return tl::unexpected<Error>(later.error());
   }
-  const std::uint64_t samples = sms.size() * l2_sides_lines * looks_at_a_line;
+  const std::uint64_t samples = sms.size() * later->front().size() * looks_at_a_line;
   const double lost_from = l2->levels.threshold_cycles - l2->overhead_cycles;
   const bool all_hit = are_hits(*later, lost_from);
   if (const Homes homes = homes_of(*later); homes.sides > 1 && all_hit) {
