@@ -239,7 +239,8 @@ bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_c
   const Mode near = whole_mode(hits), far = whole_mode(behind);
   const double own = near.centre - overhead_cycles, other = far.centre - overhead_cycles;
   const double apart = std::max(std::fabs(other - own), std::fabs(other / clock_share - own));
-  return apart + far.error + near.error < (least_ratio - 1) * own && levels_of(hits, behind).doubt > by_chance;
+  return apart + far.error + near.error < (least_ratio - 1) * own && levels_of(hits, behind).doubt > by_chance &&
+         levels_of(behind, hits).doubt > by_chance;
 }
 
 DecidingCurve curve_of(const Levels& levels) {

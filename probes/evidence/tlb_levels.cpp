@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -128,18 +129,22 @@ namespace {
 
 // How many plateaus are surely in a row. A look finds the line's translation in one level or in another, and what looks
 // around a quartile say is of one: times between two plateaus' are of a level that shows at too few numbers of places
-// in a row.
-std::size_t surely_in_a_row(const TlbLevels& found, const std::vector<std::uint64_t>& places,
-                            const std::vector<double>& cycles) {
-  constexpr std::size_t by_chance = 1;  // strangers delay a quarter of the looks at one number of places, hardly at two
+// in a row. Strangers delay a quarter of the looks at one number of places now and then, and hardly ever when `ask`
+// asks that again.
+Expected<std::size_t> surely_in_a_row(const TlbLevels& found, const std::vector<std::uint64_t>& places,
+                                      const std::vector<double>& cycles,
+                                      const std::function<Expected<double>(std::uint64_t)>& ask) {
   const double apart = least_step(found.noise_cycles);
   for (std::size_t level = 1; level < found.plateaus.size(); ++level) {
     const Plateau &before = found.plateaus[level - 1], &next = found.plateaus[level];
-    std::size_t between = 0;
+    const auto is_between = [&](double x) { return x > before.cycles + apart && x < next.cycles - apart; };
+    std::vector<std::uint64_t> between;
     for (std::size_t i = 0; i < cycles.size(); ++i)
-      if (places[i] > before.from && places[i] < next.to)
-        between += cycles[i] > before.cycles + apart && cycles[i] < next.cycles - apart ? 1 : 0;
-    if (between > by_chance) return level;
+      if (places[i] > before.from && places[i] < next.to && is_between(cycles[i])) between.push_back(places[i]);
+    if (between.empty()) continue;
+    const auto again = between.size() > 1 ? Expected<double>(cycles.front()) : ask(between.front());
+    if (!again) return tl::unexpected<Error>(again.error());
+    if (between.size() > 1 || is_between(*again)) return level;
   }
   return found.plateaus.size();
 }
@@ -205,9 +210,16 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   // What is farther than a translation at hand after as few places as there are lies behind a level that wasn't seen.
   const bool begins_at_hand =
       !found.plateaus.empty() && found.plateaus.front().cycles <= least_step(found.noise_cycles);
-  const std::size_t sure = begins_at_hand ? surely_in_a_row(found, places, cycles) : 0;
-  found.may_hide_one = sure < found.plateaus.size();
-  found.plateaus.resize(sure);
+  const auto ask = [&](std::uint64_t count) -> Expected<double> {
+    auto seen = looks_after(pages, sm, {count}, false);
+    if (!seen) return tl::unexpected<Error>(seen.error());
+    return mode_time(seen->front(), reach) - near;
+  };
+  const auto sure =
+      begins_at_hand ? surely_in_a_row(found, places, cycles, ask) : Expected<std::size_t>(std::size_t{0});
+  if (!sure) return tl::unexpected<Error>(sure.error());
+  found.may_hide_one = *sure < found.plateaus.size();
+  found.plateaus.resize(*sure);
   return found;
 }
 
