@@ -51,7 +51,10 @@ class TlbCode {
     // Loads themselves put the jump off by some cycles, a third of what a near miss costs: so as many here.
     auto after_none = jumps(true, drop_nearer_, drop_few_ - std::min(drop_few_, drop_nearer_));
     if (!after_none) return tl::unexpected<Error>(after_none.error());
-    if (near_time(*after_none) - near_time(*at_hand) >= nearer_cycles_ + more_cycles_ / 2)
+    // What nearer TLBs' misses cost code, which may ask others than data does.
+    const double reach = spread_time(*at_hand) + 1;
+    const double nearer = mode_time(*after_none, reach) - mode_time(*at_hand, reach);
+    if (std::max(nearer, near_time(*after_none) - near_time(*at_hand)) >= nearer_cycles_ + more_cycles_ / 2)
       return nothing("what pushes code's translation out of nearer TLBs pushes it out of this one, too");
     auto after_few = jumps(true, drop_few_);
     if (!after_few) return tl::unexpected<Error>(after_few.error());
@@ -59,9 +62,6 @@ class TlbCode {
     if (!after_all) return tl::unexpected<Error>(after_all.error());
     auto data = pages_.run({data_program(drop_), data_program(data_drop_nearer_)}, looks);
     if (!data) return tl::unexpected<Error>(data.error());
-    // What nearer TLBs' misses cost code, which may ask others than data does.
-    const double reach = spread_time(*at_hand) + 1;
-    const double nearer = mode_time(*after_none, reach) - mode_time(*at_hand, reach);
     return std::optional(Lost{lost_translations(*after_few, *at_hand, nearer, more_cycles_),
                               lost_translations(*after_all, *at_hand, nearer, more_cycles_),
                               lost_translations((*data)[0], (*data)[1], 0, more_cycles_),
