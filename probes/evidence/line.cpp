@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 
+#include <boost/math/distributions/binomial.hpp>
 #include <fmt/format.h>
 
 #include "evidence/banks.hpp"
@@ -267,8 +268,12 @@ double parted_by_mistake(double mistaken) {
   return std::min(0.5, 2 * more * std::max(mistaken, least_mistaken));
 }
 
-bool are_of_one_line(const Tally& parted, const Tally& furthest, double mistaken) {
-  return log_of_share_up_to(parted, parted_by_mistake(mistaken)) >= log_of_share_from(parted, furthest.share() / 2);
+// Whether no more pairs part than by mistake. Two lines of one set of few ways part a tenth of the time: where one
+// alone was pushed out, and the look at it didn't push out the other.
+bool are_of_one_line(const Tally& parted, double mistaken) {
+  constexpr double by_chance = 0.05;
+  const boost::math::binomial_distribution<> mistakes(std::max(1.0, parted.loads), parted_by_mistake(mistaken));
+  return parted.misses == 0 || boost::math::cdf(boost::math::complement(mistakes, parted.misses - 1)) >= by_chance;
 }
 
 }  // namespace
@@ -330,12 +335,16 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   std::vector<std::uint64_t> spacings{in_a_row};
   if (cache.bank_bytes == 0)
     std::ranges::copy_if(distances, std::back_inserter(spacings), [](auto d) { return d <= largest_line_bytes; });
-  // So halves of a line that was told by what lay in a row have to stay together whatever else is pushed.
-  const auto is_confirmed = [&](std::uint64_t bytes, const Tally& furthest) -> Expected<bool> {
-    if (bytes == least || cache.bank_bytes != 0) return true;
-    auto halves = pairs.run({bytes / 2}, bytes);
-    if (!halves) return tl::unexpected<Error>(halves.error());
-    return are_of_one_line(halves->front().parted, furthest, mistaken);
+  // So halves of a line have to stay together whatever else is pushed, and once more where few pairs told it.
+  const auto is_confirmed = [&](std::uint64_t bytes) -> Expected<bool> {
+    constexpr int times = 2;
+    Tally parted;
+    for (int time = 0; time < times && bytes != least && cache.bank_bytes == 0; ++time) {
+      auto halves = pairs.run({bytes / 2}, bytes / 2);
+      if (!halves) return tl::unexpected<Error>(halves.error());
+      parted += halves->front().parted;
+    }
+    return are_of_one_line(parted, mistaken);
   };
   Estimate line;
   std::vector<PairFates> fates;
@@ -344,8 +353,8 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     if (!seen) return tl::unexpected<Error>(seen.error());
     fates = std::move(*seen);
     line = line_of(std::span(fates).first(fates.size() - 1), fates.back().parted, mistaken);
-    if (!line.has_value() || spacings[i] != in_a_row) continue;
-    auto confirmed = is_confirmed(static_cast<std::uint64_t>(*line.value), fates.back().parted);
+    if (!line.has_value()) continue;
+    auto confirmed = is_confirmed(static_cast<std::uint64_t>(*line.value));
     if (!confirmed) return tl::unexpected<Error>(confirmed.error());
     if (!*confirmed)
       line =

@@ -76,8 +76,10 @@ program::Program pair_program(const device::DeviceInfo& info, const PairSpec& sp
 
 Tally tally_of(const program::ProgramTrace& trace, const Levels& levels, double front_threshold_cycles) {
   const auto& histogram = trace.phases.back().histogram;
-  return {static_cast<double>(count_from(histogram, front_threshold_cycles)),
-          static_cast<double>(count_from(histogram, levels.threshold_cycles))};
+  const std::uint64_t told = count_from(histogram, front_threshold_cycles);
+  // Where the cache in front answered most of them, the others are its strangers.
+  if (2 * told < total(histogram)) return {};
+  return {static_cast<double>(told), static_cast<double>(count_from(histogram, levels.threshold_cycles))};
 }
 
 }  // namespace gputopo::evidence

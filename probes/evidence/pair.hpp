@@ -28,7 +28,8 @@ program::Program pair_program(const device::DeviceInfo& info, const PairSpec& sp
 /// How often to run a pair's program so that enough lines are looked at: instructions' nearest caches keep few.
 std::size_t repetitions_of(const CacheFacts& kept);
 
-/// Loads and misses of the look; what is faster than `front_threshold_cycles`, a cache in front answered.
+/// Loads and misses of the look; what is faster than `front_threshold_cycles`, a cache in front answered. None where that
+/// answered most of them.
 Tally tally_of(const program::ProgramTrace& trace, const Levels& levels, double front_threshold_cycles = 0);
 
 }  // namespace gputopo::evidence
