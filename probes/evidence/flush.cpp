@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace gputopo::evidence {
+
 std::uint64_t flush_part_bytes(const device::DeviceInfo& info, std::uint64_t bytes) {
   constexpr std::uint64_t least_part = 1 << 20;  // shorter ones cost more in launches than they save
   const std::uint64_t parts = std::clamp<std::uint64_t>(bytes / least_part, 1, std::max(1U, info.gpu.sm_count));

@@ -85,9 +85,9 @@ CountRows count_footprints(Session& session, FootprintSpec spec, double threshol
     auto traces = session.run_while_they_fit(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
     Counts counts;
-    // Of a row not all of whose launches got through few say anything.
-    const std::size_t all = traces->size() < batch.size() ? traces->size() / replicates * replicates : traces->size();
-    for (std::size_t i = 0; i < std::max(all, std::min(traces->size(), replicates)); ++i) {
+    // Of a row not all of whose launches got through the others say nothing, but of the first, which is all there is.
+    const std::size_t whole = traces->size() / replicates * replicates;
+    for (std::size_t i = 0; i < std::max(whole, std::min(traces->size(), replicates)); ++i) {
       const Histogram timed = recorded_histogram((*traces)[i]);
       const std::uint64_t told = count_from(timed, spec.front_threshold_cycles);
       Count count{static_cast<double>(rows[i / replicates].footprint_bytes), told, count_from(timed, threshold_cycles),

@@ -38,11 +38,13 @@ program::Program idle_program(const Session& session, const CacheFacts& cache, s
   program::Walk look = recorded(fill, program::Record::histogram, 1);
   if (program::lap_loads(look) > kept_most_looks) {
     look.loads_per_lap = kept_most_looks;
-    // Beyond the SM loads need translations, which a line brings in for those behind it.
-    if (isolation == Scope::sm)
+    if (isolation == Scope::sm) {
       look.order = program::Order::shuffled;
-    else
-      look.first_byte = bytes / 2 / cache.stride() * cache.stride(), look.footprint_bytes -= look.first_byte;
+    } else {
+      // Beyond the SM loads need translations, which a line brings in for those behind it.
+      look.first_byte = bytes / 2 / cache.stride() * cache.stride();
+      look.footprint_bytes -= look.first_byte;
+    }
   }
   p.phases = {cache.path.slot == slot_constant ? fill : by_all_lanes(fill, session.info()), idle, look};
   return p;

@@ -142,9 +142,10 @@ Expected<std::size_t> surely_in_a_row(const TlbLevels& found, const std::vector<
     for (std::size_t i = 0; i < cycles.size(); ++i)
       if (places[i] > before.from && places[i] < next.to && is_between(cycles[i])) between.push_back(places[i]);
     if (between.empty()) continue;
-    const auto again = between.size() > 1 ? Expected<double>(cycles.front()) : ask(between.front());
+    if (between.size() > 1) return level;
+    const auto again = ask(between.front());
     if (!again) return tl::unexpected<Error>(again.error());
-    if (between.size() > 1 || is_between(*again)) return level;
+    if (is_between(*again)) return level;
   }
   return found.plateaus.size();
 }
