@@ -19,15 +19,15 @@ struct L2Size : testing::Test {
              {"paths", Json::object()}};
 
   void reach(const Json& levels) { model["paths"] = {{"global_cached", levels}, {"global_l2_only", levels}}; }
-  Memory found() {
+  Memory found(const char* id = "l2") {
     auto parsed = sim::parse_model(model.dump(), "l2");
     EXPECT_TRUE(parsed) << parsed.error().message;
     const auto device = sim::make_device(std::move(*parsed));
     experiments::DiscoverOptions options;
-    options.only = {"l2"};
+    options.only = {id};
     const auto topology = experiments::discover(*device, options);
     EXPECT_TRUE(topology) << topology.error().message;
-    return *topology->find("l2");
+    return *topology->find(id);
   }
   // Measured, with the truth within an interval that tells something.
   static void expect_told(const Memory& l2, double truth) {
@@ -50,6 +50,25 @@ TEST_F(L2Size, IsItsOwnWhereACacheBehindItAnswersBeforeMemory) {
            {{"level", "device_memory"}, {"latency", 500}}});
     expect_told(found(), 512 * kibi);
   }
+}
+
+// It holds more lines than the first flush loads, and as many as the second, half of which it had already, would add.
+TEST_F(L2Size, AndMemorysLatencyIsItsOwnBehindACacheThatGoesByAge) {
+  model["caches"] = {{"l2", {{"size", "512 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}},
+                     {"l3",
+                      {{"size", "12 MiB"},
+                       {"line", 32},
+                       {"sector", 32},
+                       {"ways", 24},
+                       {"scope", "gpu"},
+                       {"index", "hash"},
+                       {"replacement", "fifo"}}}};
+  reach({{{"level", "l2"}, {"latency", 200}},
+         {{"level", "l3"}, {"latency", 300}},
+         {{"level", "device_memory"}, {"latency", 500}}});
+  const Estimate latency = *found("device_memory").find("latency");
+  ASSERT_EQ(latency.status, Status::measured) << latency.note;
+  EXPECT_NEAR(*latency.value, 500, 3);
 }
 
 // Half of what the L2 just lost memory had to bring: a miss costs what the level that is next takes all the same.
