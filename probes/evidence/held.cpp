@@ -190,7 +190,7 @@ std::uint32_t looks_for(const Plan& plan, const Counted& few) {
 
 struct Capacity {
   double lines = 0, error = 0;
-  double most = 0;
+  double most = 0;  // the interval's upper end
   bool steady = false;
   bool exact = false;
   bool agreed = false;  // counts differ by no more than they may by chance

@@ -272,7 +272,7 @@ double parted_by_mistake(double mistaken) {
 // alone was pushed out, and the look at it didn't push out the other.
 bool are_of_one_line(const Tally& parted, double mistaken) {
   constexpr double by_chance = 0.05;
-  const boost::math::binomial_distribution<> mistakes(std::max(1.0, parted.loads), parted_by_mistake(mistaken));
+  const boost::math::binomial_distribution<> mistakes(parted.loads, parted_by_mistake(mistaken));
   return parted.misses == 0 || boost::math::cdf(boost::math::complement(mistakes, parted.misses - 1)) >= by_chance;
 }
 
@@ -335,16 +335,17 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   std::vector<std::uint64_t> spacings{in_a_row};
   if (cache.bank_bytes == 0)
     std::ranges::copy_if(distances, std::back_inserter(spacings), [](auto d) { return d <= largest_line_bytes; });
-  // So halves of a line have to stay together whatever else is pushed, and once more where few pairs told it.
+  // So halves of a line have to stay together, twice as many pairs as told it, among single lines.
   const auto is_confirmed = [&](std::uint64_t bytes) -> Expected<bool> {
+    if (bytes == least || cache.bank_bytes != 0) return true;
     constexpr int times = 2;
     Tally parted;
-    for (int time = 0; time < times && bytes != least && cache.bank_bytes == 0; ++time) {
+    for (int time = 0; time < times; ++time) {
       auto halves = pairs.run({bytes / 2}, bytes / 2);
       if (!halves) return tl::unexpected<Error>(halves.error());
       parted += halves->front().parted;
     }
-    return are_of_one_line(parted, mistaken);
+    return parted.loads != 0 && are_of_one_line(parted, mistaken);
   };
   Estimate line;
   std::vector<PairFates> fates;

@@ -25,6 +25,12 @@ Statement undecided(std::string_view method, std::string_view why) {
   return s;
 }
 
+Expected<void> or_undecided(Memory& memory, std::string_view name, std::string_view method, Expected<void> result) {
+  if (result || result.error().kind != Error::Kind::unavailable) return result;
+  memory.structure[std::string(name)] = undecided(method, result.error().message);
+  return {};
+}
+
 void set_scope(Memory& memory, const SmSets& groups, std::string_view method, std::uint64_t samples,
                std::optional<double> confidence) {
   std::size_t sms = 0;

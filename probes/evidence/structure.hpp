@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evidence/sameness.hpp"
+#include "topology/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::evidence {
@@ -16,6 +17,9 @@ using SmSets = std::vector<std::vector<std::uint32_t>>;
 Statement decided(std::string value, std::string_view method, std::uint64_t samples,
                   std::optional<double> confidence = {});
 Statement undecided(std::string_view method, std::string_view why);
+/// What can't be had beside another process (`unavailable`) leaves that statement undecided; other errors are passed
+/// on.
+Expected<void> or_undecided(Memory& memory, std::string_view name, std::string_view method, Expected<void> result);
 
 /// Sets scope and sm_groups from a partition of all SMs into sets that share one instance: `sm` where each is alone,
 /// `gpu` where all are one, else a group, which nothing names.

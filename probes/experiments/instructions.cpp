@@ -177,12 +177,10 @@ class Instructions {
                                                 cache.facts.latency_cycles + cache.level.error_cycles};
       attributes["latency"].note = "more than a jump to code that the nearest cache has";
     }
-    const auto or_open = [&](const char* name, Expected<void> ok) -> Expected<void> {
-      if (ok || ok.error().kind != Error::Kind::unavailable) return ok;
-      cache.memory.structure[name] = undecided(instructions_method, ok.error().message);
-      return {};
-    };
-    if (auto ok = or_open("scope", measure_structure(cache, spaced.has_value())); !ok) return ok;
+    if (auto ok =
+            or_undecided(cache.memory, "scope", instructions_method, measure_structure(cache, spaced.has_value()));
+        !ok)
+      return ok;
     if (spaced) {
       // Structure was asked of what fits beside the walk's own code.
       cache.facts.capacity_bytes = spaced->blocks * block_;
@@ -192,7 +190,8 @@ class Instructions {
                                                         "a set loses all of its lines as soon as it is overfull: none "
                                                         "is drawn at random, in what order they go isn't told");
     }
-    return is_first(cache) ? Expected<void>() : or_open("constants", measure_constants(cache));
+    return is_first(cache) ? Expected<void>()
+                           : or_undecided(cache.memory, "constants", instructions_method, measure_constants(cache));
   }
 
   SearchSpec spec_of(const InstructionCache& cache) const {

@@ -97,14 +97,10 @@ class Translation {
     const Estimate* entries = memory.find("entries");
     const bool is_known = entries != nullptr && entries->status == Status::measured;
     const std::uint64_t count = is_known ? static_cast<std::uint64_t>(*entries->value) : 0;
-    const auto or_open = [&](const char* name, Expected<void> ok) -> Expected<void> {
-      if (ok || ok.error().kind != Error::Kind::unavailable) return ok;
-      memory.structure[name] = undecided(translation_method, ok.error().message);
-      return {};
-    };
-    auto ok = or_open("textures", measure_tlb_textures(pages_, levels_, number, count, entry->bytes, memory));
-    if (ok) ok = or_open("code", measure_tlb_code(pages_, levels_, number, memory));
-    if (ok) ok = or_open("scope", measure_tlb_scope(pages_, levels_, number, memory));
+    auto ok = or_undecided(memory, "textures", translation_method,
+                           measure_tlb_textures(pages_, levels_, number, count, entry->bytes, memory));
+    if (ok) ok = or_undecided(memory, "code", translation_method, measure_tlb_code(pages_, levels_, number, memory));
+    if (ok) ok = or_undecided(memory, "scope", translation_method, measure_tlb_scope(pages_, levels_, number, memory));
     return ok;
   }
 

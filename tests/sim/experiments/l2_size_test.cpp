@@ -1,4 +1,5 @@
-// How much the L2 holds, of models that once made a count of it fall short or another cache's size pass for its own.
+// How much the L2 holds, and what is behind it, of models that once made a count of it fall short or another cache's
+// size pass for its own.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

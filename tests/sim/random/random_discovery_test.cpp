@@ -62,8 +62,8 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomDiscovery, testing::Range<std::uint64_t>(4
 // had brought in before, caches whose looks were in step with their replacement, or at neighbours that push one another
 // out, constants that an L2 lost to others that were to push them out of a cache in front of it, misses of nearer
 // slices than any that was known, repeated loads that another program mostly made miss, and lines that SMs lost by
-// themselves while others looked. And a footprint that left sets room, a flush by what a cache in order had already,
-// and two lines of one set, of which the look at one pushed out the other.
+// themselves while others looked. And a footprint that left sets room and two lines of one set, of which the look at
+// one pushed out the other.
 INSTANTIATE_TEST_SUITE_P(Seeds, MendedRandomDiscovery,
                          testing::Values(700098, 520077, 180000, 620004, 620081, 520041, 572037, 563060, 570071, 590089,
                                          980005, 1000027));
