@@ -97,7 +97,7 @@ void SweepLog::look_back(std::uint32_t set, const Visit& visit) const {
 }
 
 bool SweepLog::remember(std::uint32_t set, const Access& access) {
-  constexpr std::uint32_t most_of_a_set = 16;  // then it is worth bringing the set up to date
+  constexpr std::uint32_t most_of_a_set = 2;  // then it is worth bringing the set up to date
   const std::uint32_t count = latest_[set] == none ? 1 : requests_[latest_[set]].count + 1;
   if (count > most_of_a_set || requests_.size() > most_requests) return false;
   const Request request{access, end_, latest_[set], count};
