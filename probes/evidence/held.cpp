@@ -36,18 +36,35 @@ std::uint64_t looked_for_together(std::uint64_t capacity_lines) {
   return std::max<std::uint64_t>(1, capacity_lines / 64);
 }
 
+// What is looked for together, in a program of its own.
+struct Stretch {
+  std::uint64_t first = 0, lines = 0, apart = 1;
+  std::uint64_t newer = 0;  // lines walked after it
+  bool oldest_first = false;
+};
+
 struct Plan {
-  std::uint64_t lines = 0;  // of the footprint
+  std::uint64_t lines = 0;    // of the footprint
+  double capacity_lines = 0;  // within a fifth
   std::uint64_t at_once = 1;
   std::uint64_t apart = 1;  // those looked for together; 1: neighbours
+  // Looked for in one go, the oldest first, so that those in the cache in front are pushed out of that by older ones.
+  std::uint64_t newest = 0;
+  bool is_downwards = false;  // as code is walked
   std::uint32_t looks = held_fewest_looks;
   bool in_any_order = false;  // else each look comes after the one at the same distance
-  std::uint64_t programs() const { return apart > 1 ? apart : (lines + at_once - 1) / at_once; }
+  std::uint64_t older() const { return lines - newest; }
+  std::uint64_t programs_of_older() const { return apart > 1 ? apart : (older() + at_once - 1) / at_once; }
+  std::uint64_t programs() const { return programs_of_older() + (newest == 0 ? 0 : 1); }
   std::uint64_t loads() const { return programs() * walked_rounds * lines * looks; }
-  // The lines of a program, `apart` from one another.
-  std::uint64_t first(std::uint64_t stretch) const { return apart > 1 ? stretch : stretch * at_once; }
-  std::uint64_t lines_from(std::uint64_t first) const {
-    return apart > 1 ? (lines - 1 - first) / apart + 1 : std::min(at_once, lines - first);
+  // The last one is of the newest lines.
+  Stretch stretch(std::uint64_t i) const {
+    if (i == programs_of_older()) return {is_downwards ? 0 : older(), newest, 1, 0, true};
+    const std::uint64_t first_older = is_downwards ? newest : 0;
+    if (apart > 1) return {first_older + i, (older() - 1 - i) / apart + 1, apart, newest, false};
+    const std::uint64_t before = i * at_once, wanted = std::min(at_once, older() - before);
+    const std::uint64_t newer = lines - before - wanted;
+    return {is_downwards ? newer : before, wanted, 1, newer, false};
   }
 };
 
@@ -60,16 +77,25 @@ bool is_prime(std::uint64_t n) {
 // Neighbours may fall into the same few ways, where one that is missing pushes the next one out sooner than any: lines
 // a prime apart fall into sets of their own, whatever their number.
 void look_all_over(Plan& plan) {
-  if (plan.at_once == 1 || plan.programs() == 1) return;
-  plan.apart = plan.programs();
+  if (plan.at_once == 1 || plan.programs_of_older() == 1) return;
+  plan.apart = plan.programs_of_older();
   while (!is_prime(plan.apart)) ++plan.apart;
+}
+
+// Half of the lines at most: with more of them in one go what is missing would push out what is looked for later.
+void look_past_front(Plan& plan, const CacheFacts& cache) {
+  constexpr std::uint64_t in_front_and_older = 2;
+  const std::uint64_t in_front = cache.front_capacity_bytes / cache.front_line_bytes;
+  const auto newest = std::min(in_front_and_older * in_front, static_cast<std::uint64_t>(plan.capacity_lines / 2));
+  if (newest > in_front && newest < plan.lines) plan.newest = newest;
 }
 
 constexpr double surely = 3;  // standard errors: nine sizes in a discovery, none of which may be wrong
 
 Plan plan_of(std::uint64_t capacity_lines, double factor, std::uint32_t looks) {
   Plan plan;
-  plan.lines = static_cast<std::uint64_t>(static_cast<double>(capacity_lines) * factor);
+  plan.capacity_lines = static_cast<double>(capacity_lines);
+  plan.lines = static_cast<std::uint64_t>(plan.capacity_lines * factor);
   plan.at_once = looked_for_together(capacity_lines);
   plan.looks = looks;
   while (plan.looks > 3 && plan.loads() > most_held_loads) --plan.looks;
@@ -77,7 +103,7 @@ Plan plan_of(std::uint64_t capacity_lines, double factor, std::uint32_t looks) {
 }
 
 program::Program look_program(Session& session, const CacheFacts& cache, Scope isolation, const Plan& plan,
-                              std::uint64_t first) {
+                              const Stretch& stretch) {
   program::Program p = make_program(fmt::format("{} lines of {} as they are held", cache.path.id, plan.lines),
                                     session.info(), cache.path.slot);
   p.isolation = isolation;
@@ -105,10 +131,11 @@ program::Program look_program(Session& session, const CacheFacts& cache, Scope i
     const std::uint64_t all = program::positions(walk);
     walk.lead_loads = (walk.lead_loads + all - 1) / all * all;
   }
-  const std::uint64_t looked = plan.lines_from(first), last = first + (looked - 1) * plan.apart;
-  walk.tail_first = last * turns;
-  walk.tail_step = program::positions(walk) - turns * plan.apart;
-  walk.loads_per_lap = walk.lead_loads + looked;
+  const std::uint64_t last = stretch.first + (stretch.lines - 1) * stretch.apart, step = turns * stretch.apart;
+  const bool is_upwards = stretch.oldest_first && !plan.is_downwards;
+  walk.tail_first = (is_upwards ? stretch.first : last) * turns;
+  walk.tail_step = is_upwards ? step : program::positions(walk) - step;
+  walk.loads_per_lap = walk.lead_loads + stretch.lines;
   p.phases.emplace_back(walk);
   return p;
 }
@@ -125,9 +152,14 @@ struct Counted {
 // Looks at one stretch differ from the middle one by strangers, who hide lines, and by loads of the next level that
 // look like hits: as many as the levels say at most, or the cache itself holds lines now and then, which no vote
 // settles. How many of these there are they say themselves; where it is fewer than loads that were known to miss, some
-// lines look like hits whenever they miss, by where they lie, and no vote settles that either.
-std::optional<Vote> vote_of(const std::vector<std::vector<double>>& hits_by_stretch, const Levels& levels,
-                            const Plan& plan) {
+// lines look like hits whenever they miss, by where they lie, and no vote settles that either. By the program, of which
+// that of the newest lines is one of its own.
+struct Votes {
+  Vote each, newest;
+};
+
+std::optional<Votes> votes_of(const std::vector<std::vector<double>>& hits_by_stretch, const Levels& levels,
+                              const Plan& plan) {
   double held = 0, fewer = 0, more = 0;
   for (const std::vector<double>& hits : hits_by_stretch) {
     const double middle = median(hits);
@@ -135,7 +167,8 @@ std::optional<Vote> vote_of(const std::vector<std::vector<double>>& hits_by_stre
     for (const double h : hits) (h < middle ? fewer : more) += std::fabs(h - middle);
   }
   const auto lines = static_cast<double>(plan.lines), looks = static_cast<double>(plan.looks);
-  const auto together = static_cast<double>(plan.at_once), places = static_cast<double>(plan.programs());
+  const auto together = static_cast<double>(plan.at_once), newest = static_cast<double>(plan.newest);
+  const auto places = static_cast<double>(plan.programs_of_older());
   // Passed by chance now and then, which costs more looks; a cache that seldom lets go of a line must not pass for one
   // that never does.
   constexpr double deviations = 2;
@@ -147,34 +180,39 @@ std::optional<Vote> vote_of(const std::vector<std::vector<double>>& hits_by_stre
   const double wavering = more / ((lines - held) * looks + 1);
   if (too_many(levels.false_hit * levels.sure_misses, wavering * levels.sure_misses)) return std::nullopt;
   const double hidden = (fewer + 1) / (held * looks + 2), faked = (more + 1) / ((lines - held) * looks + 2);
-  return best_vote(plan.looks, places, together * hidden, places, together * faked);
+  Votes votes{best_vote(plan.looks, places, together * hidden, places, together * faked), {}};
+  if (plan.newest != 0) {
+    const double there = median(hits_by_stretch.back());
+    votes.newest = best_vote(plan.looks, 1, there * hidden, 1, (newest - there) * faked);
+  }
+  return votes;
 }
 
 Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const CacheFacts& cache, const Plan& plan) {
   constexpr double unlikely = 0.05;  // of one line of all: intervals are of 95 %
   const auto looks = static_cast<double>(plan.looks);
   const double false_miss = cache.levels.false_miss, false_hit = cache.levels.false_hit;
-  const std::optional<Vote> vote = vote_of(hits_by_stretch, cache.levels, plan);
+  const std::optional<Votes> votes = votes_of(hits_by_stretch, cache.levels, plan);
   double voted = 0, sum = 0, squares = 0;
-  for (std::vector<double> hits : hits_by_stretch) {
+  for (std::size_t i = 0; i < hits_by_stretch.size(); ++i) {
+    std::vector<double> hits = hits_by_stretch[i];
     std::sort(hits.begin(), hits.end(), std::greater<>());
     const double mean = std::accumulate(hits.begin(), hits.end(), 0.0) / looks;
-    if (vote) voted += hits[vote->enough - 1];
+    if (votes) voted += hits[(plan.stretch(i).oldest_first ? votes->newest : votes->each).enough - 1];
     sum += mean;
     for (const double h : hits) squares += (h - mean) * (h - mean) / (looks - 1) / looks;
   }
   Counted c;
   c.lines = static_cast<double>(plan.lines);
   c.samples = plan.lines * plan.looks;
-  c.exact = vote && vote->wrong < unlikely;
+  c.exact = votes && votes->each.wrong + votes->newest.wrong < unlikely;
   c.near = c.exact ? voted : std::max(0.0, sum - c.lines * false_hit) / (1 - false_miss - false_hit);
   // What looks like a hit is known from few loads, of which none or one did: there may be none or twice as many.
   const double known = std::sqrt(false_hit * (1 - false_hit) / std::max(1.0, cache.levels.sure_misses));
   c.scatter = c.exact ? 0 : surely * std::sqrt(squares);
   // What is missing pushes out what is looked for after it (looked_for_together).
-  c.error = c.exact ? 0
-                    : c.scatter + (c.lines - c.near) * std::min(false_hit, surely * known) +
-                          (plan.at_once > 1 ? 0.004 * c.near : 0);
+  const double pushed = plan.at_once > 1 ? 0.004 * c.near : 0;
+  c.error = c.exact ? 0 : std::hypot(c.scatter, (c.lines - c.near) * std::min(false_hit, surely * known)) + pushed;
   return c;
 }
 
@@ -248,19 +286,40 @@ Capacity when_full(std::span<const Counted> counts) {
 }
 
 // Lines found, and how many of these the cache in front answered: one of the newest, as many as that one holds, may or
-// may not be in this one as well; of older lines its answer says nothing, and they are as the others looked for
-// together.
+// may not be in this one as well, unless older ones were looked for before it; of the others its answer says nothing,
+// and they are as those looked for together, or at other times.
 struct Looked {
-  double held = 0, in_front = 0;
+  std::optional<double> held;
+  double in_front = 0;
+  double off = 0;  // by which more or fewer may have been held before these were looked for
 };
 
-Looked look_at(const Histogram& timed, const CacheFacts& cache, std::uint64_t newer_lines) {
+Looked look_at(const Histogram& timed, const CacheFacts& cache, const Stretch& stretch, double capacity_lines) {
   const auto looked = static_cast<double>(total(timed));
   const auto missing = static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
   const auto told = static_cast<double>(count_from(timed, cache.front_threshold_cycles));
-  const bool is_new = newer_lines * cache.front_line_bytes <= cache.front_capacity_bytes;
-  if (told == looked || is_new || told == 0) return {looked - missing, looked - told};
-  return {looked * (told - missing) / told, 0};
+  const bool is_new = !stretch.oldest_first && stretch.newer * cache.front_line_bytes <= cache.front_capacity_bytes;
+  if (is_new && told < looked) return {looked - missing, looked - told};
+  if (told == 0) return {};
+  const double lost = missing / told;
+  // What is newer is held as surely as these or always; what is missing pushes any line out or an older one.
+  const double most = (looked - told) * lost + missing * looked / 2 / capacity_lines;
+  const double off = stretch.oldest_first ? most / 2 : 0;
+  return {looked * (1 - lost) + off, 0, off};
+}
+
+// Where nothing was told at some times, as at the others; where never, all may be in front alone, as many as are
+// added to `in_front`.
+std::vector<double> held_each_time(const std::vector<std::optional<double>>& looks, std::uint64_t lines,
+                                   double& in_front) {
+  std::vector<double> told;
+  for (const auto& held : looks)
+    if (held) told.push_back(*held);
+  if (told.empty()) in_front += static_cast<double>(lines * looks.size());
+  const double otherwise = told.empty() ? static_cast<double>(lines) : median(told);
+  std::vector<double> all;
+  for (const auto& held : looks) all.push_back(held.value_or(otherwise));
+  return all;
 }
 
 // Loads later than nearly all known hits, and under the threshold all the same: more than there are of these by chance
@@ -305,27 +364,29 @@ std::vector<std::uint64_t> looks_of(const Plan& plan) {
 
 Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolation, const Plan& plan) {
   const std::vector<std::uint64_t> looks = looks_of(plan);
-  std::vector<std::vector<double>> hits(plan.programs());
+  std::vector<std::vector<std::optional<double>>> seen(plan.programs());
   Histogram all;
-  double in_front = 0;
+  double in_front = 0, off = 0;
   for (std::size_t done = 0; done < looks.size();) {
     program::Batch batch;
     const auto stretches = std::span(looks).subspan(done, std::min(most_at_once, looks.size() - done));
     done += stretches.size();
-    for (const std::uint64_t stretch : stretches)
-      batch.push_back(look_program(session, cache, isolation, plan, plan.first(stretch)));
+    for (const std::uint64_t i : stretches)
+      batch.push_back(look_program(session, cache, isolation, plan, plan.stretch(i)));
     auto traces = session.run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
     for (std::size_t i = 0; i < traces->size(); ++i) {
-      const std::uint64_t newer = cache.path.slot == slot_code
-                                      ? stretches[i] * plan.at_once  // walked downwards
-                                      : plan.lines - std::min(plan.lines, (stretches[i] + 1) * plan.at_once);
-      const Looked looked = look_at((*traces)[i].phases.back().histogram, cache, newer);
-      hits[stretches[i]].push_back(looked.held);
-      all = merged(all, (*traces)[i].phases.back().histogram);
+      const Histogram& timed = (*traces)[i].phases.back().histogram;
+      const Looked looked = look_at(timed, cache, plan.stretch(stretches[i]), plan.capacity_lines);
+      seen[stretches[i]].push_back(looked.held);
+      all = merged(all, timed);
       in_front += looked.in_front;
+      off += looked.off;
     }
   }
+  std::vector<std::vector<double>> hits;
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    hits.push_back(held_each_time(seen[i], plan.stretch(i).lines, in_front));
   Counted counted = judge(hits, cache, plan);
   const double misses = isolation == Scope::sm ? short_misses(cache.levels, all) / plan.looks : 0;
   if (misses > 0) {
@@ -334,6 +395,7 @@ Expected<Counted> count(Session& session, const CacheFacts& cache, Scope isolati
     counted.error += misses / 2;
   }
   counted.in_front = in_front / plan.looks;
+  if (!counted.exact) counted.error += off / plan.looks;
   return counted;
 }
 
@@ -358,10 +420,12 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (is_last && static_cast<double>(room) < least_lines) break;
     plan.lines = std::min(plan.lines, room);
     if (plan.loads() > most_held_loads) break;
-    if (care == Care::many_looks) {
-      plan.in_any_order = true;
-      if (cache.front_line_bytes == 0) look_all_over(plan);  // else old and new lines would be told together
-    }
+    plan.is_downwards =
+        cache.path.slot == slot_code && (cache.front_line_bytes == 0 || cache.front_line_bytes >= cache.stride());
+    if (cache.front_line_bytes != 0) look_past_front(plan, cache);
+    plan.in_any_order = care == Care::many_looks;
+    const bool is_told_apart = cache.front_line_bytes == 0 || plan.newest != 0;  // what is in front from older lines
+    if (plan.in_any_order && is_told_apart) look_all_over(plan);
     auto counted = count(session, cache, isolation, plan);
     if (counted && !counted->exact && care == Care::many_looks) {
       const std::uint32_t wanted = looks_for(plan, *counted);
@@ -376,9 +440,9 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (is_last) factor = most_factor;
     Capacity capacity = when_full(counts);
     if (!capacity.exact) {
-      const double unsure = capacity.lines * unsure_share(cache.levels);
-      capacity.error += unsure;
-      capacity.most += unsure;
+      const double with_hidden = std::hypot(capacity.error, capacity.lines * unsure_share(cache.levels));
+      capacity.most += with_hidden - capacity.error;
+      capacity.error = with_hidden;
     }
     held.bytes = capacity.lines * line;
     held.interval = whole_lines(capacity, counted->in_front, line);

@@ -87,6 +87,29 @@ TEST(ConstantModules, LeaveTheBoundOfOneBankWhereTheyCannotRunSideBySide) {
   EXPECT_THAT(size.note, testing::HasSubstr("can't be walked here: couldn't place a thread block"));
 }
 
+// The L1 keeps a fifth of what is looked for: whether the L1.5 has that as well shows once older lines pushed it out.
+TEST(ConstantL15, IsCountedToTheLineBehindALargeL1) {
+  const auto model = sim::parse_model(R"({
+    "schema": "gputopo-model/1", "name": "large_l1",
+    "gpu": {"name": "Large L1", "sm_count": 4, "memory": "2 GiB", "clock_khz": 1500000},
+    "groups": {"tpc": 2},
+    "caches": {
+      "constant_l1": {"size": "6 KiB", "line": 128, "sector": 64, "sets": 8, "ways": 6, "replacement": "random"},
+      "constant_l1_5": {"size": 32256, "line": 256, "sets": 42, "ways": 3, "index": "hash", "scope": "tpc"},
+      "l2": {"size": "4 MiB", "line": 128, "sector": 32, "sets": 2048, "ways": 16}},
+    "paths": {
+      "global_cached": [{"level": "l2", "latency": 209}, {"level": "device_memory", "latency": 523}],
+      "constant": [{"level": "constant_l1", "latency": 30}, {"level": "constant_l1_5", "latency": 70},
+                   {"level": "l2", "latency": 200}, {"level": "device_memory", "latency": 510}]},
+    "noise": {"jitter": "none", "seed": 5}})",
+                                      "large_l1");
+  ASSERT_TRUE(model) << model.error().message;
+  const auto device = sim::make_device(*model);
+  const Estimate size = size_found(*device);
+  EXPECT_EQ(size.status, Status::measured) << size.note;
+  EXPECT_EQ(size.value, 32256);
+}
+
 // A fifth of what the L1.5 serves is as fast as hits of the L1: the rest's mean lies above that of all.
 TEST(ConstantLevels, ThatReachIntoEachOtherAreBounds) {
   const auto model = sim::parse_model(R"({
