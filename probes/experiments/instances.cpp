@@ -41,6 +41,8 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
   if (!cache->can_be_filled()) return leave_open("needs the size");
   if (memory.scope != Scope::sm) return leave_open("an SM doesn't have it to itself");
   const std::uint32_t warps = std::min(most_warps, session.info().warps_per_block);
+  // Neighbours may use one instance, and as many warps as there can be instances reach all that there are.
+  if (warps < most_instances) return leave_open(fmt::format("{} warps are all that there are", warps));
   std::vector<std::uint32_t> instance_of(warps, most_instances);
   memory.disturbance.assign(warps, 0);
   std::uint32_t count = 0;

@@ -1,5 +1,6 @@
 #include "experiments/instruction_names.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,22 @@ void take_from(const Memory& same, Memory& memory, Session& session) {
   }
 }
 
+// Whether a cache that code and constants lie in, of so many bytes for code, is the nearest of the constants': one
+// cache has one size, whoever uses it. Nothing where another one of theirs is about as large.
+std::optional<bool> is_constant_l1(std::uint64_t code_bytes, Findings& findings) {
+  constexpr double alike = 1.1, apart = 1.5;
+  const auto capacity = [&](std::string_view id) {
+    const CacheFacts* cache = findings.cache(id);
+    return cache == nullptr || !cache->present ? 0.0 : static_cast<double>(cache->capacity_bytes);
+  };
+  const auto code = static_cast<double>(code_bytes);
+  const double l1 = capacity("constant_l1"), l1_5 = capacity(constants_id);
+  if (l1 == 0) return std::nullopt;
+  if (code > apart * l1) return false;
+  const bool is_l1_alone = l1_5 == 0 || l1_5 > apart * code;
+  return code <= alike * l1 && code * alike >= l1 && is_l1_alone ? std::optional(true) : std::nullopt;
+}
+
 void leave_all_open(Findings& findings) {
   constexpr std::string_view method = "jumps", why = "jumps take as long over all the code there is: no cache shows";
   Memory& memory = findings.memory(code_level_names[1]);
@@ -89,10 +106,16 @@ void name_instruction_caches(Session& session, std::vector<InstructionCache> cac
     memory.id = id;
     const auto with = memory.structure.find("constants");
     const bool shares = with != memory.structure.end() && with->second.value == "same";
-    const bool is_told = i == 0 || (with != memory.structure.end() && with->second.status == Status::measured);
+    const bool is_told = with != memory.structure.end() && with->second.status == Status::measured;
+    const std::optional<bool> is_l1 = is_constant_l1(caches[i].facts.capacity_bytes, findings);
     // Which of two is the constants' own is known where the nearer one isn't in doubt.
-    const bool is_known = is_told && (!shares || nearer_are_told);
+    const bool is_known = is_told && (!shares || (nearer_are_told && is_l1));
     nearer_are_told = nearer_are_told && is_told;
+    if (shares && is_l1.value_or(false)) {
+      memory.physical_cache = "constant_l1";
+      memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", caches[i].level.samples);
+      continue;
+    }
     if (is_known && !(shares && constants == nullptr)) {
       memory.physical_cache = shares && has_constants ? constants_id : id;
       memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", caches[i].level.samples);

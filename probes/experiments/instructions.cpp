@@ -26,6 +26,7 @@ namespace gputopo::experiments {
 namespace {
 
 using namespace evidence;
+using program::Walk;
 
 constexpr std::string_view instructions_method = "jumps";
 
@@ -129,6 +130,13 @@ class Instructions {
         next.memory.attributes.erase("size");  // what fits alone
         set_open(next.memory, instructions_method, ok.error().message);
       }
+      auto loses = loses_to_l2(next.facts);
+      if (!loses) return tl::unexpected<Error>(loses.error());
+      if (*loses && (*loses)->is_same()) break;
+      if (*loses && !(*loses)->decided) {
+        next.memory.attributes.clear();
+        set_open(next.memory, instructions_method, "whether it is the L2 that shows here can't be told");
+      }
       found_.push_back(std::move(next));
     }
     const std::vector<FetchLevel> lengths = fetch_levels(session_.info(), found_, findings_);
@@ -190,8 +198,7 @@ class Instructions {
                                                         "a set loses all of its lines as soon as it is overfull: none "
                                                         "is drawn at random, in what order they go isn't told");
     }
-    return is_first(cache) ? Expected<void>()
-                           : or_undecided(cache.memory, "constants", instructions_method, measure_constants(cache));
+    return or_undecided(cache.memory, "constants", instructions_method, measure_constants(cache));
   }
 
   SearchSpec spec_of(const InstructionCache& cache) const {
@@ -299,28 +306,61 @@ class Instructions {
     return {};
   }
 
-  // Code that nearly fills the cache, then all constants there are (or as much other code, or nothing), then the code.
-  program::Program beside(const InstructionCache& cache, std::optional<program::Path> others) const {
-    constexpr std::uint32_t laps = 3;
-    const device::DeviceInfo& info = session_.info();
-    const std::uint64_t stride = cache.facts.stride();
-    program::Program p = make_program(fmt::format("{} beside constants", cache.facts.path.id), info, slot_code);
+  // Code that nearly fills the cache, then what others load, then the code.
+  program::Program beside(const CacheFacts& cache, const Walk& others) const {
+    program::Program p = make_program(fmt::format("{} beside {}", cache.path.id, program::to_string(others.path)),
+                                      session_.info(), slot_code);
     p.isolation = Scope::gpu;
-    const program::Walk code = make_walk(cache.facts.path, cache.facts.capacity_bytes * 7 / 8 / stride * stride, stride,
-                                         cache.facts.warm_laps);
-    p.phases = {code};
-    if (others == program::Path::constant) {
-      constexpr std::uint64_t least_line = 32;
-      p.phases.emplace_back(make_walk(constant_path, info.constant_bytes_per_module, least_line, laps));
-    } else {
-      const std::uint64_t room = info.code_bytes - code.footprint_bytes;
-      const std::uint64_t bytes = others ? std::min(room, info.constant_bytes_per_module) : stride;
-      program::Walk more = make_walk(cache.facts.path, std::max(stride, bytes / stride * stride), stride, laps);
-      more.first_byte = code.footprint_bytes;
-      p.phases.emplace_back(more);
-    }
-    p.phases.emplace_back(recorded(code, program::Record::histogram, 1));
+    const Walk code = code_walk(cache);
+    if (others.path == l2_path.path) p.buffers[slot_flush].size_bytes = std::max(slot_bytes, others.footprint_bytes);
+    p.phases = {code, others, recorded(code, program::Record::histogram, 1)};
     return p;
+  }
+
+  static Walk code_walk(const CacheFacts& cache) {
+    const std::uint64_t stride = cache.stride();
+    return make_walk(cache.path, cache.capacity_bytes * 7 / 8 / stride * stride, stride, cache.warm_laps);
+  }
+
+  // As much code behind that; none: a jump to where it ends.
+  Walk more_code(const CacheFacts& cache, std::uint64_t bytes) const {
+    const std::uint64_t stride = cache.stride(), before = code_walk(cache).footprint_bytes;
+    bytes = std::min(bytes, session_.info().code_bytes - before);
+    Walk more = make_walk(cache.path, std::max(stride, bytes / stride * stride), stride, laps_of_others);
+    more.first_byte = before;
+    return more;
+  }
+
+  // How much of the code `others` push out, as much of other code, and nothing.
+  Expected<std::array<Tally, 3>> lost_to(const CacheFacts& cache, const Walk& others) {
+    auto traces = session_.run({beside(cache, others), beside(cache, more_code(cache, others.footprint_bytes)),
+                                beside(cache, more_code(cache, 0))});
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    std::array<Tally, 3> seen;
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      seen[i] = tally_of((*traces)[i], cache.levels, cache.front_threshold_cycles);
+    return seen;
+  }
+
+  // Where all the code that there is may be more than the L2 holds it shows as a cache of code: then it loses that to
+  // what an SM loads past its own caches. Nothing where the L2 holds more, or there is none.
+  Expected<std::optional<Sameness>> loses_to_l2(const CacheFacts& cache) {
+    const CacheFacts* l2 = findings_.cache("l2");
+    const bool may_show = l2 != nullptr && l2->present && l2->capacity_bytes < 2 * session_.info().code_bytes;
+    if (!may_show || !cache.can_be_filled()) return std::optional<Sameness>();
+    constexpr std::uint64_t sector_bytes = 32;
+    const std::uint64_t bytes = std::min(4 * l2->capacity_bytes, session_.info().largest_buffer_bytes / 2);
+    auto seen = lost_to(cache, by_all_lanes(make_walk(l2_path, bytes, sector_bytes, 1), session_.info()));
+    if (!seen) return tl::unexpected<Error>(seen.error());
+    const Tally all{(*seen)[0].loads,
+                    static_cast<double>((*seen)[0].loads)};  // of four times what it holds it keeps none
+    return std::optional(sameness((*seen)[0], all, (*seen)[2]));
+  }
+
+  Walk constants_of(std::uint64_t bytes) const {
+    constexpr std::uint64_t least_line = 32;
+    return make_walk(constant_path, std::min(bytes, session_.info().constant_bytes_per_module), least_line,
+                     laps_of_others);
   }
 
   Expected<void> measure_constants(InstructionCache& cache) {
@@ -329,25 +369,23 @@ class Instructions {
       memory.structure["constants"] = undecided("eviction", "needs the size, and constants");
       return {};
     }
-    auto traces = session_.run({beside(cache, program::Path::constant), beside(cache, program::Path::instruction),
-                                beside(cache, std::nullopt)});
-    if (!traces) return tl::unexpected<Error>(traces.error());
-    std::array<Tally, 3> seen;
-    for (std::size_t i = 0; i < seen.size(); ++i)
-      seen[i] = tally_of((*traces)[i], cache.facts.levels, cache.facts.front_threshold_cycles);
-    const auto bytes = static_cast<double>(session_.info().constant_bytes_per_module);
+    const std::uint64_t bytes = session_.info().constant_bytes_per_module;
+    auto seen = lost_to(cache.facts, constants_of(bytes));
+    if (!seen) return tl::unexpected<Error>(seen.error());
     DecidingCurve curve = lost_to_curve(cache.facts.path.id, "constants");
-    add_lost_to(curve, {"code to constants", bytes, {seen[0]}}, std::span(seen).last(1));
-    add_lost_to(curve, {"code to other code (control)", bytes, {seen[1]}}, std::span(seen).last(1));
+    const auto of_code = std::span(*seen).last(1);
+    add_lost_to(curve, {"code to constants", static_cast<double>(bytes), {(*seen)[0]}}, of_code);
+    add_lost_to(curve, {"code to other code (control)", static_cast<double>(bytes), {(*seen)[1]}}, of_code);
     session_.keep(std::move(curve));
-    const Sameness s = sameness(seen[0], seen[1], seen[2]);
-    const auto samples = static_cast<std::uint64_t>(seen[0].loads);
+    const Sameness s = sameness((*seen)[0], (*seen)[1], (*seen)[2]);
+    const auto samples = static_cast<std::uint64_t>((*seen)[0].loads);
     memory.structure["constants"] =
         s.decided ? decided(std::string(verdict_of(s)), "eviction", samples, s.sure())
                   : undecided("eviction", "constants push out some code, but not as one cache would");
     return {};
   }
 
+  static constexpr std::uint32_t laps_of_others = 3;
   Session& session_;
   Findings& findings_;
   std::uint64_t block_;

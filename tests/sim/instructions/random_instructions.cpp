@@ -71,6 +71,14 @@ Json random_instructions(std::uint64_t seed) {
     if (draw.chance(0.3)) line = std::min(256U, 2 * line);
     if (bytes < cache["size"].get<double>() * 2.5) break;  // no more room for another
   }
+  // Constants may share the nearest one, and the L2 may be smaller than all the code that can be walked.
+  Draw more(seed ^ 0x636f6e7374616e74ULL);
+  if (more.chance(0.15)) {
+    constants = code;
+    for (Json& step : constants) step["latency"] = step["latency"].get<double>() + 40;
+    caches.erase("constant_l1");
+  }
+  caches["l2"]["size"] = more.one_of<const char*>({"128 KiB", "192 KiB", "256 KiB", "2 MiB"});
   for (Json* path : {&code, &constants}) {
     path->push_back(level("l2", 300));
     path->push_back(level("device_memory", 600));
