@@ -129,27 +129,29 @@ namespace {
 
 // Of what fits all is held: as many of its loads as miss are hits of lines and from SMs that those known by
 // construction weren't of, and so may be of the lines that a count lacks.
-double missing_of_what_fits(const Estimate& fits, const Counts& counts) {
+double missing_of_what_fits(const Estimate& fits, const Counts& counts, const Levels& levels) {
   double loads = 0, misses = 0;
   for (const Count& c : counts) {
     if (c.footprint_bytes > fits.value.value_or(0)) continue;
     loads += static_cast<double>(c.loads);
     misses += static_cast<double>(c.misses);
   }
-  return loads == 0 ? 0 : misses / loads;
+  return loads == 0 ? 0 : std::max(0.0, misses / loads - levels.false_miss);
 }
 
 }  // namespace
 
+std::optional<Estimate> open_where_it_misses(const Estimate& fits, const Counts& counts, const Levels& levels) {
+  constexpr double a_stranger = 0.05;  // (docs/domain.md)
+  if (missing_of_what_fits(fits, counts, levels) <= a_stranger) return std::nullopt;
+  return inconclusive("B", fits.method, "of what seems to fit loads miss as well");
+}
+
 Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, const Estimate& fits,
                                      const Counts& counts, std::uint64_t about_bytes, Scope isolation) {
-  constexpr double a_stranger = 0.05;  // (docs/domain.md)
-  const double unknown = std::max(0.0, missing_of_what_fits(fits, counts) - cache.levels.false_miss);
+  if (auto open = open_where_it_misses(fits, counts, cache.levels)) return SizeAndHeld{*open, std::nullopt};
+  const double unknown = missing_of_what_fits(fits, counts, cache.levels);
   SizeAndHeld result{fits, std::nullopt};
-  if (unknown > a_stranger) {
-    result.size = inconclusive("B", fits.method, "of what seems to fit loads miss as well");
-    return result;
-  }
   for (const Care care : {Care::few_looks, Care::many_looks}) {
     auto held = if_available(count_held(session, cache, about_bytes, isolation, care));
     if (!held) return tl::unexpected<Error>(held.error());

@@ -27,6 +27,9 @@ struct SizeAndHeld {
   std::optional<Held> held;
 };
 
+/// Inconclusive where of the footprints up to what `fits` more loads miss than strangers make.
+std::optional<Estimate> open_where_it_misses(const Estimate& fits, const Counts& counts, const Levels& levels);
+
 /// The size that both opinions agree on, of a cache of about so many bytes: by few looks, or where these leave it open
 /// by many. `counts` are what `fits` was told from: inconclusive where of what fits more loads miss than strangers
 /// make.

@@ -335,13 +335,15 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   std::vector<std::uint64_t> spacings{in_a_row};
   if (cache.bank_bytes == 0)
     std::ranges::copy_if(distances, std::back_inserter(spacings), [](auto d) { return d <= largest_line_bytes; });
-  // So halves of a line have to stay together, twice as many pairs as told it, among single lines.
+  // So halves of a line have to stay together, twice as many pairs as told it, among single lines where those can be
+  // had.
   const auto is_confirmed = [&](std::uint64_t bytes) -> Expected<bool> {
-    if (bytes == least || cache.bank_bytes != 0) return true;
+    if (bytes == least) return true;
+    const std::uint64_t spacing = cache.bank_bytes == 0 ? bytes / 2 : in_a_row;  // (over_banks)
     constexpr int times = 2;
     Tally parted;
     for (int time = 0; time < times; ++time) {
-      auto halves = pairs.run({bytes / 2}, bytes / 2);
+      auto halves = pairs.run({bytes / 2}, spacing);
       if (!halves) return tl::unexpected<Error>(halves.error());
       parted += halves->front().parted;
     }
@@ -358,8 +360,7 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     auto confirmed = is_confirmed(static_cast<std::uint64_t>(*line.value));
     if (!confirmed) return tl::unexpected<Error>(confirmed.error());
     if (!*confirmed)
-      line =
-          inconclusive("B", line_method, "halves of it are lost one without the other where single lines are pushed");
+      line = inconclusive("B", line_method, "halves of it are lost one without the other when they are asked again");
   }
   session.keep(line_curve(fates, line, cache.path.id));
   return line;

@@ -71,6 +71,7 @@ Held held_of(const Residency& counted) {
 
 Expected<SizeAndHeld> agree(Session& session, const CacheFacts& cache, const Estimate& fits, const Counts& counts,
                             std::uint64_t about_bytes) {
+  if (auto open = open_where_it_misses(fits, counts, cache.levels)) return SizeAndHeld{*open, std::nullopt};
   // Of another path's cache they'd say nothing.
   const bool probes = session.info().has_no_allocate && cache.path.path == program::Path::global_cached;
   if (probes) {
