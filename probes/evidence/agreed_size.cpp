@@ -142,7 +142,6 @@ double missing_of_what_fits(const Estimate& fits, const Counts& counts, const Le
 }  // namespace
 
 std::optional<Estimate> open_where_it_misses(const Estimate& fits, const Counts& counts, const Levels& levels) {
-  constexpr double a_stranger = 0.05;  // (docs/domain.md)
   if (missing_of_what_fits(fits, counts, levels) <= a_stranger) return std::nullopt;
   return inconclusive("B", fits.method, "of what seems to fit loads miss as well");
 }

@@ -337,10 +337,12 @@ double short_misses(const Levels& levels, const Histogram& looks) {
   return misses > deviations * std::sqrt(late(looks) + late_hits * share * share) ? misses : 0;
 }
 
-// How many hits look like misses is known from so many loads: all counts are as far off by that.
+// How many hits look like misses is known from so many loads, and what of them is more than strangers may be lines that
+// known hits had lost: all counts are as far off by that.
 double unsure_share(const Levels& levels) {
   const double hits = std::max(1.0, static_cast<double>(total(levels.hit)));
-  return surely * std::sqrt(levels.false_miss * (1 - levels.false_miss) / hits) / levels.told_apart();
+  const double known = surely * std::sqrt(levels.false_miss * (1 - levels.false_miss) / hits);
+  return std::hypot(known, std::max(0.0, levels.false_miss - a_stranger)) / levels.told_apart();
 }
 
 // A cache holds whole lines: those within its error, or the two around it. Without those of a cache in front.

@@ -26,6 +26,8 @@ struct Held {
 
 /// Levels of memory are so much larger than what is in front of them at least.
 inline constexpr double a_level_more = 1.25;
+/// Of hits that others make slower (docs/domain.md).
+inline constexpr double a_stranger = 0.05;
 /// Looks at each line: a stranger in twenty outvotes the others once in 900.
 inline constexpr std::uint32_t held_fewest_looks = 5;
 /// Looks in all: a share of one half is known to 1.5 / sqrt(n), to 2 %.

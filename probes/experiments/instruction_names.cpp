@@ -54,20 +54,42 @@ void take_from(const Memory& same, Memory& memory, Session& session) {
   }
 }
 
+// Capacities of one cache, and of two: counts are off by a tenth. Less than all that a cache holds may lose some of it.
+constexpr double alike = 1.1, apart = 1.5, far_more = 4;
+
+// Whether there is none, for sure.
+bool is_absent(std::string_view id, const Findings& findings) {
+  const Memory* memory = findings.topology.find(id);
+  const Estimate* latency = memory == nullptr ? nullptr : memory->find("latency");
+  return latency != nullptr && latency->status == Status::not_supported;
+}
+
+// 0 where it isn't there or isn't known.
+double capacity_of(std::string_view id, Findings& findings) {
+  const CacheFacts* cache = findings.cache(id);
+  return cache == nullptr || !cache->present ? 0 : static_cast<double>(cache->capacity_bytes);
+}
+
 // Whether a cache that code and constants lie in, of so many bytes for code, is the nearest of the constants': one
 // cache has one size, whoever uses it. Nothing where another one of theirs is about as large.
 std::optional<bool> is_constant_l1(std::uint64_t code_bytes, Findings& findings) {
-  constexpr double alike = 1.1, apart = 1.5;
-  const auto capacity = [&](std::string_view id) {
-    const CacheFacts* cache = findings.cache(id);
-    return cache == nullptr || !cache->present ? 0.0 : static_cast<double>(cache->capacity_bytes);
-  };
   const auto code = static_cast<double>(code_bytes);
-  const double l1 = capacity("constant_l1"), l1_5 = capacity(constants_id);
+  const double l1 = capacity_of("constant_l1", findings), l1_5 = capacity_of(constants_id, findings);
   if (l1 == 0) return std::nullopt;
   if (code > apart * l1) return false;
   const bool is_l1_alone = l1_5 == 0 || l1_5 > apart * code;
   return code <= alike * l1 && code * alike >= l1 && is_l1_alone ? std::optional(true) : std::nullopt;
+}
+
+// Whether it holds more than each of the constants' caches does, or loses far less already.
+bool is_of_another_size(const CodeLevel& level, Findings& findings) {
+  for (const std::string_view id : {std::string_view("constant_l1"), constants_id}) {
+    if (is_absent(id, findings)) continue;
+    const double bytes = capacity_of(id, findings);
+    const bool holds_more = bytes != 0 && static_cast<double>(level.held_bytes) > apart * bytes;
+    if (!holds_more && far_more * static_cast<double>(level.lost_from_bytes) >= bytes) return false;
+  }
+  return true;
 }
 
 void leave_all_open(Findings& findings) {
@@ -97,6 +119,7 @@ void name_instruction_caches(Session& session, std::vector<InstructionCache> cac
   const std::vector<std::string_view> names = names_of_code_levels(caches.size(), has_l2(session.info(), findings));
   const CacheFacts* constants = findings.cache(constants_id);
   bool has_constants = constants != nullptr && constants->present, nearer_are_told = true;
+  const bool are_constants_told = has_constants || is_absent(constants_id, findings);
   // Curves were kept by place so far; names are later ones, if others.
   for (std::size_t i = names.size(); i-- > 0;) session.rename_kept(code_level_names[i], names[i]);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -106,7 +129,8 @@ void name_instruction_caches(Session& session, std::vector<InstructionCache> cac
     memory.id = id;
     const auto with = memory.structure.find("constants");
     const bool shares = with != memory.structure.end() && with->second.value == "same";
-    const bool is_told = with != memory.structure.end() && with->second.status == Status::measured;
+    const bool is_asked = with != memory.structure.end() && with->second.status == Status::measured;
+    const bool is_told = is_asked || is_of_another_size(caches[i].level, findings);
     const std::optional<bool> is_l1 = is_constant_l1(caches[i].facts.capacity_bytes, findings);
     // Which of two is the constants' own is known where the nearer one isn't in doubt.
     const bool is_known = is_told && (!shares || (nearer_are_told && is_l1));
@@ -116,9 +140,10 @@ void name_instruction_caches(Session& session, std::vector<InstructionCache> cac
       memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", caches[i].level.samples);
       continue;
     }
-    if (is_known && !(shares && constants == nullptr)) {
+    if (is_known && (!shares || are_constants_told)) {
       memory.physical_cache = shares && has_constants ? constants_id : id;
-      memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", caches[i].level.samples);
+      memory.structure["physical_cache"] =
+          decided(memory.physical_cache, is_asked ? "eviction" : "capacities", caches[i].level.samples);
       if (memory.physical_cache != id) take_from(findings.memory(memory.physical_cache), memory, session);
     }
     has_constants = has_constants && !shares;  // behind the first that both use, constants' caches have no names

@@ -322,19 +322,20 @@ class Instructions {
     return make_walk(cache.path, cache.capacity_bytes * 7 / 8 / stride * stride, stride, cache.warm_laps);
   }
 
-  // As much code behind that; none: a jump to where it ends.
   Walk more_code(const CacheFacts& cache, std::uint64_t bytes) const {
     const std::uint64_t stride = cache.stride(), before = code_walk(cache).footprint_bytes;
     bytes = std::min(bytes, session_.info().code_bytes - before);
-    Walk more = make_walk(cache.path, std::max(stride, bytes / stride * stride), stride, laps_of_others);
+    Walk more = make_walk(cache.path, bytes / stride * stride, stride, laps_of_others);
     more.first_byte = before;
     return more;
   }
 
-  // How much of the code `others` push out, as much of other code, and nothing.
-  Expected<std::array<Tally, 3>> lost_to(const CacheFacts& cache, const Walk& others) {
-    auto traces = session_.run({beside(cache, others), beside(cache, more_code(cache, others.footprint_bytes)),
-                                beside(cache, more_code(cache, 0))});
+  // How much of the code `others` push out, and as many loads of `few`, which the same instructions make.
+  Expected<std::array<Tally, 3>> lost_to(const CacheFacts& cache, const Walk& others, Walk few) {
+    few.laps = others.laps;
+    few.loads_per_lap = program::lap_loads(others);
+    auto traces = session_.run(
+        {beside(cache, others), beside(cache, more_code(cache, others.footprint_bytes)), beside(cache, few)});
     if (!traces) return tl::unexpected<Error>(traces.error());
     std::array<Tally, 3> seen;
     for (std::size_t i = 0; i < seen.size(); ++i)
@@ -348,19 +349,16 @@ class Instructions {
     const CacheFacts* l2 = findings_.cache("l2");
     const bool may_show = l2 != nullptr && l2->present && l2->capacity_bytes < 2 * session_.info().code_bytes;
     if (!may_show || !cache.can_be_filled()) return std::optional<Sameness>();
-    constexpr std::uint64_t sector_bytes = 32;
+    constexpr std::uint64_t sector_bytes = 32, few_bytes = 4 << 10;
     const std::uint64_t bytes = std::min(4 * l2->capacity_bytes, session_.info().largest_buffer_bytes / 2);
-    auto seen = lost_to(cache, by_all_lanes(make_walk(l2_path, bytes, sector_bytes, 1), session_.info()));
+    const auto loads_of = [&](std::uint64_t n) {
+      return by_all_lanes(make_walk(l2_path, n, sector_bytes, 1), session_.info());
+    };
+    auto seen = lost_to(cache, loads_of(bytes), loads_of(few_bytes));
     if (!seen) return tl::unexpected<Error>(seen.error());
     const Tally all{(*seen)[0].loads,
                     static_cast<double>((*seen)[0].loads)};  // of four times what it holds it keeps none
     return std::optional(sameness((*seen)[0], all, (*seen)[2]));
-  }
-
-  Walk constants_of(std::uint64_t bytes) const {
-    constexpr std::uint64_t least_line = 32;
-    return make_walk(constant_path, std::min(bytes, session_.info().constant_bytes_per_module), least_line,
-                     laps_of_others);
   }
 
   Expected<void> measure_constants(InstructionCache& cache) {
@@ -370,7 +368,9 @@ class Instructions {
       return {};
     }
     const std::uint64_t bytes = session_.info().constant_bytes_per_module;
-    auto seen = lost_to(cache.facts, constants_of(bytes));
+    constexpr std::uint64_t least_line = 32;
+    auto seen = lost_to(cache.facts, make_walk(constant_path, bytes, least_line, laps_of_others),
+                        make_walk(constant_path, least_line, least_line, laps_of_others));
     if (!seen) return tl::unexpected<Error>(seen.error());
     DecidingCurve curve = lost_to_curve(cache.facts.path.id, "constants");
     const auto of_code = std::span(*seen).last(1);

@@ -121,11 +121,10 @@ class CudaDevice final : public Device {
       std::erase_if(launch.phases, [&](const PlannedPhase& p) { return ran(p.program); });
       std::erase_if(launch.programs, ran);
     }
-    is_shared_ = true;
     return fail(
         Error::Kind::unavailable,
         fmt::format("couldn't place a thread block on every SM needed for '{}' in {} attempt{}; another process "
-                    "fills this GPU, as under MPS: try again when it is done",
+                    "fills this GPU: try again when it is done",
                     batch[launch.programs.front()].label, attempts, attempts == 1 ? "" : "s"));
   }
 

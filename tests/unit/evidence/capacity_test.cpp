@@ -153,8 +153,12 @@ TEST(Capacity, TakesNoMissesOfEveryRowForStrangers) {
   Sweep few_known = clean();
   few_known.contamination = {0.001, 0.001, 440};
   const Estimate e = capacity_estimate(capacity_posterior(counts, few_known), "misses");
-  if (e.status == Status::lower_bound) EXPECT_LE(*e.value, capacity * line_bytes);
-  if (e.status == Status::measured) EXPECT_LE(e.interval->low, capacity * line_bytes);
+  if (e.status == Status::lower_bound) {
+    EXPECT_LE(*e.value, capacity * line_bytes);
+  }
+  if (e.status == Status::measured) {
+    EXPECT_LE(e.interval->low, capacity * line_bytes);
+  }
 }
 
 // What is left out because it is out of question doesn't show: long sweeps answer as their middle does.
