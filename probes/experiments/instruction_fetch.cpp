@@ -10,6 +10,7 @@
 
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/held.hpp"
 #include "evidence/histogram.hpp"
 #include "evidence/levels.hpp"
 #include "evidence/walks.hpp"
@@ -41,10 +42,13 @@ std::vector<std::uint64_t> lengths_of(const FetchLevel& level, const device::Dev
   const std::uint64_t unit = info.execute_unit_bytes;
   const std::uint64_t end =
       std::min({level.to_bytes, info.execute_limit_bytes, info.largest_recording / fetch_laps * unit});
-  const std::uint64_t begin = level.from_bytes + level.from_bytes / 2;
+  const std::uint64_t begin = level.from_bytes + level.from_bytes / 2,
+                      longest = begin + (end - std::min(begin, end)) / 2;
+  // Lengths that hardly differ don't show what a lap loses whatever its length.
+  if (static_cast<double>(longest) < a_level_more * static_cast<double>(begin)) return {};
   std::set<std::uint64_t> lengths;
   for (std::uint64_t i = 0; i < fetch_footprints && begin < end; ++i) {
-    const std::uint64_t bytes = begin + (end - begin) / 2 * i / (fetch_footprints - 1);
+    const std::uint64_t bytes = begin + (longest - begin) * i / (fetch_footprints - 1);
     const std::uint64_t units = std::max<std::uint64_t>(2, (bytes + unit - 1) / unit);
     if (units * unit <= end) lengths.insert(units);
   }

@@ -70,12 +70,19 @@ double capacity_of(std::string_view id, Findings& findings) {
   return cache == nullptr || !cache->present ? 0 : static_cast<double>(cache->capacity_bytes);
 }
 
+// Not that it is a bound.
+bool is_measured(std::string_view id, const Findings& findings) {
+  const Memory* memory = findings.topology.find(id);
+  const Estimate* size = memory == nullptr ? nullptr : memory->find("size");
+  return size != nullptr && size->status == Status::measured;
+}
+
 // Whether a cache that code and constants lie in, of so many bytes for code, is the nearest of the constants': one
 // cache has one size, whoever uses it. Nothing where another one of theirs is about as large.
 std::optional<bool> is_constant_l1(std::uint64_t code_bytes, Findings& findings) {
   const auto code = static_cast<double>(code_bytes);
   const double l1 = capacity_of("constant_l1", findings), l1_5 = capacity_of(constants_id, findings);
-  if (l1 == 0) return std::nullopt;
+  if (l1 == 0 || !is_measured("constant_l1", findings)) return std::nullopt;
   if (code > apart * l1) return false;
   const bool is_l1_alone = l1_5 == 0 || l1_5 > apart * code;
   return code <= alike * l1 && code * alike >= l1 && is_l1_alone ? std::optional(true) : std::nullopt;
@@ -86,20 +93,20 @@ bool is_of_another_size(const CodeLevel& level, Findings& findings) {
   for (const std::string_view id : {std::string_view("constant_l1"), constants_id}) {
     if (is_absent(id, findings)) continue;
     const double bytes = capacity_of(id, findings);
-    const bool holds_more = bytes != 0 && static_cast<double>(level.held_bytes) > apart * bytes;
+    const bool holds_more = is_measured(id, findings) && static_cast<double>(level.held_bytes) > apart * bytes;
     if (!holds_more && far_more * static_cast<double>(level.lost_from_bytes) >= bytes) return false;
   }
   return true;
 }
 
-void leave_all_open(Findings& findings) {
-  constexpr std::string_view method = "jumps", why = "jumps take as long over all the code there is: no cache shows";
+}  // namespace
+
+void leave_instruction_caches_open(Findings& findings, std::string_view why) {
+  constexpr std::string_view method = "jumps";
   Memory& memory = findings.memory(code_level_names[1]);
   memory.attributes["size"] = inconclusive("B", method, why);
   memory.attributes["miss_penalty"] = inconclusive("cycles", method, why);
 }
-
-}  // namespace
 
 std::vector<FetchLevel> fetch_levels(const device::DeviceInfo& info, std::span<const InstructionCache> caches,
                                      Findings& findings) {
@@ -115,7 +122,8 @@ std::vector<FetchLevel> fetch_levels(const device::DeviceInfo& info, std::span<c
 }
 
 void name_instruction_caches(Session& session, std::vector<InstructionCache> caches, Findings& findings) {
-  if (caches.empty()) return leave_all_open(findings);
+  if (caches.empty())
+    return leave_instruction_caches_open(findings, "jumps take as long over all the code there is: no cache shows");
   const std::vector<std::string_view> names = names_of_code_levels(caches.size(), has_l2(session.info(), findings));
   const CacheFacts* constants = findings.cache(constants_id);
   bool has_constants = constants != nullptr && constants->present, nearer_are_told = true;
@@ -134,7 +142,7 @@ void name_instruction_caches(Session& session, std::vector<InstructionCache> cac
     const std::optional<bool> is_l1 = is_constant_l1(caches[i].facts.capacity_bytes, findings);
     // Which of two is the constants' own is known where the nearer one isn't in doubt.
     const bool is_known = is_told && (!shares || (nearer_are_told && is_l1));
-    nearer_are_told = nearer_are_told && is_told;
+    nearer_are_told = nearer_are_told && is_told && (!shares || is_l1);
     if (shares && is_l1.value_or(false)) {
       memory.physical_cache = "constant_l1";
       memory.structure["physical_cache"] = decided(memory.physical_cache, "eviction", caches[i].level.samples);

@@ -21,6 +21,9 @@ struct InstructionCache {
 std::vector<FetchLevel> fetch_levels(const device::DeviceInfo& info, std::span<const InstructionCache> caches,
                                      evidence::Findings& findings);
 
+/// Where it isn't known how many there are.
+void leave_instruction_caches_open(evidence::Findings& findings, std::string_view why);
+
 /// Puts them, the nearest first, and what was kept of them where they belong; and says of those that constants lie in
 /// as well which of the constants' caches each is, and what was measured of that one alone.
 void name_instruction_caches(evidence::Session& session, std::vector<InstructionCache> caches,

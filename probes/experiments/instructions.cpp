@@ -130,12 +130,13 @@ class Instructions {
         next.memory.attributes.erase("size");  // what fits alone
         set_open(next.memory, instructions_method, ok.error().message);
       }
-      auto loses = loses_to_l2(next.facts);
+      auto loses = loses_to_l2(next.level, next.facts);
       if (!loses) return tl::unexpected<Error>(loses.error());
       if (*loses && (*loses)->is_same()) break;
+      // Names go by how many there are.
       if (*loses && !(*loses)->decided) {
-        next.memory.attributes.clear();
-        set_open(next.memory, instructions_method, "whether it is the L2 that shows here can't be told");
+        leave_instruction_caches_open(findings_, "whether a cache of code that shows is the L2 can't be told");
+        return {};
       }
       found_.push_back(std::move(next));
     }
@@ -344,11 +345,12 @@ class Instructions {
   }
 
   // Where all the code that there is may be more than the L2 holds it shows as a cache of code: then it loses that to
-  // what an SM loads past its own caches. Nothing where the L2 holds more, or there is none.
-  Expected<std::optional<Sameness>> loses_to_l2(const CacheFacts& cache) {
+  // what an SM loads past its own caches. Nothing where the L2 holds far more than this one, or there is none.
+  Expected<std::optional<Sameness>> loses_to_l2(const CodeLevel& level, const CacheFacts& cache) {
     const CacheFacts* l2 = findings_.cache("l2");
-    const bool may_show = l2 != nullptr && l2->present && l2->capacity_bytes < 2 * session_.info().code_bytes;
-    if (!may_show || !cache.can_be_filled()) return std::optional<Sameness>();
+    constexpr std::uint64_t far_more = 4;
+    const bool may_be_it = l2 != nullptr && l2->present && l2->capacity_bytes <= far_more * level.lost_from_bytes;
+    if (!may_be_it || !cache.can_be_filled()) return std::optional<Sameness>();
     constexpr std::uint64_t sector_bytes = 32, few_bytes = 4 << 10;
     const std::uint64_t bytes = std::min(4 * l2->capacity_bytes, session_.info().largest_buffer_bytes / 2);
     const auto loads_of = [&](std::uint64_t n) {
