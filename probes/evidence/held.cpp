@@ -102,6 +102,11 @@ Plan plan_of(std::uint64_t capacity_lines, double factor, std::uint32_t looks) {
   return plan;
 }
 
+// Rounds until each piece of a line that the cache in front asks for by itself was walked.
+std::uint64_t turns_of(const CacheFacts& cache) {
+  return cache.front_line_bytes == 0 ? 1 : std::max<std::uint64_t>(1, cache.stride() / cache.front_line_bytes);
+}
+
 program::Program look_program(Session& session, const CacheFacts& cache, Scope isolation, const Plan& plan,
                               const Stretch& stretch) {
   program::Program p = make_program(fmt::format("{} lines of {} as they are held", cache.path.id, plan.lines),
@@ -123,7 +128,7 @@ program::Program look_program(Session& session, const CacheFacts& cache, Scope i
     p.phases = {in_order ? at_first : by_one_warp(at_first)};
   }
   program::Walk walk = rounds_of(spec, bytes, 1);
-  const std::uint64_t turns = std::max<std::uint64_t>(1, cache.stride() / walk.stride_bytes);
+  const std::uint64_t turns = turns_of(cache);
   if (turns > 1) {
     // All that a line is asked for by, of every line, and one piece more: it takes so many loads until each was walked
     // once, and the last round comes to all lines from the first on.
@@ -422,8 +427,7 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (is_last && static_cast<double>(room) < least_lines) break;
     plan.lines = std::min(plan.lines, room);
     if (plan.loads() > most_held_loads) break;
-    plan.is_downwards =
-        cache.path.slot == slot_code && (cache.front_line_bytes == 0 || cache.front_line_bytes >= cache.stride());
+    plan.is_downwards = cache.path.slot == slot_code && turns_of(cache) == 1;
     if (cache.front_line_bytes != 0) look_past_front(plan, cache);
     plan.in_any_order = care == Care::many_looks;
     const bool is_told_apart = cache.front_line_bytes == 0 || plan.newest != 0;  // what is in front from older lines
@@ -443,7 +447,7 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     Capacity capacity = when_full(counts);
     if (!capacity.exact) {
       const double with_hidden = std::hypot(capacity.error, capacity.lines * unsure_share(cache.levels));
-      capacity.most += with_hidden - capacity.error;
+      capacity.most += with_hidden - capacity.error + (turns_of(cache) > 1 ? 1 : 0);  // (look_program: one piece more)
       capacity.error = with_hidden;
     }
     held.bytes = capacity.lines * line;
