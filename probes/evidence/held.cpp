@@ -37,7 +37,7 @@ std::uint64_t looked_for_together(std::uint64_t capacity_lines) {
 }
 
 // What is looked for together, in a program of its own.
-struct Stretch {
+struct Together {
   std::uint64_t first = 0, lines = 0, apart = 1;
   std::uint64_t newer = 0;  // lines walked after it
   bool oldest_first = false;
@@ -58,7 +58,7 @@ struct Plan {
   std::uint64_t programs() const { return programs_of_older() + (newest == 0 ? 0 : 1); }
   std::uint64_t loads() const { return programs() * walked_rounds * lines * looks; }
   // The last one is of the newest lines.
-  Stretch stretch(std::uint64_t i) const {
+  Together stretch(std::uint64_t i) const {
     if (i == programs_of_older()) return {is_downwards ? 0 : older(), newest, 1, 0, true};
     const std::uint64_t first_older = is_downwards ? newest : 0;
     if (apart > 1) return {first_older + i, (older() - 1 - i) / apart + 1, apart, newest, false};
@@ -102,13 +102,13 @@ Plan plan_of(std::uint64_t capacity_lines, double factor, std::uint32_t looks) {
   return plan;
 }
 
-// Rounds until each piece of a line that the cache in front asks for by itself was walked.
-std::uint64_t turns_of(const CacheFacts& cache) {
+// Pieces of a line that the cache in front asks for by themselves: so many rounds go to other ones.
+std::uint64_t pieces_of_line(const CacheFacts& cache) {
   return cache.front_line_bytes == 0 ? 1 : std::max<std::uint64_t>(1, cache.stride() / cache.front_line_bytes);
 }
 
 program::Program look_program(Session& session, const CacheFacts& cache, Scope isolation, const Plan& plan,
-                              const Stretch& stretch) {
+                              const Together& stretch) {
   program::Program p = make_program(fmt::format("{} lines of {} as they are held", cache.path.id, plan.lines),
                                     session.info(), cache.path.slot);
   p.isolation = isolation;
@@ -128,7 +128,7 @@ program::Program look_program(Session& session, const CacheFacts& cache, Scope i
     p.phases = {in_order ? at_first : by_one_warp(at_first)};
   }
   program::Walk walk = rounds_of(spec, bytes, 1);
-  const std::uint64_t turns = turns_of(cache);
+  const std::uint64_t turns = pieces_of_line(cache);
   if (turns > 1) {
     // All that a line is asked for by, of every line, and one piece more: it takes so many loads until each was walked
     // once, and the last round comes to all lines from the first on.
@@ -299,7 +299,7 @@ struct Looked {
   double off = 0;  // by which more or fewer may have been held before these were looked for
 };
 
-Looked look_at(const Histogram& timed, const CacheFacts& cache, const Stretch& stretch, double capacity_lines) {
+Looked look_at(const Histogram& timed, const CacheFacts& cache, const Together& stretch, double capacity_lines) {
   const auto looked = static_cast<double>(total(timed));
   const auto missing = static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
   const auto told = static_cast<double>(count_from(timed, cache.front_threshold_cycles));
@@ -427,7 +427,7 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (is_last && static_cast<double>(room) < least_lines) break;
     plan.lines = std::min(plan.lines, room);
     if (plan.loads() > most_held_loads) break;
-    plan.is_downwards = cache.path.slot == slot_code && turns_of(cache) == 1;
+    plan.is_downwards = cache.path.slot == slot_code && pieces_of_line(cache) == 1;
     if (cache.front_line_bytes != 0) look_past_front(plan, cache);
     plan.in_any_order = care == Care::many_looks;
     const bool is_told_apart = cache.front_line_bytes == 0 || plan.newest != 0;  // what is in front from older lines
@@ -447,7 +447,8 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     Capacity capacity = when_full(counts);
     if (!capacity.exact) {
       const double with_hidden = std::hypot(capacity.error, capacity.lines * unsure_share(cache.levels));
-      capacity.most += with_hidden - capacity.error + (turns_of(cache) > 1 ? 1 : 0);  // (look_program: one piece more)
+      capacity.most +=
+          with_hidden - capacity.error + (pieces_of_line(cache) > 1 ? 1 : 0);  // (look_program: one piece more)
       capacity.error = with_hidden;
     }
     held.bytes = capacity.lines * line;

@@ -22,7 +22,7 @@ using namespace evidence;
 
 namespace {
 
-constexpr double kibi = 1 << 10, mebi = 1 << 20;
+constexpr double mebi = 1 << 20;
 // What the other set has counts as a hit here, be it on another side or in a cache behind, which would have these.
 enum class LinesFrom { memory, a_cache, a_cache_in_part, a_cache_behind_sides, unknown };
 
@@ -219,7 +219,7 @@ void state_size(Session& session, Memory& memory, const Estimate& size) {
   if (api == 0 || size.status != Status::measured) return;
   const Interval range = size.interval.value_or(Interval{*size.value, *size.value});
   const bool is_told = range.low <= least_ratio * api && api <= least_ratio * range.high;
-  const double unit = range.high < mebi ? kibi : mebi;
+  const double unit = range.high < mebi ? 1 << 10 : mebi;
   memory.attributes["size"].note =
       fmt::format("{}measured {:.1f} to {:.1f} {}", is_told ? "" : "not what is measured: ", range.low / unit,
                   range.high / unit, unit == mebi ? "MiB" : "KiB");
