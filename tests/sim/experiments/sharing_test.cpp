@@ -70,5 +70,16 @@ TEST(SharingOfV100, IsApartWhereTextureHasACacheOfItsOwn) {
   EXPECT_EQ(found.find("texture")->find("size")->value, 24 * 1024);
 }
 
+// One warp, or two of which each has an instance of its own, say nothing of how many an SM has.
+TEST(Instances, OfFewWarpsAreLeftOpen) {
+  for (const int warps : {1, 2}) {
+    OrderedJson json = v100_text();
+    json["limits"]["warps_per_block"] = warps;
+    const Topology found = discovered_sharing(json);
+    EXPECT_EQ(found.find("l1")->structure.at("instances_per_scope").status, Status::inconclusive) << warps;
+    EXPECT_FALSE(found.find("l1")->instances_per_scope.has_value()) << warps;
+  }
+}
+
 }  // namespace
 }  // namespace gputopo

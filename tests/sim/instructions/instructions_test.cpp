@@ -126,6 +126,37 @@ TEST(Instructions, AreFetchedFromTheL2AsFastAsItBringsWhatBothTake) {
   EXPECT_NEAR(*rate->value, 256.0 / (277 + 11 + 2 * 16), 0.01);
 }
 
+// An L2 that all the code overflows shows as one more cache of code does.
+TEST(Instructions, InAnL2ThatTheyOverflowAreNoCacheOfTheirOwn) {
+  nlohmann::json text = behind_a_forgetful_one("lru", "modulo");
+  text["caches"]["l2"]["size"] = "128 KiB";
+  text["execution"]["walked"] = "256 KiB";
+  const auto model = sim::parse_model(text.dump(), "code");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_instructions(*model);
+  EXPECT_EQ(found.find("instruction_l2"), nullptr);
+  ASSERT_NE(found.find("instruction_l1_5"), nullptr);
+  EXPECT_EQ(found.find("instruction_l1_5")->parent, "l2");
+  for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+}
+
+TEST(Instructions, InTheConstantsNearestCacheAreToldByItsSize) {
+  nlohmann::json text = behind_a_forgetful_one("lru", "modulo");
+  text["caches"]["near"] = {{"size", 2048}, {"line", 64}, {"sets", 8}, {"ways", 4}};
+  text["execution"] = {{"block", 64}};
+  text["paths"]["constant"] = {{{"level", "near"}, {"latency", 30}},
+                               {{"level", "next"}, {"latency", 60}},
+                               {{"level", "l2"}, {"latency", 220}},
+                               {{"level", "device_memory"}, {"latency", 520}}};
+  const auto model = sim::parse_model(text.dump(), "code");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found =
+      discovered_deep(*model, {"instruction_l1", "instruction_l1_5", "constant_l1", "constant_l1_5"});
+  ASSERT_NE(found.find("instruction_l1_5"), nullptr);
+  EXPECT_EQ(found.find("instruction_l1")->physical_cache, "constant_l1");
+  EXPECT_EQ(found.find("instruction_l1_5")->physical_cache, "constant_l1_5");
+}
+
 TEST(Instructions, AreDeepAndNeverMeasuredUnasked) {
   const auto model = sim::builtin_model("gt200");
   ASSERT_TRUE(model);
