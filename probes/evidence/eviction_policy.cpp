@@ -27,7 +27,7 @@ Expected<Statement> replacement_by_order(Session& session, Evictions& look, cons
         misses.push_back(static_cast<std::uint64_t>(std::count(loads.begin(), loads.end(), true)));
       std::sort(misses.begin(), misses.end());
       lost.push_back(misses_by_count(static_cast<std::uint32_t>(lines - 1), sequence, (sequence.size() + 1) / 2,
-                                     misses[1]));  // strangers only add
+                                     misses[1], misses[0]));  // strangers only add
     }
     vote.add(std::move(lost));
   }

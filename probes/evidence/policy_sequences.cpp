@@ -63,7 +63,7 @@ std::vector<std::vector<std::uint32_t>> telling_sequences(std::uint32_t lines) {
   std::mt19937 draw(lines);
   for (int i = 0; i < draws; ++i) {
     const auto drawn = repeated_draw(lines, draw);
-    const auto lost = misses_by_count(lines - 1, drawn, drawn.size() / 2, 0).predicted;
+    const auto lost = misses_by_count(lines - 1, drawn, drawn.size() / 2, 0, 0).predicted;
     for (std::size_t k = 0; k < most.size(); ++k) {
       const std::uint64_t one = lost[(k + 1) % lost.size()], other = lost[(k + 2) % lost.size()];
       const std::uint64_t apart = std::max(one, other) - std::min(one, other);
@@ -77,7 +77,8 @@ std::vector<std::vector<std::uint32_t>> telling_sequences(std::uint32_t lines) {
 
 SequenceMisses misses_by_load(std::uint32_t ways, std::span<const std::uint32_t> sequence, std::size_t from,
                               const std::vector<bool>& missed) {
-  SequenceMisses s = misses_by_count(ways, sequence, from, misses_from(missed, from));
+  const std::uint64_t found = misses_from(missed, from);
+  SequenceMisses s = misses_by_count(ways, sequence, from, found, found);
   for (std::size_t k = 0; k < known_policies.size(); ++k) {
     const std::vector<bool> would = misses_of(known_policies[k].first, ways, sequence);
     s.wrong[k] = 0;
@@ -87,13 +88,14 @@ SequenceMisses misses_by_load(std::uint32_t ways, std::span<const std::uint32_t>
 }
 
 SequenceMisses misses_by_count(std::uint32_t ways, std::span<const std::uint32_t> sequence, std::size_t from,
-                               std::uint64_t found) {
+                               std::uint64_t found, std::uint64_t least) {
   SequenceMisses s;
   s.loads = sequence.size() - from;
   s.found = found;
   for (std::size_t k = 0; k < known_policies.size(); ++k) {
     s.predicted[k] = misses_from(misses_of(known_policies[k].first, ways, sequence), from);
-    s.wrong[k] = std::max(found, s.predicted[k]) - std::min(found, s.predicted[k]);
+    const bool are_fewer = least < s.predicted[k];  // others only add
+    s.wrong[k] = are_fewer ? s.loads : std::max(found, s.predicted[k]) - std::min(found, s.predicted[k]);
   }
   return s;
 }

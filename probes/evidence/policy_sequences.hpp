@@ -30,9 +30,10 @@ struct SequenceMisses {
 };
 
 /// What policies would lose of a sequence on a set of `ways` ways, full of others before it, from load number `from`
-/// on. `found` is how many missed.
+/// on. `found` is how many missed, `least` in the look in which the fewest did: a policy that goes by order loses as
+/// many each time, and others only add.
 SequenceMisses misses_by_count(std::uint32_t ways, std::span<const std::uint32_t> sequence, std::size_t from,
-                               std::uint64_t found);
+                               std::uint64_t found, std::uint64_t least);
 
 /// The same where it is known of every load whether it missed.
 SequenceMisses misses_by_load(std::uint32_t ways, std::span<const std::uint32_t> sequence, std::size_t from,

@@ -63,11 +63,27 @@ TEST(PolicySequences, AreEnoughByTheirCountsAlone) {
     for (const auto& sequence : telling_sequences(ways + 1)) {
       const auto missed = missed_by(policy, ways, sequence, ways);
       const std::size_t from = sequence.size() / 2;
-      lost.push_back(misses_by_count(
-          ways, sequence, from, static_cast<std::uint64_t>(std::count(missed.begin() + from, missed.end(), true))));
+      const auto found = static_cast<std::uint64_t>(std::count(missed.begin() + from, missed.end(), true));
+      lost.push_back(misses_by_count(ways, sequence, from, found, found));
     }
     vote.add(std::move(lost));
     EXPECT_EQ(vote.statement("test", 1).value, name) << vote.statement("test", 1).note;
+  }
+}
+
+// Others only add: what loses fewer now and then goes by chance, though the middle of the looks is as a policy's.
+TEST(PolicySequences, DontCountWhatLosesFewerNowAndThen) {
+  for (const std::uint64_t fewer : {0U, 1U}) {
+    PolicyVote vote(ways + 1);
+    std::vector<SequenceMisses> lost;
+    for (const auto& sequence : telling_sequences(ways + 1)) {
+      const auto missed = missed_by(Policy::tree, ways, sequence, ways);
+      const std::size_t from = sequence.size() / 2;
+      const auto found = static_cast<std::uint64_t>(std::count(missed.begin() + from, missed.end(), true));
+      lost.push_back(misses_by_count(ways, sequence, from, found, found - fewer));
+    }
+    vote.add(std::move(lost));
+    EXPECT_EQ(vote.statement("test", 1).status == Status::measured, fewer == 0);
   }
 }
 
