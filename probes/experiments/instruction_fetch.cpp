@@ -10,7 +10,6 @@
 
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
-#include "evidence/held.hpp"
 #include "evidence/histogram.hpp"
 #include "evidence/levels.hpp"
 #include "evidence/walks.hpp"
@@ -43,13 +42,9 @@ std::vector<std::uint64_t> lengths_of(const FetchLevel& level, const device::Dev
   const std::uint64_t end =
       std::min({level.to_bytes, info.execute_limit_bytes, info.largest_recording / fetch_laps * unit});
   const std::uint64_t begin = level.from_bytes + level.from_bytes / 2;
-  // Where that is nearly all that fits, some of any length is lost.
-  const auto middle = [&](std::uint64_t to) { return begin + (to - std::min(begin, to)) / 2; };
-  if (static_cast<double>(middle(level.to_bytes)) < a_level_more * static_cast<double>(begin)) return {};
-  const std::uint64_t longest = middle(end);
   std::set<std::uint64_t> lengths;
   for (std::uint64_t i = 0; i < fetch_footprints && begin < end; ++i) {
-    const std::uint64_t bytes = begin + (longest - begin) * i / (fetch_footprints - 1);
+    const std::uint64_t bytes = begin + (end - begin) / 2 * i / (fetch_footprints - 1);
     const std::uint64_t units = std::max<std::uint64_t>(2, (bytes + unit - 1) / unit);
     if (units * unit <= end) lengths.insert(units);
   }

@@ -124,7 +124,7 @@ class CudaDevice final : public Device {
     return fail(
         Error::Kind::unavailable,
         fmt::format("couldn't place a thread block on every SM needed for '{}' in {} attempt{}; another process "
-                    "fills this GPU: try again when it is done",
+                    "fills this GPU, as under MPS: try again when it is done",
                     batch[launch.programs.front()].label, attempts, attempts == 1 ? "" : "s"));
   }
 
