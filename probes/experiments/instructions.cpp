@@ -326,7 +326,7 @@ class Instructions {
   Walk more_code(const CacheFacts& cache, std::uint64_t bytes) const {
     const std::uint64_t stride = cache.stride(), before = code_walk(cache).footprint_bytes;
     bytes = std::min(bytes, session_.info().code_bytes - before);
-    Walk more = make_walk(cache.path, bytes / stride * stride, stride, laps_of_others);
+    Walk more = make_walk(cache.path, std::max(stride, bytes / stride * stride), stride, laps_of_others);
     more.first_byte = before;
     return more;
   }
@@ -356,11 +356,12 @@ class Instructions {
     const auto loads_of = [&](std::uint64_t n) {
       return by_all_lanes(make_walk(l2_path, n, sector_bytes, 1), session_.info());
     };
-    auto seen = lost_to(cache, loads_of(bytes), loads_of(few_bytes));
-    if (!seen) return tl::unexpected<Error>(seen.error());
-    const Tally all{(*seen)[0].loads,
-                    static_cast<double>((*seen)[0].loads)};  // of four times what it holds it keeps none
-    return std::optional(sameness((*seen)[0], all, (*seen)[2]));
+    auto looks = if_available(lost_to(cache, loads_of(bytes), loads_of(few_bytes)));
+    if (!looks) return tl::unexpected<Error>(looks.error());
+    if (!*looks) return std::optional(Sameness{});
+    const auto& seen = **looks;
+    const Tally all{seen[0].loads, seen[0].loads};  // of four times what it holds it keeps none
+    return std::optional(sameness(seen[0], all, seen[2]));
   }
 
   Expected<void> measure_constants(InstructionCache& cache) {
