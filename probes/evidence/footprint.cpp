@@ -16,10 +16,14 @@ constexpr std::uint64_t loads_wanted = 1024;  // a row, so that small caches giv
 constexpr std::uint32_t most_laps = 16;
 
 std::uint64_t turns_of(const FootprintSpec& spec) {
-  return spec.front_line_bytes == 0 ? 1 : std::max<std::uint64_t>(1, spec.stride_bytes / spec.front_line_bytes);
+  return turns_of_line(spec.stride_bytes, spec.front_line_bytes);
 }
 
 }  // namespace
+
+std::uint64_t turns_of_line(std::uint64_t line_bytes, std::uint64_t front_line_bytes) {
+  return front_line_bytes == 0 ? 1 : std::max<std::uint64_t>(1, line_bytes / front_line_bytes);
+}
 
 Walk rounds_of(const FootprintSpec& spec, std::uint64_t bytes, std::uint32_t timed_laps) {
   const std::uint64_t turns = turns_of(spec);

@@ -19,6 +19,10 @@ struct FootprintSpec {
   std::uint64_t bank_bytes = 0;        ///< a footprint goes on in the next module's constant bank; 0: one buffer
 };
 
+/// Pieces of a line that a cache in front asks for by themselves, one where nothing lies in front: rounds go to each of
+/// them in turn.
+std::uint64_t turns_of_line(std::uint64_t line_bytes, std::uint64_t front_line_bytes);
+
 /// Walks of one footprint. Banks are filled one after the other, to the end: parts of equal length would crowd the sets
 /// that all of them begin in. Behind a smaller cache each lap loads every line once, by another line of the one in
 /// front in turn, so that one has nothing of it any more when it comes again.

@@ -73,7 +73,8 @@ bool Findings::may_lines_be_far() const {
   if (l2 == nullptr || lines_have_sides || beyond_own_l2) return false;
   const Estimate* latency = l2->find("latency");
   if (latency != nullptr && latency->status == Status::not_supported) return false;
-  return !l2->structure.contains("l2_sides");  // nobody looked
+  const auto sides = l2->structure.find("l2_sides");  // none: nobody looked
+  return sides == l2->structure.end() || sides->second.status == Status::inconclusive;
 }
 
 std::optional<std::uint64_t> Findings::near_l2_bytes(const device::DeviceInfo& info) const {

@@ -257,11 +257,7 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
   LostLines of_l2s = penalty_of_lost(lost, levels, findings.far_less_near_cycles());
   session.keep(of_l2s.curve(path.id));
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] = std::move(of_l2s.penalty);
-  const Structure& of_l2 = findings.memory("l2").structure;
-  const auto sides = of_l2.find("l2_sides");
-  const bool sides_are_open =
-      findings.may_lines_be_far() || (sides != of_l2.end() && sides->second.status == Status::inconclusive);
-  if (sides_are_open)
+  if (findings.may_lines_be_far())
     penalty = inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
 }
 

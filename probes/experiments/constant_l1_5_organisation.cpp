@@ -59,9 +59,7 @@ struct Distance {
 class Banks {
  public:
   Banks(Session& session, const CacheFacts& cache)
-      : session_(session),
-        cache_(cache),
-        turns_(std::max<std::uint64_t>(1, cache.line_bytes / std::max<std::uint64_t>(1, cache.front_line_bytes))) {}
+      : session_(session), cache_(cache), turns_(turns_of_line(cache.line_bytes, cache.front_line_bytes)) {}
 
   std::uint64_t room_lines() const { return cache_.bank_bytes * session_.info().constant_modules / cache_.line_bytes; }
 

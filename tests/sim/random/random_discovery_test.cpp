@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomDiscovery, testing::Range<std::uint64_t>(4
 // pushed out the other, and halves of what seemed one line, of constants in several banks.
 INSTANTIATE_TEST_SUITE_P(Seeds, MendedRandomDiscovery,
                          testing::Values(700098, 520077, 180000, 620004, 620081, 520041, 572037, 563060, 570071, 590089,
-                                         980005, 1000027, 1080027));
+                                         980005, 1000027, 1080027, 1110036));
 
 // The same of models that take longer, and of levels behind an L2 beside memory or a TLB's misses and caches that are
 // full when a program begins.

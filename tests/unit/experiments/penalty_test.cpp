@@ -65,10 +65,12 @@ TEST(Penalty, IsABoundWhereLinesMayLieNearAndFar) {
   EXPECT_DOUBLE_EQ(*e.value, 201);  // twice as far as the end of its interval: clocks have whole cycles
 }
 
-TEST(Penalty, IsABoundWhereNobodyLookedForSidesOfTheL2) {
+TEST(Penalty, IsABoundWhereNobodyKnowsSidesOfTheL2) {
   const auto all_miss = [](const auto&, const auto&, std::size_t) { return 240U; };
   Findings findings = with_l1();
   findings.memory("l2").attributes["latency"] = evidence::inconclusive("cycles", "levels", "");
+  EXPECT_EQ(penalty_where(all_miss, findings).status, Status::upper_bound);
+  findings.memory("l2").structure["l2_sides"].status = Status::inconclusive;
   EXPECT_EQ(penalty_where(all_miss, findings).status, Status::upper_bound);
   findings.memory("l2").structure["l2_sides"].status = Status::measured;
   EXPECT_EQ(penalty_where(all_miss, findings).status, Status::measured);
