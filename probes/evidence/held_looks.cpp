@@ -119,10 +119,12 @@ Looked look_at(const Histogram& timed, const CacheFacts& cache, const Together& 
   if (is_new && told < looked) return {looked - missing, looked - told};
   if (told == 0) return {};
   const double lost = missing / told;
-  // What is newer is held as surely as these or always; what is missing pushes any line out or an older one.
-  const double most = (looked - told) * lost + missing * looked / 2 / capacity_lines;
-  const double off = stretch.oldest_first ? most / 2 : 0;
-  return {looked * (1 - lost) + off, 0, off};
+  // What is newer is held as surely as these or always. What is missing pushes another line out: any, or, where some
+  // ways are replaced sooner than others, one of the newest; half of these are looked for later.
+  if (!stretch.oldest_first) return {looked * (1 - lost), 0, 0};
+  const double in_front = (looked - told) * lost, by_any = missing / 2 * looked / capacity_lines, by_new = missing / 2;
+  const double more = (in_front + by_any) / 2;
+  return {looked * (1 - lost) + more, 0, in_front + by_new - more};
 }
 
 std::vector<double> held_each_time(const std::vector<std::optional<double>>& looks, std::uint64_t lines,

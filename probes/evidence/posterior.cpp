@@ -61,6 +61,22 @@ Estimate estimate_of(const Posterior& posterior, std::string_view method, std::u
   return e;
 }
 
+std::vector<double> possible_spacings(const std::vector<double>& walked, double least, double most) {
+  std::vector<double> spacings;
+  for (double power = std::exp2(std::floor(std::log2(least)) + 1); power < most; power *= 2) spacings.push_back(power);
+  for (const double bytes : walked)
+    if (bytes > least && bytes < most) spacings.push_back(bytes);
+  std::sort(spacings.begin(), spacings.end());
+  spacings.erase(std::unique(spacings.begin(), spacings.end()), spacings.end());
+  return spacings;
+}
+
+double log_prior_of_spacing(double bytes) {
+  constexpr double one_in = 1000;
+  int exponent = 0;
+  return std::frexp(bytes, &exponent) == 0.5 ? 0 : -std::log(one_in);
+}
+
 std::vector<double> probabilities(std::vector<double> log_likelihoods) {
   const double highest = *std::max_element(log_likelihoods.begin(), log_likelihoods.end());
   double sum = 0;

@@ -30,6 +30,13 @@ struct Posterior {
   Interval credible(double level) const;
 };
 
+/// What a line or a sector may have, of (`least`, `most`): what was walked, and all powers of two between. Ascending.
+std::vector<double> possible_spacings(const std::vector<double>& walked, double least, double most);
+
+/// How much less likely beforehand a line or a sector is that is no power of two (log): bits of an address say which
+/// one it is, and no GPU is known where they don't.
+double log_prior_of_spacing(double bytes);
+
 /// What an answer's note says; `undecided` is the reason why none is given.
 struct Wording {
   std::string_view at_most, at_least, undecided;

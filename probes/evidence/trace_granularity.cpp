@@ -74,47 +74,65 @@ double deviance_of_one_share(const std::vector<Observation>& rows) {
   return total;
 }
 
+// What is held against the misses: the shortest stride, where all loads miss, what lies between, the longest and,
+// past `inside`, more than that.
+struct Candidates {
+  std::vector<double> bytes;
+  std::size_t inside = 0;
+};
+
+Candidates candidates_of(const std::vector<Row>& rows) {
+  std::vector<double> strides;
+  for (const Row& row : rows) strides.push_back(row.control);
+  const double longest = strides.back();
+  Candidates c{possible_spacings(strides, strides.front(), std::nextafter(longest, HUGE_VAL)), 0};
+  c.bytes.insert(c.bytes.begin(), strides.front());
+  c.inside = c.bytes.size();
+  for (const double factor : {1.25, 1.5, 2.0, 3.0, 4.0, 8.0}) c.bytes.push_back(factor * longest);
+  const auto more = possible_spacings({}, longest, 16 * longest);
+  c.bytes.insert(c.bytes.end(), more.begin(), more.end());
+  return c;
+}
+
 struct Fit {
-  std::vector<double> deviances;  // by stride, then one for 'longer than the longest'
+  std::vector<double> deviances;  // by candidate
   double one_share = 0;           // deviance
   std::size_t best = 0;
   std::size_t groups = 0;  // what the deviances are sums over
 };
 
-Fit fit(const std::vector<Observation>& rows) {
+Fit fit(const std::vector<Observation>& rows, const Candidates& candidates) {
   Fit result;
   const std::vector<Observation> groups = pooled(rows);
   result.groups = groups.size();
   result.one_share = deviance_of_one_share(groups);
-  for (const Observation& row : rows) {
+  for (const double bytes : candidates.bytes) {
     stop::look();
-    result.deviances.push_back(deviance(groups, row.control));
+    result.deviances.push_back(deviance(groups, bytes));
   }
-  double beyond = HUGE_VAL;
-  for (const double factor : {1.25, 1.5, 2.0, 3.0, 4.0, 8.0}) {
-    beyond = std::min(beyond, deviance(groups, factor * rows.back().control));
-  }
-  result.deviances.push_back(beyond);
   result.best = static_cast<std::size_t>(std::min_element(result.deviances.begin(), result.deviances.end()) -
                                          result.deviances.begin());
   return result;
 }
 
-// One of the strides, or more than the longest: hits at the longest stride are what tells.
-Estimate estimate_of(const Fit& fit, const std::vector<Row>& strides, std::uint64_t samples) {
+Estimate estimate_of(const Fit& fit, const Candidates& candidates, std::uint64_t samples) {
+  const auto last = static_cast<std::ptrdiff_t>(candidates.inside);
+  std::vector<double> all;
+  for (std::size_t i = 0; i < candidates.inside; ++i)
+    all.push_back(-0.5 * fit.deviances[i] + (i == 0 ? 0 : log_prior_of_spacing(candidates.bytes[i])));
+  all.push_back(-0.5 * *std::min_element(fit.deviances.begin() + last, fit.deviances.end()));  // one hypothesis
+  all = probabilities(std::move(all));
   Posterior p;
-  for (const Row& row : strides) p.values.push_back(row.control);
-  for (const double deviance : fit.deviances) p.probability.push_back(-0.5 * deviance);
-  p.probability = probabilities(std::move(p.probability));
-  p.at_least = p.probability.back();
-  p.at_most = p.probability.front();
-  p.most = p.values.back();
-  p.least = p.values.front();
-  p.probability.pop_back();
+  p.values.assign(candidates.bytes.begin() + 1, candidates.bytes.begin() + last);
+  p.probability.assign(all.begin() + 1, all.end() - 1);
+  p.at_most = all.front();
+  p.at_least = all.back();
+  p.least = candidates.bytes.front();
+  p.most = candidates.bytes[candidates.inside - 1];
   if (p.at_least <= better_part && p.at_least > most_outside)
     return inconclusive("B", trace_granularity_method,
                         "too few loads to tell whether the granularity is larger than the strides", samples);
-  p.best = std::min(fit.best, p.values.size() - 1);
+  if (!p.values.empty()) p.take_likeliest();
   return evidence::estimate_of(p, trace_granularity_method, samples,
                                {"all loads miss at the shortest stride already: the granularity is at most that",
                                 "loads still hit at the longest stride: the granularity is larger",
@@ -127,21 +145,21 @@ Estimate find_fetch_granularity(const Trace& trace) {
   const Trace rows = tidied(trace);
   if (const std::string reason = why_unusable(rows, 2); !reason.empty())
     return inconclusive("B", trace_granularity_method, reason, rows.loads());
-  const std::size_t strides = rows.rows.size();
+  const Candidates candidates = candidates_of(rows.rows);
   std::vector<Fit> fits;
   double least_of_all = HUGE_VAL;
   for (const Separation& candidate : separations(rows)) {
-    fits.push_back(fit(candidate.rows));
+    fits.push_back(fit(candidate.rows, candidates));
     const Fit& last = fits.back();
-    if (last.best < strides) least_of_all = std::min(least_of_all, last.deviances[last.best]);
+    if (last.best < candidates.inside) least_of_all = std::min(least_of_all, last.deviances[last.best]);
   }
   for (const Fit& result : fits) {
     const double least = result.deviances[result.best];
     const double acceptable = acceptable_deviance * static_cast<double>(result.groups);
     const bool saturates_elsewhere = least_of_all <= acceptable;
     if (least <= acceptable && least <= least_of_all + comparable_deviance && least < result.one_share &&
-        (result.best < strides || !saturates_elsewhere))
-      return estimate_of(result, rows.rows, rows.loads());
+        (result.best < candidates.inside || !saturates_elsewhere))
+      return estimate_of(result, candidates, rows.loads());
   }
   return inconclusive("B", trace_granularity_method, "no level of latency is missed in proportion to the stride",
                       rows.loads());

@@ -26,7 +26,8 @@ constexpr double tolerated_share = 0.02;
 constexpr double tolerated_misses = 2.5;   // a row
 constexpr double tolerated_of_few = 0.25;  // of a row's loads: of more, those that fit and those that don't are alike
 
-// What the clock counts in: 1 cycle, 4 on some GPUs; 0 where latencies aren't whole numbers (averages).
+// What the clock counts in: 1 cycle, 4 or 16 on some GPUs; 0 where latencies aren't whole numbers (averages). Counters
+// are binary, and two latencies have some divisor in common whatever the clock: powers of two alone.
 double clock_quantum(std::span<const Bin> bins) {
   std::uint64_t divisor = 0;
   for (const Bin& bin : bins) {
@@ -35,7 +36,7 @@ double clock_quantum(std::span<const Bin> bins) {
     }
     divisor = std::gcd(divisor, static_cast<std::uint64_t>(bin.value));
   }
-  return static_cast<double>(divisor);
+  return static_cast<double>(divisor & (~divisor + 1));
 }
 
 bool is_material(const Boundary& boundary, double quantum, std::size_t loads) {
@@ -67,17 +68,30 @@ std::vector<std::vector<Observation>> count_misses(const Trace& trace, std::span
   return rows;
 }
 
-// A single row far above both its neighbours and the row after them is a disturbance of that row, not capacity: the
-// misses of a cache that is too small can't vanish again while the footprint grows. It counts as its neighbours do.
-void flatten_spikes(std::vector<Observation>& rows) {
-  const auto rate = [&rows](std::size_t i) { return rows[i].sum / rows[i].weight; };
-  for (std::size_t i = 1; i + 2 < rows.size(); ++i) {
-    const double around = std::max({rate(i - 1), rate(i + 1), rate(i + 2)});
-    const double expected = around * rows[i].weight;
-    if (rows[i].sum > expected + 4 * std::sqrt(expected + 1) && rows[i].sum > 2 * expected) {
-      rows[i].sum = expected;
-    }
+// Rows that miss far more than two larger footprints do were disturbed: what a cache holds of these it has room for in
+// a smaller one. They count as the larger ones do; one of these alone may be luck. Where that are many rows, here and
+// there, layout decides what a row misses, and they stay as they are.
+void level_what_fits_later(std::vector<Observation>& rows) {
+  constexpr double deviations = 6;  // the second least of many rows is few misses itself
+  constexpr double few_rows = 0.1;
+  std::vector<Observation> levelled = rows;
+  double least = HUGE_VAL, second = HUGE_VAL;  // shares of larger footprints
+  std::size_t count = 0, runs = 0;
+  bool is_run = false;
+  for (std::size_t i = rows.size(); i-- > 0;) {
+    const double share = rows[i].level(), expected = second * rows[i].weight;
+    const double most = std::max(2 * expected, expected + deviations * std::sqrt(2 * expected + 1));
+    const bool is_disturbed = rows[i].sum > most;
+    if (is_disturbed) levelled[i].sum = expected;
+    count += is_disturbed ? 1 : 0;
+    runs += is_disturbed && !is_run ? 1 : 0;
+    is_run = is_disturbed;
+    second = std::min(second, std::max(least, share));
+    least = std::min(least, share);
   }
+  const bool first_too = is_run;  // nothing tells how rows were before
+  const bool are_few = runs <= 1 || static_cast<double>(count) <= few_rows * static_cast<double>(rows.size());
+  if (are_few && !first_too) rows = std::move(levelled);
 }
 
 // What rows rise by over levels that don't: log-likelihood, and the standard deviation of their levels.
@@ -141,6 +155,10 @@ double level_of(std::span<const Observation> rows) {
   return sum / weight;
 }
 
+double scatter_about_one_level(std::span<const Observation> rows) {
+  return dispersion(rows, std::vector<double>(rows.size(), level_of(rows)), {}, 1);
+}
+
 bool is_clean(std::span<const Observation> rows) {
   const double base = level_of(rows);
   const double loads = rows.front().weight;
@@ -174,7 +192,7 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
     Separation separation;
     separation.boundary = boundary;
     separation.rows = std::move(counts[i]);
-    flatten_spikes(separation.rows);
+    level_what_fits_later(separation.rows);
     separation.sweep = sweep_of(trace, separation.rows, boundary.threshold_cycles);
     infer(separation);
     result.push_back(std::move(separation));
@@ -226,18 +244,17 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
 }
 
 Separation without_outliers(const Trace& trace, const std::vector<Separation>& candidates, std::size_t chosen) {
-  constexpr double most_outliers = 0.02;
   Separation result = candidates[chosen];
   for (std::size_t i = chosen + 1; i < candidates.size(); ++i) {
-    const Separation& above = candidates[i];
-    if (above.boundary.upper_share > most_outliers || changes_with_size(above, candidates.size(), significant_rise))
-      continue;
-    for (std::size_t r = 0; r < result.rows.size(); ++r) {
-      const auto misses = slower_than(trace.rows[r], result.boundary.threshold_cycles);
-      result.rows[r].sum = static_cast<double>(misses - slower_than(trace.rows[r], above.boundary.threshold_cycles));
-    }
-    flatten_spikes(result.rows);
-    result.sweep.contamination.false_hit = std::max(result.sweep.contamination.false_hit, above.boundary.upper_share);
+    const Boundary& above = candidates[i].boundary;
+    if (changes_with_size(candidates[i], candidates.size(), significant_rise)) continue;
+    const std::vector<Observation> slow = std::move(count_misses(trace, {&above, 1}).front());
+    if (scatter_about_one_level(slow) > most_scatter) continue;
+    for (std::size_t r = 0; r < result.rows.size(); ++r)
+      result.rows[r].sum =
+          static_cast<double>(slower_than(trace.rows[r], result.boundary.threshold_cycles)) - slow[r].sum;
+    level_what_fits_later(result.rows);
+    result.sweep.contamination.false_hit = std::max(result.sweep.contamination.false_hit, above.upper_share);
     infer(result);
     break;
   }

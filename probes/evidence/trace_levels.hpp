@@ -26,6 +26,12 @@ struct Separation {
 /// Misses among all loads of the rows.
 double level_of(std::span<const change_point::Observation> rows);
 
+/// Misses that differ from row to row by more than this times what their number explains are no level.
+inline constexpr double most_scatter = 3;
+
+/// How much more rows differ among themselves than their loads explain, about one level.
+double scatter_about_one_level(std::span<const change_point::Observation> rows);
+
 /// Whether rows miss as seldom as those that fit: isolated slow loads, and the line or two that something else takes.
 bool is_clean(std::span<const change_point::Observation> rows);
 
@@ -47,8 +53,8 @@ std::vector<Separation> separations(const change_point::Trace& trace, const chan
 /// if this is one of so many `sweeps` that are looked at for one that is.
 std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, std::size_t sweeps = 1);
 
-/// The chosen separation without isolated slow loads: those above a higher boundary that few loads cross (at most one
-/// in 200) and that no size changes. They stay loads, but aren't taken for misses.
+/// The chosen separation without slow loads that have nothing to do with size: those above a higher boundary that no
+/// size changes, few, or as many in every row. They stay loads, but aren't taken for misses.
 Separation without_outliers(const change_point::Trace& trace, const std::vector<Separation>& candidates,
                             std::size_t chosen);
 

@@ -45,14 +45,14 @@ double sparse_density(double ratio) {
 // tells that two loads of the shorter one went to the same line.
 double aliased_density(double ratio) {
   const double shortfall = ratio < 1 ? ratio : 1 + 0.35 / 0.15 * (ratio - 1);  // steeper above 1
-  return 0.5 * normal_density(shortfall, 1, 0.35) + 0.5 * sparse_density(ratio);
+  constexpr double in_some_sets = 0.8;  // but for a hash: as a stride that touches every line, or nearly
+  return in_some_sets * normal_density(shortfall, 1, 0.35) + (1 - in_some_sets) * sparse_density(ratio);
 }
 constexpr double least_density = 0.003;  // one stride alone can't rule a line size out
 
 bool is_power_of_two_multiple(double stride, double line) {
-  const double ratio = stride / line;
   int exponent = 0;
-  return ratio >= 2 && std::frexp(ratio, &exponent) == 0.5;
+  return stride > line && std::frexp(stride / line, &exponent) == 0.5;
 }
 
 std::string overflows_early(double stride_bytes) {
@@ -124,16 +124,18 @@ std::optional<double> share_of_misses(const Curve& curve, double from, double to
   return rank > 0 ? std::optional<double>(shares / weights) : std::nullopt;
 }
 
-// Log-likelihood of the line being as long as the stride of curve `line`.
-double log_likelihood_of(std::size_t line, const Overflow& data) {
-  const double line_bytes = data.curves[line].stride;
+// Log-likelihood of a line of so many bytes. Strides up to it are dense; the others are held against the longest of
+// these, or the shortest stride there is.
+double log_likelihood_of(double line_bytes, const Overflow& data) {
+  std::size_t line = 0;
+  while (line + 1 < data.curves.size() && data.curves[line + 1].stride <= line_bytes) ++line;
   double total = 0;
   for (std::size_t i = 1; i < data.curves.size(); ++i) {
     stop::look();
     const Curve& curve = data.curves[i];
     const bool dense = i <= line;
     const Curve& reference = data.curves[dense ? i - 1 : line];
-    const double to = data.capacity * curve.stride / reference.stride;
+    const double to = data.capacity * curve.stride / (dense ? reference.stride : line_bytes);
     const auto share = share_of_misses(curve, data.capacity, to);
     const auto reference_share = share_of_misses(reference, data.capacity, to);
     if (!share || !reference_share) {
@@ -148,6 +150,28 @@ double log_likelihood_of(std::size_t line, const Overflow& data) {
     total += std::log(std::max(density, least_density));
   }
   return total;
+}
+
+// Lines that no stride but the shortest touches each of, or that all strides do, are one hypothesis at either end.
+Posterior posterior_of(const Overflow& data) {
+  std::vector<double> strides;
+  for (const Curve& curve : data.curves) strides.push_back(curve.stride);
+  const double second = strides[1], longest = strides.back();
+  std::vector<double> lines = possible_spacings(strides, std::nextafter(second, 0), longest);
+  Posterior p;
+  p.values = lines;
+  lines.insert(lines.begin(), strides.front());
+  lines.push_back(2 * longest);
+  for (const double line : lines) p.probability.push_back(log_likelihood_of(line, data));
+  for (std::size_t i = 0; i < p.values.size(); ++i) p.probability[i + 1] += log_prior_of_spacing(p.values[i]);
+  p.probability = probabilities(std::move(p.probability));
+  p.at_most = p.probability.front();
+  p.at_least = p.probability.back();
+  p.probability = {p.probability.begin() + 1, p.probability.end() - 1};
+  p.least = std::exp2(std::ceil(std::log2(second)) - 1);
+  p.most = std::exp2(std::floor(std::log2(longest)));
+  if (!p.values.empty()) p.take_likeliest();
+  return p;
 }
 
 }  // namespace
@@ -168,18 +192,7 @@ Estimate find_line_size(std::span<const StrideSweep> sweeps) {
   std::string reason;
   const auto data = overflow(sorted, reason);
   if (!data) return inconclusive("B", trace_line_method, reason, samples);
-  Posterior p;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    p.values.push_back(sorted[i].stride_bytes);
-    p.probability.push_back(log_likelihood_of(i, *data));
-  }
-  p.probability = probabilities(std::move(p.probability));
-  p.take_likeliest();
-  p.at_most = p.probability.front();
-  p.at_least = p.probability.back();
-  p.least = p.values.front();
-  p.most = p.values.back();
-  return estimate_of(p, trace_line_method, samples,
+  return estimate_of(posterior_of(*data), trace_line_method, samples,
                      {"only the shortest stride touches every line: the line is at most that long",
                       "even the longest stride misses like the shorter ones: the line is at least that long",
                       "several line sizes explain the strides about as well"});

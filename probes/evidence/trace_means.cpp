@@ -78,9 +78,9 @@ bool rises_from_the_start(const std::vector<Observation>& rows, std::size_t fit,
   return fit == 1 || most->level() - least->level() > 0.25 * onset;
 }
 
-// Whether a straight line through all rows, as of a clock or a temperature that drifts, explains them as well as levels
-// that rise from somewhere on, by Akaike's criterion: each level is a parameter.
-bool is_drift(const std::vector<Observation>& rows, const RisingLevels& rising, double variance) {
+// Weighted squares of what rows lack to a straight line through all of them, as of a clock or a temperature that
+// drifts.
+double squares_about_line(const std::vector<Observation>& rows) {
   double weight = 0, sum = 0, along = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     weight += rows[i].weight;
@@ -94,17 +94,41 @@ bool is_drift(const std::vector<Observation>& rows, const RisingLevels& rising, 
     rise += at * (rows[i].sum - level * rows[i].weight);
     spread += at * at * rows[i].weight;
   }
-  const std::vector<double> levels = rising.fitted();
-  double by_line = 0, by_levels = 0;
+  double squares = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double line = level + rise / spread * (static_cast<double>(i) - middle);
-    by_line += rows[i].weight * std::pow(rows[i].level() - line, 2);
-    by_levels += rows[i].weight * std::pow(rows[i].level() - levels[i], 2);
+    squares += rows[i].weight * std::pow(rows[i].level() - line, 2);
   }
+  return squares;
+}
+
+// Whether that line explains rows as well as levels that rise from somewhere on, by Akaike's criterion: each level is a
+// parameter.
+bool is_drift(const std::vector<Observation>& rows, const RisingLevels& rising, double variance) {
+  const std::vector<double> levels = rising.fitted();
+  double by_levels = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) by_levels += rows[i].weight * std::pow(rows[i].level() - levels[i], 2);
   std::size_t blocks = 0;
   for (std::size_t i = 0; i < rows.size(); i = rising.block(i).end) ++blocks;
   constexpr double of_line = 2;
-  return (by_line - by_levels) / (2 * variance) <= static_cast<double>(blocks) - of_line;
+  return (squares_about_line(rows) - by_levels) / (2 * variance) <= static_cast<double>(blocks) - of_line;
+}
+
+double least_rise(double base) {
+  return std::max(least_rise_cycles, least_rise_share * base);
+}
+
+// What the first `count` rows take on average.
+double base_of(const std::vector<Observation>& rows, std::size_t count) {
+  double sum = 0, loads = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += rows[i].sum, loads += rows[i].weight;
+  return sum / loads;
+}
+
+// By chance the best of so many rows gains that much.
+bool rises_by_chance(const MeanCurve& curve, const RisingLevels& rising) {
+  const double gain = gain_of_rising(curve.rows, rising, curve.sweep.levels);
+  return chi_squared_tail(2 * gain) * static_cast<double>(curve.rows.size()) > significant;
 }
 
 // Nothing changes: what a smaller cache would have missed is the evidence for a bound.
@@ -146,6 +170,26 @@ MeanCurve mean_curve(const Trace& trace) {
   return curve;
 }
 
+bool drift(const Trace& trace) {
+  const MeanCurve curve = mean_curve(trace);
+  const RisingLevels rising(curve.rows, curve.sweep.levels);
+  return !rises_by_chance(curve, rising) && is_drift(curve.rows, rising, curve.sweep.levels.variance);
+}
+
+std::optional<MeanRise> rise_of_means(const Trace& trace) {
+  MeanCurve curve = mean_curve(trace);
+  const RisingLevels rising(curve.rows, curve.sweep.levels);
+  curve.sweep.first_fits = true;
+  const CapacityPosterior posterior = capacity_posterior(curve.rows, curve.sweep);
+  const std::size_t last = posterior.best();
+  const double base = base_of(curve.rows, last + 1);
+  if (posterior.probability.back() > better_part || rising.top() - base < least_rise(base) ||
+      rises_by_chance(curve, rising))
+    return std::nullopt;
+  return MeanRise{posterior.credible(0.95).low, curve.rows.back().level() - curve.rows.front().level(),
+                  is_drift(curve.rows, rising, curve.sweep.levels.variance)};
+}
+
 Estimate size_by_means(const Trace& trace) {
   constexpr std::size_t fewest_rows = 5;  // of one load each: fewer don't tell their noise from a change
   MeanCurve curve = mean_curve(trace);
@@ -154,24 +198,24 @@ Estimate size_by_means(const Trace& trace) {
   CapacityPosterior posterior = capacity_posterior(curve.rows, curve.sweep);
   posterior.slack = 1;  // a parameter's worth (AIC): means rise by their noise
   const std::size_t fit = posterior.best() + 1;
-  double base = 0, loads = 0;
-  for (std::size_t i = 0; i < fit; ++i) base += curve.rows[i].sum, loads += curve.rows[i].weight;
-  base /= loads;
-  if (rising.top() - base < std::max(least_rise_cycles, least_rise_share * base)) return without_misses(trace);
+  const double base = base_of(curve.rows, fit);
+  if (rising.top() - base < least_rise(base)) {
+    constexpr double less_than_a_level = 0.25;  // of what levels differ by: a few misses of a level that is near
+    const bool is_seen = rising.top() - base > less_than_a_level * least_rise(base) && !rises_by_chance(curve, rising);
+    return is_seen ? inconclusive("B", by_means, "latencies rise with size, but by less than levels of memory differ")
+                   : without_misses(trace);
+  }
   if (trace.loads() == trace.rows.size() && trace.rows.size() < fewest_rows)
     return inconclusive("B", by_means, "too few rows of one load each to tell a change from noise");
-  // By chance the best of so many rows gains that much.
-  const double gain = gain_of_rising(curve.rows, rising, curve.sweep.levels);
-  if (chi_squared_tail(2 * gain) * static_cast<double>(curve.rows.size()) > significant)
-    return inconclusive("B", by_means, "rows differ by chance as much as they rise");
-  if (posterior.probability.back() > 0.5) return without_misses(trace);
+  if (rises_by_chance(curve, rising)) return inconclusive("B", by_means, "rows differ by chance as much as they rise");
+  if (posterior.probability.back() > better_part) return without_misses(trace);
   if (rises_from_the_start(curve.rows, fit, base, rising)) {
     if (fit > 1) return inconclusive("B", by_means, "too few rows lie before the rise to tell whether they fit");
     posterior.probability.assign(posterior.probability.size(), 0);
     posterior.none_fits = 1;
   } else if (is_drift(curve.rows, rising, curve.sweep.levels.variance)) {
-    return inconclusive("B", by_means, "latencies drift from row to row: no row is where they begin to rise");
-  } else if (loads < 2) {
+    return inconclusive("B", by_means, drifts);
+  } else if (fit == 1 && curve.rows.front().weight < 2) {
     return inconclusive("B", by_means, "before the change lies one load, whose noise nothing tells");
   }
   return capacity_estimate(posterior, by_means);

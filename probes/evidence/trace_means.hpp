@@ -1,6 +1,8 @@
 // Traces whose loads don't fall into levels, and those whose rows are a lottery.
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "change_point/trace.hpp"
@@ -16,6 +18,19 @@ struct MeanCurve {
   Sweep sweep;
 };
 MeanCurve mean_curve(const change_point::Trace& trace);
+
+inline constexpr std::string_view drifts = "latencies drift from row to row: no row is where they begin to rise";
+
+/// Whether a straight line explains the rows' means as well as levels that rise from somewhere on.
+bool drift(const change_point::Trace& trace);
+
+/// How the rows' means rise, if they do by as much as levels of memory differ.
+struct MeanRise {
+  double from = 0;    ///< the last footprint before, or an earlier one (95 %)
+  double cycles = 0;  ///< from the first row to the last
+  bool is_drift = false;
+};
+std::optional<MeanRise> rise_of_means(const change_point::Trace& trace);
 
 /// The size from the rows' means alone. The trace is tidy and usable.
 Estimate size_by_means(const change_point::Trace& trace);

@@ -18,9 +18,6 @@ constexpr std::string_view trace_size_method = "binomial_isotonic";
 
 constexpr double doubtful = 0.05;
 
-// Misses that differ from row to row by more than this times what their number explains are no level.
-constexpr double most_scatter = 3;
-
 // Where every row that fits has this many misses, a level of its own and no accident, levels that only rise gain on one
 // level by following their scatter: within half of chi-squared's 95 % point both are alike.
 constexpr double noisy_misses = 8;
@@ -31,11 +28,8 @@ std::span<const Observation> fitting_rows(const Separation& s) {
   return std::span(s.rows).first(s.posterior.best() + 1);
 }
 
-// How much more rows differ among themselves than their loads explain, about one level or about levels that only rise
-// (fixed misses that begin at some size).
-double scatter_about_one_level(std::span<const Observation> rows) {
-  return dispersion(rows, std::vector<double>(rows.size(), level_of(rows)), {}, 1);
-}
+// How much more rows differ among themselves than their loads explain, about levels that only rise (fixed misses that
+// begin at some size).
 double scatter_about_rising_levels(std::span<const Observation> rows) {
   return rows.size() < 2 ? 1 : dispersion(rows, RisingLevels(rows, {}).fitted(), {}, 1);
 }
@@ -94,6 +88,45 @@ Estimate without_change(const Separation& strongest) {
   return e;
 }
 
+// The loads of the rows that fit, those that hit.
+Trace hits_of(const Trace& trace, const Separation& s, double size) {
+  Trace hits;
+  for (const Row& row : trace.rows) {
+    if (row.control > size) break;
+    hits.rows.push_back({row.control, {}});
+    for (const double value : row.values)
+      if (value < s.boundary.threshold_cycles) hits.rows.back().values.push_back(value);
+    if (hits.rows.back().values.empty()) hits.rows.pop_back();
+  }
+  return hits;
+}
+
+// Whether rows are nearly all hits or all misses: loads that drift cross a boundary together.
+bool are_rows_of_one_kind(const Separation& s) {
+  constexpr double of_other_kind = 0.05;
+  double other = 0, loads = 0;
+  for (const Observation& row : s.rows) other += std::min(row.sum, row.weight - row.sum), loads += row.weight;
+  return other <= of_other_kind * loads;
+}
+
+// Hits that become slower before other loads miss: averages over laps, of which ever more miss. Then the size lies
+// anywhere from there on. Where they drift, by as much as levels are apart, what crossed the boundary was that drift.
+Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) {
+  if (size.status == Status::upper_bound && are_rows_of_one_kind(s) && drift(trace))
+    return inconclusive("B", trace_size_method, drifts);
+  if (size.status != Status::measured) return size;
+  const Trace hits = hits_of(trace, s, *size.value);
+  const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);
+  if (!rise) return size;
+  if (rise->is_drift) {
+    const bool is_all = 2 * rise->cycles > s.boundary.upper_mean - s.boundary.lower_mean;
+    return is_all ? inconclusive("B", trace_size_method, drifts) : size;
+  }
+  size.interval->low = std::min(size.interval->low, rise->from);
+  size.note = "loads that hit become slower before others miss, as averages of both do";
+  return size;
+}
+
 Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const TraceOptions& options) {
   const std::vector<Separation> candidates =
       trace.loads() == trace.rows.size() ? std::vector<Separation>{} : separations(trace, counted);
@@ -111,7 +144,7 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   const double misses_a_row = level_of(fitting_rows(s)) * s.rows.front().weight;
   s.posterior = capacity_posterior(s.rows, s.sweep);
   if (misses_a_row >= noisy_misses) s.posterior.slack = slack_of_noise;
-  return size_of(s.posterior);
+  return with_slow_hits(trace, s, size_of(s.posterior));
 }
 
 }  // namespace

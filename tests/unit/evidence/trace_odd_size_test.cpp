@@ -83,9 +83,7 @@ TEST(SizeOfOddTraces, AveragesThatRiseFromTheStartGiveNoSize) {
 
 TEST(SizeOfOddTraces, AClocksLastDigitIsNoLevel) {
   const Trace trace = sweep(200, 1, [](int row, int) { return row < 90 ? 14 : 15; });
-  const Estimate finding = find_size(trace, {});
-  EXPECT_EQ(finding.status, Status::lower_bound);
-  EXPECT_EQ(finding.value, jump_control_of(199));
+  EXPECT_EQ(find_size(trace, {}).status, Status::inconclusive);
 }
 
 TEST(SizeOfOddTraces, OutliersFarBeyondMissesDontHideThem) {
