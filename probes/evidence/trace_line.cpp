@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 #include <optional>
 
 #include "change_point/trace_check.hpp"
@@ -41,19 +43,25 @@ double dense_density(double ratio) {
 double sparse_density(double ratio) {
   return normal_density(ratio, 0.05, 0.15);
 }
+// Of a stride of p lines for every q a walk touches q of p neighbours: where p divides the number of sets it goes to as
+// large a part of these, which overflows at C as well. That is so of a power of two but for a hash, of p with an odd
+// factor of one number of sets in so many.
+double share_of_aliasing(double stride, double line) {
+  constexpr double without_hash = 0.5;
+  const auto of = static_cast<std::uint64_t>(std::llround(stride));
+  const std::uint64_t p = of / std::gcd(of, static_cast<std::uint64_t>(std::llround(line)));
+  const std::uint64_t odd = p / (p & (~p + 1));
+  return without_hash / static_cast<double>(odd);
+}
+
 // A part of the sets can't miss on a larger share of its loads than all of them: a share that grows with the stride
 // tells that two loads of the shorter one went to the same line.
-double aliased_density(double ratio) {
+double longer_density(double ratio, double stride, double line) {
   const double shortfall = ratio < 1 ? ratio : 1 + 0.35 / 0.15 * (ratio - 1);  // steeper above 1
-  constexpr double in_some_sets = 0.8;  // but for a hash: as a stride that touches every line, or nearly
-  return in_some_sets * normal_density(shortfall, 1, 0.35) + (1 - in_some_sets) * sparse_density(ratio);
+  const double aliased = share_of_aliasing(stride, line);
+  return aliased * normal_density(shortfall, 1, 0.35) + (1 - aliased) * sparse_density(ratio);
 }
 constexpr double least_density = 0.003;  // one stride alone can't rule a line size out
-
-bool is_power_of_two_multiple(double stride, double line) {
-  int exponent = 0;
-  return stride > line && std::frexp(stride / line, &exponent) == 0.5;
-}
 
 std::string overflows_early(double stride_bytes) {
   return "footprints that ought to fit miss already at a stride of " + std::to_string(std::llround(stride_bytes)) +
@@ -143,10 +151,7 @@ double log_likelihood_of(double line_bytes, const Overflow& data) {
     }
     // Where the reference hardly misses there is nothing to compare: as likely as a stride that fits well.
     const double ratio = *reference_share > 0.01 ? *share / *reference_share : (*share > 0.02 ? 1e9 : 0);
-    double density = dense ? dense_density(ratio) : sparse_density(ratio);
-    if (!dense && is_power_of_two_multiple(curve.stride, line_bytes)) {
-      density = aliased_density(ratio);
-    }
+    const double density = dense ? dense_density(ratio) : longer_density(ratio, curve.stride, line_bytes);
     total += std::log(std::max(density, least_density));
   }
   return total;
@@ -171,6 +176,10 @@ Posterior posterior_of(const Overflow& data) {
   p.least = std::exp2(std::ceil(std::log2(second)) - 1);
   p.most = std::exp2(std::floor(std::log2(longest)));
   if (!p.values.empty()) p.take_likeliest();
+  // What lies beyond the ends isn't in the interval.
+  constexpr double most_outside = 0.35;
+  if (p.at_most <= better_part && p.at_least <= better_part && p.at_most + p.at_least > most_outside)
+    p.least_of_best = 1;
   return p;
 }
 

@@ -77,7 +77,7 @@ std::vector<StrideSweep> sweeps(double line, double first_stride, double last_st
 }
 
 TEST(LineSize, IsTheLongestStrideThatTouchesEveryLine) {
-  for (const double line : {64.0, 96.0, 128.0}) {
+  for (const double line : {32.0, 64.0, 128.0}) {
     const Estimate finding = find_line_size(sweeps(line, 16, 256));
     EXPECT_EQ(finding.status, Status::measured) << line << ": " << finding.note;
     EXPECT_EQ(finding.value, line);
@@ -85,6 +85,25 @@ TEST(LineSize, IsTheLongestStrideThatTouchesEveryLine) {
     EXPECT_LE(finding.interval->low, line);
     EXPECT_GE(finding.interval->high, line);
   }
+}
+
+// Bits of an address say which line it is of: another length takes more evidence.
+TEST(LineSize, IsAPowerOfTwoUnlessStridesSayOtherwise) {
+  const Estimate odd = find_line_size(sweeps(96, 16, 256));
+  EXPECT_TRUE(odd.status == Status::inconclusive || odd.value == 96) << *odd.value;
+  auto without = sweeps(128, 16, 256);
+  std::erase_if(without, [](const StrideSweep& sweep) { return sweep.stride_bytes == 128; });
+  EXPECT_EQ(find_line_size(without).value, 128);
+}
+
+TEST(FetchGranularity, IsAPowerOfTwoBetweenStrides) {
+  Trace without = cold_walks(32, 128);
+  std::erase_if(without.rows, [](const Row& row) { return row.control == 32; });
+  const Estimate finding = find_fetch_granularity(without);
+  EXPECT_EQ(finding.status, Status::measured);
+  EXPECT_EQ(finding.value, 32);
+  const Estimate beyond = find_fetch_granularity(cold_walks(64, 60));
+  EXPECT_EQ(beyond.status, Status::lower_bound);
 }
 
 TEST(LineSize, BoundsAndRefusals) {
