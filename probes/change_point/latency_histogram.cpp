@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace gputopo::change_point {
@@ -97,6 +99,17 @@ std::vector<Bin> latency_histogram(const Trace& trace, std::size_t max_bins) {
     counts.add(row.values);
   }
   return counts.bins(max_bins);
+}
+
+double clock_quantum(std::span<const Bin> bins) {
+  std::uint64_t divisor = 0;
+  for (const Bin& bin : bins) {
+    if (bin.value != std::floor(bin.value)) {
+      return 0;
+    }
+    divisor = std::gcd(divisor, static_cast<std::uint64_t>(bin.value));
+  }
+  return static_cast<double>(divisor & (~divisor + 1));
 }
 
 }  // namespace gputopo::change_point

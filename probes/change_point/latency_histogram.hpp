@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "change_point/trace.hpp"
@@ -33,5 +34,9 @@ class LatencyCounts {
 
 /// The same of all rows.
 std::vector<Bin> latency_histogram(const Trace& trace, std::size_t max_bins);
+
+/// What the clock of these latencies counts in, cycles: 1, on some GPUs 4 or 16; 0 where they aren't whole numbers
+/// (averages). Counters are binary, and two latencies have some divisor in common whatever the clock: a power of two.
+double clock_quantum(std::span<const Bin> bins);
 
 }  // namespace gputopo::change_point

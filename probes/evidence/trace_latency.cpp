@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "change_point/latency_histogram.hpp"
 #include "change_point/mixture.hpp"
 #include "change_point/robust.hpp"
 #include "change_point/trace_check.hpp"
@@ -43,6 +44,11 @@ Estimate find_latency(const Trace& trace) {
   e.interval = Interval{at(std::floor(0.5 * n - spread)), at(std::ceil(0.5 * n + spread))};
 
   const auto bins = latency_histogram(trace, 400);
+  // Two readings of a clock that counts in more than a cycle are each as much off.
+  if (const double quantum = clock_quantum(bins); quantum > 1) {
+    e.interval->low -= quantum;
+    e.interval->high += quantum;
+  }
   const auto components = fit_mixture(bins, 6);
   double from = 0;
   double to = HUGE_VAL;

@@ -26,19 +26,6 @@ constexpr double tolerated_share = 0.02;
 constexpr double tolerated_misses = 2.5;   // a row
 constexpr double tolerated_of_few = 0.25;  // of a row's loads: of more, those that fit and those that don't are alike
 
-// What the clock counts in: 1 cycle, 4 or 16 on some GPUs; 0 where latencies aren't whole numbers (averages). Counters
-// are binary, and two latencies have some divisor in common whatever the clock: powers of two alone.
-double clock_quantum(std::span<const Bin> bins) {
-  std::uint64_t divisor = 0;
-  for (const Bin& bin : bins) {
-    if (bin.value != std::floor(bin.value)) {
-      return 0;
-    }
-    divisor = std::gcd(divisor, static_cast<std::uint64_t>(bin.value));
-  }
-  return static_cast<double>(divisor & (~divisor + 1));
-}
-
 bool is_material(const Boundary& boundary, double quantum, std::size_t loads) {
   return boundary.step >= 2 && boundary.step >= 0.04 * boundary.lower_mean && boundary.step > 1.5 * quantum &&
          boundary.upper_share * static_cast<double>(loads) >= 1.5;

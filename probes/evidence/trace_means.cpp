@@ -118,6 +118,13 @@ double least_rise(double base) {
   return std::max(least_rise_cycles, least_rise_share * base);
 }
 
+// Whether even the slowest loads lie no level beyond the first rows: then all of them became a little slower. Averages
+// are of loads that nobody sees.
+bool is_below_a_level(const Trace& trace, const MeanCurve& curve, double base) {
+  constexpr double least_level = 0.04;
+  return trace.loads() > trace.rows.size() && curve.slowest - base < std::max(least_rise_cycles, least_level * base);
+}
+
 // What the first `count` rows take on average.
 double base_of(const std::vector<Observation>& rows, std::size_t count) {
   double sum = 0, loads = 0;
@@ -148,6 +155,7 @@ Estimate without_misses(const Trace& trace) {
 MeanCurve mean_curve(const Trace& trace) {
   const double clip = change_point::quantile(latency_histogram(trace, 4096), 0.995);
   MeanCurve curve;
+  curve.slowest = clip;
   double within = 0;
   double loads = 0;
   for (const Row& row : trace.rows) {
@@ -199,7 +207,7 @@ Estimate size_by_means(const Trace& trace) {
   posterior.slack = 1;  // a parameter's worth (AIC): means rise by their noise
   const std::size_t fit = posterior.best() + 1;
   const double base = base_of(curve.rows, fit);
-  if (rising.top() - base < least_rise(base)) {
+  if (rising.top() - base < least_rise(base) || is_below_a_level(trace, curve, base)) {
     constexpr double less_than_a_level = 0.25;  // of what levels differ by: a few misses of a level that is near
     const bool is_seen = rising.top() - base > less_than_a_level * least_rise(base) && !rises_by_chance(curve, rising);
     return is_seen ? inconclusive("B", by_means, "latencies rise with size, but by less than levels of memory differ")

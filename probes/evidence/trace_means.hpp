@@ -16,6 +16,7 @@ namespace gputopo::evidence {
 struct MeanCurve {
   std::vector<change_point::Observation> rows;
   Sweep sweep;
+  double slowest = 0;  ///< that quantile
 };
 MeanCurve mean_curve(const change_point::Trace& trace);
 

@@ -109,6 +109,13 @@ bool are_rows_of_one_kind(const Separation& s) {
   return other <= of_other_kind * loads;
 }
 
+// Whether a level of several rows comes before more of them miss: a level of hits as well as one of misses.
+bool begins_with_a_level(std::span<const Observation> rows) {
+  constexpr std::size_t shortest_level = 5;
+  const std::size_t end = RisingLevels(rows, {}).block(0).end;
+  return end >= shortest_level && end < rows.size();
+}
+
 // Hits that become slower before other loads miss: averages over laps, of which ever more miss. Then the size lies
 // anywhere from there on. Where they drift, by as much as levels are apart, what crossed the boundary was that drift.
 Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) {
@@ -144,7 +151,12 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   const double misses_a_row = level_of(fitting_rows(s)) * s.rows.front().weight;
   s.posterior = capacity_posterior(s.rows, s.sweep);
   if (misses_a_row >= noisy_misses) s.posterior.slack = slack_of_noise;
-  return with_slow_hits(trace, s, size_of(s.posterior));
+  const Estimate size = size_of(s.posterior);
+  if (size.status == Status::upper_bound && begins_with_a_level(s.rows))
+    return inconclusive(
+        "B", trace_size_method,
+        "as many loads are slow in the first rows, and more from there on: of which level hits are isn't known");
+  return with_slow_hits(trace, s, size);
 }
 
 }  // namespace
