@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -15,14 +16,22 @@ namespace {
 
 using Lines = std::vector<std::uint64_t>;
 
-// What a circle would lose where line l lies in set (l / together) mod sets.
-Lines predicted(const Circle& circle, std::uint64_t sets, std::uint64_t ways, std::uint64_t together) {
-  std::vector<std::uint32_t> count(sets, 0);
+// Line l lies in set (l / together) mod sets, of so many ways each; 0: of a set that wasn't seen.
+struct Modulo {
+  std::uint64_t sets = 1, together = 1;
+  std::vector<std::uint64_t> ways;
+  std::uint64_t set_of(std::uint64_t line) const { return line / together % sets; }
+  bool is_known(std::uint64_t line) const { return ways[set_of(line)] != 0; }
+};
+
+// What a circle would lose then, of the sets that are known.
+Lines predicted(const Circle& circle, const Modulo& modulo) {
+  std::vector<std::uint32_t> count(modulo.sets, 0);
   const std::uint64_t end = circle.first + circle.lines;
-  for (std::uint64_t line = circle.first; line < end; ++line) ++count[line / together % sets];
+  for (std::uint64_t line = circle.first; line < end; ++line) ++count[modulo.set_of(line)];
   Lines lost;
   for (std::uint64_t line = circle.first; line < end; ++line)
-    if (count[line / together % sets] > ways) lost.push_back(line);
+    if (modulo.is_known(line) && count[modulo.set_of(line)] > modulo.ways[modulo.set_of(line)]) lost.push_back(line);
   return lost;
 }
 
@@ -39,23 +48,40 @@ struct Told {
   // Of a hash hardly any comes out right: what is wrong in some of them was seen wrongly.
   bool is_mostly_wrong() const { return wrong > 1 && 2 * wrong > all; }
 };
-Told refutations(const Collisions& seen, std::uint64_t sets, std::uint64_t ways, std::uint64_t together) {
+Told refutations(const Collisions& seen, const Modulo& modulo) {
   Told told;
   for (const Window& w : seen.windows) {
-    const Lines lost = predicted(w.circle, sets, ways, together);
-    told.all += lost.empty() && w.lost.empty() ? 0 : 1;
-    told.wrong += agree(lost, w.lost, seen.always) ? 0 : 1;
+    const Lines lost = predicted(w.circle, modulo);
+    Lines known = w.lost;
+    std::erase_if(known, [&](std::uint64_t line) { return !modulo.is_known(line); });
+    told.all += lost.empty() && known.empty() ? 0 : 1;
+    told.wrong += agree(lost, known, seen.always) ? 0 : 1;
   }
   return told;
 }
 
-// Sets, of different ways, whose lines don't all have one number modulo the sets.
-Told irregular_sets(const Collisions& seen, std::uint64_t sets) {
-  return {seen.sets.size(),
-          static_cast<std::size_t>(std::count_if(seen.sets.begin(), seen.sets.end(), [&](const Lines& set) {
-            return std::any_of(set.begin(), set.end(),
-                               [&](std::uint64_t line) { return line % sets != set.front() % sets; });
-          }))};
+// Sets whose lines aren't all of one set of the modulo, or which another one was of as well: `ways` 0, each has its
+// own.
+Told irregular_sets(const Collisions& seen, Modulo& modulo) {
+  Told told;
+  for (const Lines& set : seen.sets) {
+    std::uint64_t& ways = modulo.ways[modulo.set_of(set.front())];
+    const bool is_regular = ways == 0 && std::all_of(set.begin(), set.end(), [&](std::uint64_t line) {
+                              return modulo.set_of(line) == modulo.set_of(set.front());
+                            });
+    ++told.all;
+    told.wrong += is_regular ? 0 : 1;
+    ways = set.size() - 1;
+  }
+  return told;
+}
+
+// How often so many sets of so many ways, or of different ones (0), are wrong of what was seen.
+Told wrong_as_modulo(const Collisions& seen, std::uint64_t sets, std::uint64_t ways, std::uint64_t together) {
+  Modulo modulo{sets, together, std::vector<std::uint64_t>(sets, ways)};
+  if (ways == 0)
+    if (const Told irregular = irregular_sets(seen, modulo); irregular.wrong != 0) return irregular;
+  return refutations(seen, modulo);
 }
 
 // Rows of `sets` units, of which each might have been turned by itself: those that some lost line lies in.
@@ -66,18 +92,22 @@ std::size_t rows_seen(const Collisions& seen, std::uint64_t sets, std::uint64_t 
   return rows.size();
 }
 
-// All but a set's last line come in whole blocks of neighbours.
-bool in_blocks(const Lines& set, std::uint64_t together) {
-  std::map<std::uint64_t, std::uint64_t> blocks;
-  for (const std::uint64_t line : set) ++blocks[line / together];
-  const std::uint64_t last = set.back() / together;
-  return std::all_of(blocks.begin(), blocks.end(),
-                     [&](const auto& b) { return b.first == last || b.second == together; });
-}
-
+// So many neighbours lie in one set of which nearly all lines, but a set's last ones, come in runs of so many, or of
+// twice as many: where lines don't divide evenly over the sets a few don't, and of an index that deals out single lines
+// half of them at most do.
 std::uint32_t block_of(const std::vector<Lines>& sets) {
-  for (const std::uint32_t together : {8U, 4U, 2U})
-    if (std::all_of(sets.begin(), sets.end(), [&](const Lines& s) { return in_blocks(s, together); })) return together;
+  constexpr double nearly_all = 0.8;
+  for (const std::uint32_t together : {8U, 4U, 2U}) {
+    std::uint64_t in_runs = 0, all = 0;
+    for (const Lines& set : sets)
+      for (std::size_t first = 0, end = 0; first < set.size(); first = end) {
+        while (end < set.size() && set[end] - set[first] == end - first) ++end;
+        const bool is_whole = (end - first) % together == 0;
+        if (is_whole || end < set.size()) all += end - first;
+        if (is_whole) in_runs += end - first;
+      }
+    if (all != 0 && static_cast<double>(in_runs) >= nearly_all * static_cast<double>(all)) return together;
+  }
   return 1;
 }
 
@@ -184,11 +214,11 @@ IndexFunction index_function(const Collisions& seen, std::uint64_t sets, std::ui
     f.detail = "one set: any line may lie anywhere";
     return f;
   }
-  Told told = ways == 0 ? irregular_sets(seen, sets) : Told{seen.windows.size(), seen.windows.size()};
+  std::optional<Told> told;  // of the modulo that is least wrong
   for (const std::uint32_t together : {1U, 2U, 4U, 8U}) {
-    if (ways == 0 || ways % together != 0) continue;
-    const Told refuted = refutations(seen, sets, ways, together);
-    if (refuted.wrong < told.wrong) told = refuted;
+    if (ways % together != 0) continue;
+    const Told refuted = wrong_as_modulo(seen, sets, ways, together);
+    if (!told || refuted.wrong < told->wrong) told = refuted;
     if (refuted.wrong != 0) continue;
     const auto rows = static_cast<double>(rows_seen(seen, sets, together));
     if ((rows - 1) * std::log2(static_cast<double>(sets)) < enough_bits) {
@@ -219,7 +249,7 @@ IndexFunction index_function(const Collisions& seen, std::uint64_t sets, std::ui
       return f;
     }
   }
-  if (!told.is_mostly_wrong()) {
+  if (!told->is_mostly_wrong()) {
     f.detail = "too few lines were seen to collide, or not as an index of address bits has it, nor clearly otherwise";
     return f;
   }
