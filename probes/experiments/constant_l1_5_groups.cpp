@@ -238,7 +238,11 @@ Expected<void> measure_code_sharing(Session& session, Findings& findings) {
     const Walk walk = make_walk(constant_l1_5_path, bytes, cache->stride(), cache->warm_laps);
     p.phases = {walk};
     if (with_code) p.phases.emplace_back(program::Execute{0, info.execute_limit_bytes, 2, false});
-    p.phases.emplace_back(recorded(walk, Record::histogram, 1));
+    // Few enough for the L1 to keep them: then another part of each line, which came in with it.
+    Walk look = walk;
+    const bool may_be_in_front = bytes / cache->stride() * cache->front_line_bytes <= 2 * cache->front_capacity_bytes;
+    if (may_be_in_front && cache->sector_bytes > cache->front_line_bytes) look.first_byte = cache->front_line_bytes;
+    p.phases.emplace_back(recorded(look, Record::histogram, 1));
     batch.push_back(std::move(p));
   }
   auto traces = session.run(batch);
@@ -246,7 +250,7 @@ Expected<void> measure_code_sharing(Session& session, Findings& findings) {
   std::array<Tally, 2> tallies;
   for (std::size_t i = 0; i < 2; ++i) {
     const auto& timed = (*traces)[i].phases.back().histogram;
-    tallies[i] = {static_cast<double>(total(timed)),
+    tallies[i] = {static_cast<double>(count_from(timed, cache->front_threshold_cycles)),
                   static_cast<double>(count_from(timed, cache->levels.threshold_cycles))};
   }
   // Half as much code again as the cache holds leaves nothing of it, whatever it replaces.
