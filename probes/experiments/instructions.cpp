@@ -45,6 +45,8 @@ CacheFacts code_facts(const CodeLevel& level, std::string_view id, const Instruc
   return facts;
 }
 
+constexpr std::string_view by_itself = "every block of code was missing by itself";
+
 // Of a row of blocks every n-th is missing where a miss brings in n of them, a power of two, and so many of both rows.
 // What the cache still holds only takes from these, and of four times as much next to nothing is held: more code alone
 // says it where there is as much. Where every block misses, a miss may bring in less than one.
@@ -68,7 +70,7 @@ Estimate fetched_sector(const CodeLevel& level, std::uint64_t block_bytes, const
     return inconclusive("B", instructions_method,
                         "other shares of blocks are missing than where one, two or four come with each that is");
   Estimate sector = measured(*whole * static_cast<double>(block_bytes), "B", instructions_method, level.samples);
-  if (*whole == 1) bound_above(sector, "every block of code was missing by itself");
+  if (*whole == 1) bound_above(sector, by_itself);
   if (in_front != nullptr && (!in_front->value || *in_front->value >= *sector.value))
     bound_above(sector, "the cache in front asks for as much at once");
   return sector;
@@ -194,7 +196,7 @@ class Instructions {
       // Structure was asked of what fits beside the walk's own code.
       cache.facts.capacity_bytes = spaced->blocks * block_;
       attributes["ways"] = exactly(static_cast<double>(spaced->ways), "", spaced->rows);
-      if (attributes["line_size"].status == Status::measured) state_sets(attributes);
+      if (attributes["line_size"].has_value()) state_sets(attributes);
       cache.memory.structure["replacement"] = undecided("spaced_lines",
                                                         "a set loses all of its lines as soon as it is overfull: none "
                                                         "is drawn at random, in what order they go isn't told");
@@ -234,6 +236,8 @@ class Instructions {
     auto line = if_available(measure_line(session_, cache.facts, about, isolation(cache)));
     if (!line) return tl::unexpected<Error>(line.error());
     if (*line) attributes["line_size"] = **line;
+    // A walk asks for the first of a block alone: lines shorter than that look like this one.
+    if (*line && (*line)->value == static_cast<double>(block_)) bound_above(attributes["line_size"], by_itself);
     if (*line && (*line)->has_value()) cache.facts.line_bytes = static_cast<std::uint64_t>(*(*line)->value);
     cache.facts.capacity_bytes = about;
     return about;
@@ -265,6 +269,8 @@ class Instructions {
     if (sets != std::floor(sets)) return;
     attributes["sets"] = exactly(sets, "", size.samples);
     attributes["sets"].note = "as many as hold what was measured";
+    if (const Estimate& line = attributes["line_size"]; line.status == Status::upper_bound)
+      bound_below(attributes["sets"], line.note);
   }
 
   // Where the walk's own code is in some of its sets no footprint says the size; rows of lines in others do. Not of the

@@ -131,13 +131,25 @@ DecidingCurve sets_curve(std::string_view memory, const Collisions& seen) {
   return curve;
 }
 
+bool has(const Memory& memory, const char* name, Status status) {
+  const Estimate* e = memory.find(name);
+  return e != nullptr && e->status == status;
+}
+
+// Of lines that may be shorter than what was walked by, the first of each was: there may be more sets, between those
+// that were seen.
+void allow_for_shorter_lines(Memory& memory) {
+  const std::string& why = memory.find("line_size")->note;
+  if (Estimate& sets = memory.attributes["sets"]; sets.has_value()) bound_below(sets, why);
+  memory.attributes["consecutive_lines"] = inconclusive("", organisation_method, "needs the line size");
+  if (const auto index = memory.structure.find("index"); index != memory.structure.end()) index->second.note = why;
+}
+
 std::string why_not(const CacheFacts* cache, const Memory& memory) {
-  const auto is_measured = [&](const char* name) {
-    const Estimate* e = memory.find(name);
-    return e != nullptr && e->status == Status::measured;
-  };
-  if (!is_measured("size")) return "needs the size";
-  if (!is_measured("line_size") || cache->line_bytes == 0) return "needs the line size";
+  if (!has(memory, "size", Status::measured)) return "needs the size";
+  const bool is_line_known =
+      has(memory, "line_size", Status::measured) || has(memory, "line_size", Status::upper_bound);
+  if (!is_line_known || cache->line_bytes == 0) return "needs the line size";
   return cache->can_be_filled() ? "" : "hits and misses can't be told apart well enough";
 }
 
@@ -185,6 +197,7 @@ Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memor
   if (shape.ways == 0 && seen.sets.front().size() - 1 <= 2) replacement->policy.clear();
   if (shape.sets != 0) state_index(memory, index_function(seen, shape.sets, shape.ways, line_bytes));
   state_replacement(memory, *replacement);
+  if (has(memory, "line_size", Status::upper_bound)) allow_for_shorter_lines(memory);
   return {};
 }
 
