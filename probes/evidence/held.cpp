@@ -45,6 +45,8 @@ Expected<held::Counted> count(Session& session, const CacheFacts& cache, Scope i
   // Hits of an SM's own cache are as long wherever it lies; misses, from some places, may be as short as late hits.
   if (isolation == Scope::sm) held::take_off_short_misses(counted, cache.levels, all, plan.looks);
   counted.in_front = in_front / plan.looks;
+  constexpr double half_a_line = 0.5;  // what looks alike pushes out, they don't tell
+  counted.exact = counted.exact && off < half_a_line * plan.looks;
   if (!counted.exact) counted.error += off / plan.looks;
   return counted;
 }

@@ -117,7 +117,8 @@ Looked look_at(const Histogram& timed, const CacheFacts& cache, const Together& 
   const auto told = static_cast<double>(count_from(timed, cache.front_threshold_cycles));
   const bool is_new = !stretch.oldest_first && stretch.newer * cache.front_line_bytes <= cache.front_capacity_bytes;
   if (is_new && told < looked) return {looked - missing, looked - told};
-  if (told == 0) return {};
+  // Lines far from one another were walked at other times, so the others say nothing of what it answered.
+  if (told == 0 || (told < looked && stretch.apart > 1)) return {};
   const double lost = missing / told;
   // What is newer is held as surely as these or always. What is missing pushes another line out: any, or, where some
   // ways are replaced sooner than others, one of the newest; half of these are looked for later.

@@ -67,7 +67,7 @@ std::vector<std::uint64_t> looks_of(const Plan& plan);
 
 /// Lines found, and how many of these the cache in front answered: one of the newest, as many as that one holds, may or
 /// may not be in this one as well, unless older ones were looked for before it; of the others its answer says nothing,
-/// and they are as those looked for together, or at other times.
+/// and they are as their neighbours that were looked for together, or as at other times.
 struct Looked {
   std::optional<double> held;
   double in_front = 0;
