@@ -6,6 +6,11 @@
 #include "evidence/levels.hpp"
 
 namespace gputopo::evidence {
+namespace {
+
+constexpr std::uint64_t every_page = 64 << 10;  // the smallest that GPUs give device memory
+
+}  // namespace
 
 ColdMemory::ColdMemory(Session& session, std::uint64_t flush_bytes, std::uint64_t room_bytes)
     : session_(&session), flush_bytes_(flush_bytes), room_bytes_(room_bytes) {}
@@ -30,8 +35,46 @@ program::Program ColdMemory::program(std::string label) const {
   return p;
 }
 
+program::Walk ColdMemory::load(std::uint64_t place_bytes) const {
+  program::Walk walk = make_walk(l2_path, 4, 4, 1);
+  walk.first_byte = begin() + place_bytes;
+  return walk;
+}
+
+void ColdMemory::look_twice(program::Program& p, std::uint64_t place_bytes) const {
+  p.phases.insert(p.phases.end(), 2, recorded(load(place_bytes), program::Record::latencies, 1));
+}
+
+bool ColdMemory::are_alike(std::span<const program::PhaseTrace> looks) {
+  constexpr double most_longer = 1.02;  // a TLB's miss takes more
+  Histogram first, again;
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (looks[i].latencies.empty()) continue;
+    add(total(first) == total(again) ? first : again, looks[i].latencies[0]);
+  }
+  return quantile(first, 0.5).value_or(0) <= most_longer * quantile(again, 0.5).value_or(0);
+}
+
+Expected<std::optional<bool>> ColdMemory::keeps_translation() {
+  constexpr std::uint64_t lines = 32, half_a_page = every_page / 2;
+  const std::uint64_t apart = room_bytes_ / lines / every_page * every_page;
+  if (apart == 0) return std::optional(false);
+  program::Program p = program("translation of cold memory");
+  // Each in another set of the L2, whatever its number of sets.
+  const auto place = [&](std::uint64_t i) { return i * apart + i * 33 % 128 * 128; };
+  for (std::uint64_t i = 0; i < lines; ++i)
+    p.phases.insert(p.phases.end(), {load(place(i) + half_a_page), load(place(i))});
+  for (std::uint64_t i = 0; i < lines; ++i) {
+    p.phases.emplace_back(load(place(i) + half_a_page));
+    look_twice(p, place(i));
+  }
+  auto traces = run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  if (!*traces) return std::optional<bool>();
+  return std::optional(are_alike((*traces)->back().phases));
+}
+
 Expected<std::optional<std::vector<program::ProgramTrace>>> ColdMemory::run(const program::Batch& batch) {
-  constexpr std::uint64_t every_page = 64 << 10;  // the smallest that GPUs give device memory
   program::Program translate = program("pages of cold memory");
   program::Walk touch = by_all_lanes(make_walk(l2_path, room_bytes_, every_page, 1), session_->info());
   touch.first_byte = begin();

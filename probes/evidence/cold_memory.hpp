@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "evidence/histogram.hpp"
@@ -28,6 +30,17 @@ class ColdMemory {
   /// session's.
   Expected<std::optional<std::vector<program::ProgramTrace>>> run(const program::Batch& batch);
 
+  /// Whether a line's translation is there after a load of another line of its 64 KiB, whatever came before: pages are
+  /// as large, or TLBs keep enough of them. By lines that the L2 has, whose own loads are short. As run().
+  Expected<std::optional<bool>> keeps_translation();
+
+  /// A load of the room's byte `place_bytes`.
+  program::Walk load(std::uint64_t place_bytes) const;
+  /// Appends two loads of a line that the L2 has, both recorded.
+  void look_twice(program::Program& p, std::uint64_t place_bytes) const;
+  /// Whether the first of both took no longer, in half of the lines: else its translation was missing.
+  static bool are_alike(std::span<const program::PhaseTrace> looks);
+
   /// Latency below which a load was served by the cache that holds `hits`, for loads that took `misses` otherwise: a
   /// third of the way from one to the other, since what an open row or a nearer channel gains makes misses faster, and
   /// strangers only add. Nothing where the two can't be told apart.
@@ -38,5 +51,7 @@ class ColdMemory {
   Session* session_;
   std::uint64_t flush_bytes_, room_bytes_;
 };
+
+inline constexpr std::string_view untranslated = "translation takes a part in it: TLBs don't keep so many pages";
 
 }  // namespace gputopo::evidence

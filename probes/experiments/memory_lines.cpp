@@ -1,4 +1,6 @@
 // How much memory's lines differ in latency, as one SM sees them: by channel and distance, and from load to load.
+#include <span>
+
 #include <fmt/format.h>
 
 #include "evidence/cold_memory.hpp"
@@ -20,7 +22,12 @@ constexpr std::uint64_t spread_apart_bytes = 33 * 128;
 constexpr std::uint64_t translating_lines = 16;
 constexpr std::uint64_t spread_room_bytes = spread_lines * spread_apart_bytes;
 
-Expected<std::optional<LooksByLine>> look_at_lines(ColdMemory& cold) {
+struct LinesLooked {
+  LooksByLine cold;
+  bool is_translated = true;
+};
+
+Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold) {
   program::Program p = cold.program("lines of memory");
   program::Walk walk =
       recorded(make_walk(l2_path, spread_room_bytes, spread_apart_bytes, 1), program::Record::latencies, 1);
@@ -31,22 +38,32 @@ Expected<std::optional<LooksByLine>> look_at_lines(ColdMemory& cold) {
   program::Walk translate = make_walk(l2_path, spread_room_bytes, translating_lines * spread_apart_bytes, 1);
   translate.first_byte = cold.begin();
   p.phases = {translate, walk};
+  // One in each 64 KiB once more, far from the one before: whether their translation is there.
+  constexpr std::uint64_t parts = spread_lines / translating_lines, step = 37;  // prime to each other
+  std::vector<std::uint64_t> places;
+  for (std::uint64_t i = 0; i < parts; ++i)
+    places.push_back((i * step % parts * translating_lines + translating_lines / 2) * spread_apart_bytes);
+  for (const std::uint64_t place : places) p.phases.emplace_back(cold.load(place));
+  for (const std::uint64_t place : places) cold.look_twice(p, place);
   const program::Stepping order = program::stepping(walk.order, walk.order_seed, spread_lines);
-  LooksByLine looks(spread_lines);
+  LinesLooked looked;
+  LooksByLine& looks = looked.cold;
+  looks.resize(spread_lines);
   for (std::size_t i = 0; i < looks_at_a_line; ++i) {
     auto traces = cold.run({p});
     if (!traces) return tl::unexpected<Error>(traces.error());
-    if (!*traces) return std::optional<LooksByLine>();
-    const auto& latencies = (*traces)->back().phases.back().latencies;
+    if (!*traces) return std::optional<LinesLooked>();
+    const auto& phases = (*traces)->back().phases;
+    looked.is_translated = looked.is_translated && ColdMemory::are_alike(std::span(phases).subspan(2));
     std::uint64_t line = order.first;
-    for (const std::uint32_t cycles : latencies) {
+    for (const std::uint32_t cycles : phases[1].latencies) {
       looks[line].push_back(cycles);
       line = program::advance(line, order.step, spread_lines);
     }
   }
   for (std::uint64_t line = 0; line < spread_lines; line += translating_lines) looks[line].clear();
   std::erase_if(looks, [](const auto& of_line) { return of_line.empty(); });
-  return std::optional(std::move(looks));
+  return std::optional(std::move(looked));
 }
 
 void leave_spread_open(Memory& memory, std::string_view why) {
@@ -72,7 +89,11 @@ Expected<void> measure_memory_lines(Session& session, Findings& findings) {
     leave_spread_open(memory, "a neighbour on the GPU left no time for it");
     return {};
   }
-  LineSpread spread = line_spread(**looks);
+  if (!(*looks)->is_translated) {
+    leave_spread_open(memory, untranslated);
+    return {};
+  }
+  LineSpread spread = line_spread((*looks)->cold);
   const double clock = facts->overhead_cycles;
   memory.attributes["latency_low"] = without_clock(spread.low, clock);
   memory.attributes["latency_middle"] = without_clock(spread.middle, clock);
@@ -83,7 +104,7 @@ Expected<void> measure_memory_lines(Session& session, Findings& findings) {
                                    share_axis("lines and of loads"));
   for (double& cycles : spread.own) cycles -= clock;
   curve.series = {share_up_to("lines, each by its undisturbed loads", std::move(spread.own)),
-                  share_up_to("single loads", histogram_of(**looks), clock)};
+                  share_up_to("single loads", histogram_of((*looks)->cold), clock)};
   session.keep(std::move(curve));
   return {};
 }

@@ -116,6 +116,12 @@ Expected<void> measure_memory_prefetch(Session& session, Findings& findings) {
       undecided("cold_runs", "memory has no room for it behind what empties the L2");
   ColdMemory cold(session, facts->capacity_bytes, runs_room_bytes);
   if (!cold.fits()) return {};
+  auto is_translated = cold.keeps_translation();
+  if (!is_translated) return tl::unexpected<Error>(is_translated.error());
+  if (*is_translated == false) {
+    statement.note = untranslated;
+    return {};
+  }
   std::vector<TimedRuns> all;
   for (std::uint64_t stride = least_stride_bytes; stride <= most_stride_bytes; stride *= 2) {
     auto timed = time_runs(cold, stride);
