@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/cold_memory.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/eviction_index.hpp"
@@ -34,12 +35,15 @@ L2Part l2_part_of(const Findings& findings, const CacheFacts& l2) {
   return {findings.l2_before_memory, l2.levels};
 }
 
-// The sets of one side, by what it holds, which was looked for in steps of a 64th of the L2.
-Interval sets_in(const Estimate& bytes, double ways, const CacheFacts& l2, double sides) {
+// The sets of one side, by what it holds, which was looked for in steps of a 64th of the L2. Where `seen` sets have so
+// many ways, of all others as many may have one more or less as such a sample misses once in twenty.
+Interval sets_in(const Estimate& bytes, double ways, std::size_t seen, const CacheFacts& l2, double sides) {
   const Interval range = bytes.interval.value_or(Interval{*bytes.value, *bytes.value});
   const double step = static_cast<double>(l2.capacity_bytes) / 64;
-  const double set_bytes = ways * static_cast<double>(l2.line_bytes) * sides;
-  return {std::floor((range.low - step) / set_bytes), std::ceil((range.high + step) / set_bytes)};
+  const double others = 1 - std::pow(0.05, 1 / static_cast<double>(seen));
+  const double way_bytes = static_cast<double>(l2.line_bytes) * sides;
+  return {std::floor((range.low - step) / way_bytes / (ways + others)),
+          std::ceil((range.high + step) / way_bytes / (ways - others))};
 }
 
 // What a set loses in a round, and what it loses once a line is left out.
@@ -70,7 +74,7 @@ Expected<void> state_l2_sets(Evictions& look, const CacheFacts& l2, Memory& memo
   const auto ways = static_cast<double>(found.sets.front().lines.size() - 1);
   memory.attributes["ways"] = counted_sets(ways, found.samples);
   memory.attributes["ways"].note = fmt::format("of each of {} sets that were seen", found.sets.size());
-  const Interval range = sets_in(part.bytes, ways, l2, sides);
+  const Interval range = sets_in(part.bytes, ways, found.sets.size(), l2, sides);
   const bool is_size_known = part.bytes.status == Status::measured;
   auto told = index_of(look, found.sets, is_size_known ? range : Interval{range.low, 4 * range.high});
   if (!told) return tl::unexpected<Error>(told.error());
@@ -110,6 +114,14 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
   const L2Part part = l2_part_of(findings, *l2);
   if (const std::string why = why_no_sets(part, *l2); !why.empty()) {
     leave_organisation_open(memory, evictions, why);
+    return {};
+  }
+  constexpr std::uint64_t room_bytes = 4 << 20;
+  ColdMemory behind(session, l2->capacity_bytes, std::max(room_bytes, 2 * l2->capacity_bytes));
+  auto is_translated = behind.fits() ? behind.keeps_translation() : Expected<std::optional<bool>>(std::nullopt);
+  if (!is_translated) return tl::unexpected<Error>(is_translated.error());
+  if (*is_translated == false) {
+    leave_organisation_open(memory, evictions, untranslated);
     return {};
   }
   const EvictedCache cache{l2->line_bytes, static_cast<std::uint64_t>(*part.bytes.value) / l2->line_bytes,
