@@ -45,17 +45,29 @@ void ColdMemory::look_twice(program::Program& p, std::uint64_t place_bytes) cons
   p.phases.insert(p.phases.end(), 2, recorded(load(place_bytes), program::Record::latencies, 1));
 }
 
-bool ColdMemory::are_alike(std::span<const program::PhaseTrace> looks) {
+bool ColdMemory::are_alike(std::span<const program::PhaseTrace> looks, double memory_cycles) {
   constexpr double most_longer = 1.02;  // a TLB's miss takes more
   Histogram first, again;
-  for (std::size_t i = 0; i < looks.size(); ++i) {
-    if (looks[i].latencies.empty()) continue;
-    add(total(first) == total(again) ? first : again, looks[i].latencies[0]);
+  std::optional<std::uint32_t> before;
+  for (const program::PhaseTrace& look : looks) {
+    if (look.latencies.empty()) continue;
+    const std::uint32_t cycles = look.latencies[0];
+    if (!before) {
+      before = cycles;
+      continue;
+    }
+    // What takes as long as memory does the L2 had lost, to what it fetches ahead.
+    const double ratio = *before / memory_cycles;
+    if (ratio > least_ratio || ratio < 1 / least_ratio) {
+      add(first, *before);
+      add(again, cycles);
+    }
+    before.reset();
   }
   return quantile(first, 0.5).value_or(0) <= most_longer * quantile(again, 0.5).value_or(0);
 }
 
-Expected<std::optional<bool>> ColdMemory::keeps_translation() {
+Expected<std::optional<bool>> ColdMemory::keeps_translation(double memory_cycles) {
   constexpr std::uint64_t lines = 32, half_a_page = every_page / 2;
   const std::uint64_t apart = room_bytes_ / lines / every_page * every_page;
   if (apart == 0) return std::optional(false);
@@ -71,7 +83,7 @@ Expected<std::optional<bool>> ColdMemory::keeps_translation() {
   auto traces = run({p});
   if (!traces) return tl::unexpected<Error>(traces.error());
   if (!*traces) return std::optional<bool>();
-  return std::optional(are_alike((*traces)->back().phases));
+  return std::optional(are_alike((*traces)->back().phases, memory_cycles));
 }
 
 Expected<std::optional<std::vector<program::ProgramTrace>>> ColdMemory::run(const program::Batch& batch) {

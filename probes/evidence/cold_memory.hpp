@@ -31,15 +31,17 @@ class ColdMemory {
   Expected<std::optional<std::vector<program::ProgramTrace>>> run(const program::Batch& batch);
 
   /// Whether a line's translation is there after a load of another line of its 64 KiB, whatever came before: pages are
-  /// as large, or TLBs keep enough of them. By lines that the L2 has, whose own loads are short. As run().
-  Expected<std::optional<bool>> keeps_translation();
+  /// as large, or TLBs keep enough of them. By lines that the L2 has, whose own loads are short; those that
+  /// take `memory_cycles`, as timed, it had lost. As run().
+  Expected<std::optional<bool>> keeps_translation(double memory_cycles);
 
   /// A load of the room's byte `place_bytes`.
   program::Walk load(std::uint64_t place_bytes) const;
   /// Appends two loads of a line that the L2 has, both recorded.
   void look_twice(program::Program& p, std::uint64_t place_bytes) const;
-  /// Whether the first of both took no longer, in half of the lines: else its translation was missing.
-  static bool are_alike(std::span<const program::PhaseTrace> looks);
+  /// Whether the first of both took no longer, in half of the lines: else its translation was missing. `memory_cycles`:
+  /// of a load that the L2 hasn't, as timed.
+  static bool are_alike(std::span<const program::PhaseTrace> looks, double memory_cycles);
 
   /// Latency below which a load was served by the cache that holds `hits`, for loads that took `misses` otherwise: a
   /// third of the way from one to the other, since what an open row or a nearer channel gains makes misses faster, and

@@ -118,7 +118,10 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
   }
   constexpr std::uint64_t room_bytes = 4 << 20;
   ColdMemory behind(session, l2->capacity_bytes, std::max(room_bytes, 2 * l2->capacity_bytes));
-  auto is_translated = behind.fits() ? behind.keeps_translation() : Expected<std::optional<bool>>(std::nullopt);
+  const CacheFacts* device = findings.cache("device_memory");
+  auto is_translated = device != nullptr && behind.fits()
+                           ? behind.keeps_translation(device->latency_cycles + device->overhead_cycles)
+                           : Expected<std::optional<bool>>(std::nullopt);
   if (!is_translated) return tl::unexpected<Error>(is_translated.error());
   if (*is_translated == false) {
     leave_organisation_open(memory, evictions, untranslated);

@@ -133,18 +133,18 @@ Expected<void> measure_memory_rows(Session& session, Findings& findings) {
       inconclusive("cycles", "near_pairs", "memory has no room for it behind what empties the L2");
   ColdMemory cold(session, facts->capacity_bytes, rows_room_bytes);
   if (!cold.fits()) return {};
-  auto is_translated = cold.keeps_translation();
-  if (!is_translated) return tl::unexpected<Error>(is_translated.error());
-  if (*is_translated == false) {
-    gain.note = untranslated;
-    return {};
-  }
   RowLooks looks;
   for (std::size_t round = 0; round < row_rounds; ++round) {
     auto ran = look_at_rows(cold, round, looks);
     if (!ran) return tl::unexpected<Error>(ran.error());
     if (*ran) continue;
     gain.note = "a neighbour on the GPU left no time for it";
+    return {};
+  }
+  auto is_translated = cold.keeps_translation(quantile(looks.missed, 0.5).value_or(0));
+  if (!is_translated) return tl::unexpected<Error>(is_translated.error());
+  if (*is_translated == false) {
+    gain.note = untranslated;
     return {};
   }
   const auto threshold = ColdMemory::threshold_cycles(looks.hit, looks.missed);
