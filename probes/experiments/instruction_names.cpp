@@ -88,13 +88,18 @@ std::optional<bool> is_constant_l1(std::uint64_t code_bytes, Findings& findings)
   return code <= alike * l1 && code * alike >= l1 && is_l1_alone ? std::optional(true) : std::nullopt;
 }
 
+// Whether it holds more than that one of the constants' caches does.
+bool holds_more_than(std::string_view id, const CodeLevel& level, Findings& findings) {
+  return is_measured(id, findings) && static_cast<double>(level.held_bytes) > apart * capacity_of(id, findings);
+}
+
 // Whether it holds more than each of the constants' caches does, or loses far less already.
 bool is_of_another_size(const CodeLevel& level, Findings& findings) {
   for (const std::string_view id : {std::string_view("constant_l1"), constants_id}) {
     if (is_absent(id, findings)) continue;
     const double bytes = capacity_of(id, findings);
-    const bool holds_more = is_measured(id, findings) && static_cast<double>(level.held_bytes) > apart * bytes;
-    if (!holds_more && far_more * static_cast<double>(level.lost_from_bytes) >= bytes) return false;
+    if (!holds_more_than(id, level, findings) && far_more * static_cast<double>(level.lost_from_bytes) >= bytes)
+      return false;
   }
   return true;
 }
@@ -149,7 +154,9 @@ void name_instruction_caches(Session& session, std::vector<InstructionCache> cac
       continue;
     }
     if (is_known && (!shares || are_constants_told)) {
-      memory.physical_cache = shares && has_constants ? constants_id : id;
+      // One that is larger is a further one of the constants', which has no name among theirs.
+      const bool is_theirs = shares && has_constants && !holds_more_than(constants_id, caches[i].level, findings);
+      memory.physical_cache = is_theirs ? constants_id : id;
       memory.structure["physical_cache"] =
           decided(memory.physical_cache, is_asked ? "eviction" : "capacities", caches[i].level.samples);
       if (memory.physical_cache != id) take_from(findings.memory(memory.physical_cache), memory, session);
