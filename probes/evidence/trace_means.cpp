@@ -78,9 +78,8 @@ bool rises_from_the_start(const std::vector<Observation>& rows, std::size_t fit,
   return fit == 1 || most->level() - least->level() > 0.25 * onset;
 }
 
-// Weighted squares of what rows lack to a straight line through all of them, as of a clock or a temperature that
-// drifts.
-double squares_about_line(const std::vector<Observation>& rows) {
+// What rows lack to a straight line through all of them, as of a clock or a temperature that drifts.
+std::vector<double> beside_a_line(const std::vector<Observation>& rows) {
   double weight = 0, sum = 0, along = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     weight += rows[i].weight;
@@ -94,24 +93,27 @@ double squares_about_line(const std::vector<Observation>& rows) {
     rise += at * (rows[i].sum - level * rows[i].weight);
     spread += at * at * rows[i].weight;
   }
-  double squares = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double line = level + rise / spread * (static_cast<double>(i) - middle);
-    squares += rows[i].weight * std::pow(rows[i].level() - line, 2);
-  }
-  return squares;
+  std::vector<double> beside;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    beside.push_back(rows[i].level() - level - rise / spread * (static_cast<double>(i) - middle));
+  return beside;
 }
 
 // Whether that line explains rows as well as levels that rise from somewhere on, by Akaike's criterion: each level is a
-// parameter.
+// parameter. Or a rise of several cycles but for the clock's whole ones, which all loads of a row have in common.
 bool is_drift(const std::vector<Observation>& rows, const RisingLevels& rising, double variance) {
-  const std::vector<double> levels = rising.fitted();
-  double by_levels = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) by_levels += rows[i].weight * std::pow(rows[i].level() - levels[i], 2);
+  constexpr double of_line = 2, whole_cycles = 0.75, several = 3;
+  const std::vector<double> levels = rising.fitted(), beside = beside_a_line(rows);
+  double by_line = 0, by_levels = 0;
+  bool is_rounded = levels.back() - levels.front() >= several;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    by_levels += rows[i].weight * std::pow(rows[i].level() - levels[i], 2);
+    by_line += rows[i].weight * std::pow(beside[i], 2);
+    is_rounded = is_rounded && std::fabs(beside[i]) < whole_cycles;
+  }
   std::size_t blocks = 0;
   for (std::size_t i = 0; i < rows.size(); i = rising.block(i).end) ++blocks;
-  constexpr double of_line = 2;
-  return (squares_about_line(rows) - by_levels) / (2 * variance) <= static_cast<double>(blocks) - of_line;
+  return is_rounded || (by_line - by_levels) / (2 * variance) <= static_cast<double>(blocks) - of_line;
 }
 
 double least_rise(double base) {
@@ -208,8 +210,8 @@ Estimate size_by_means(const Trace& trace) {
   const std::size_t fit = posterior.best() + 1;
   const double base = base_of(curve.rows, fit);
   if (rising.top() - base < least_rise(base) || is_below_a_level(trace, curve, base)) {
-    constexpr double less_than_a_level = 0.25;  // of what levels differ by: a few misses of a level that is near
-    const bool is_seen = rising.top() - base > less_than_a_level * least_rise(base) && !rises_by_chance(curve, rising);
+    constexpr double less_than_a_level = 0.5;  // of what levels differ by: a few misses of a level that is near
+    const bool is_seen = rising.top() - base >= less_than_a_level * least_rise(base) && !rises_by_chance(curve, rising);
     return is_seen ? inconclusive("B", by_means, "latencies rise with size, but by less than levels of memory differ")
                    : without_misses(trace);
   }

@@ -101,12 +101,15 @@ Trace hits_of(const Trace& trace, const Separation& s, double size) {
   return hits;
 }
 
-// Whether rows are nearly all hits or all misses: loads that drift cross a boundary together.
+// Whether rows are nearly all hits or all misses, and some are either: loads that drift cross a boundary together.
 bool are_rows_of_one_kind(const Separation& s) {
   constexpr double of_other_kind = 0.05;
-  double other = 0, loads = 0;
-  for (const Observation& row : s.rows) other += std::min(row.sum, row.weight - row.sum), loads += row.weight;
-  return other <= of_other_kind * loads;
+  double other = 0, loads = 0, most = 0;
+  for (const Observation& row : s.rows) {
+    other += std::min(row.sum, row.weight - row.sum), loads += row.weight;
+    most = std::max(most, row.level());
+  }
+  return other <= of_other_kind * loads && most >= 1 - of_other_kind;
 }
 
 // Whether a level of several rows comes before more of them miss: a level of hits as well as one of misses.
@@ -119,8 +122,8 @@ bool begins_with_a_level(std::span<const Observation> rows) {
 // Hits that become slower before other loads miss: averages over laps, of which ever more miss. Then the size lies
 // anywhere from there on. Where they drift, by as much as levels are apart, what crossed the boundary was that drift.
 Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) {
-  if (size.status == Status::upper_bound && are_rows_of_one_kind(s) && drift(trace))
-    return inconclusive("B", trace_size_method, drifts);
+  const bool is_told = size.status == Status::upper_bound || size.status == Status::measured;
+  if (is_told && are_rows_of_one_kind(s) && drift(trace)) return inconclusive("B", trace_size_method, drifts);
   if (size.status != Status::measured) return size;
   const Trace hits = hits_of(trace, s, *size.value);
   const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);

@@ -1,0 +1,129 @@
+// What happens to a GPU while somebody else's trace is recorded: rows that a neighbour slows, clocks that change or
+// count in steps, averages over laps, lines that always lie far away. None of it is a capacity.
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "change_point/random.hpp"
+#include "evidence/traces.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using namespace change_point;
+
+double footprint(int row) {
+  return 16384 + 256 * row;
+}
+
+/// Load `load` of row `row` takes `cycles(row, load)`.
+Trace recorded(int rows, int loads, const std::function<double(int row, int load)>& cycles) {
+  Trace trace;
+  for (int i = 0; i < rows; ++i) {
+    Row& row = trace.rows.emplace_back();
+    row.control = footprint(i);
+    for (int load = 0; load < loads; ++load) row.values.push_back(std::round(cycles(i, load)));
+  }
+  return trace;
+}
+
+// What fits in a larger footprint fitted in these, whatever made them slow.
+TEST(SizeOfDisturbedTraces, RowsThatFitAgainLaterAreNoCapacity) {
+  for (const int loads : {31, 255})
+    for (const double slower : {1.05, 1.3, 2.0})
+      for (const int rows : {2, 5}) {
+        const Trace trace =
+            recorded(32, loads, [&](int row, int) { return row >= 11 && row < 11 + rows ? 100 * slower : 100; });
+        const Estimate said = find_size(trace);
+        EXPECT_EQ(said.status, Status::lower_bound)
+            << loads << " loads, " << rows << " rows " << slower << ": " << said.note;
+        EXPECT_EQ(said.value, footprint(31));
+      }
+}
+
+// The capacity is told beside them.
+TEST(SizeOfDisturbedTraces, RowsThatFitAgainDontHideTheCapacity) {
+  const Trace trace = recorded(40, 255, [](int row, int load) {
+    if (row == 5 || row == 6 || row == 7) return 150.0;
+    return row > 20 && load < 12 * (row - 20) ? 150.0 : 50.0;
+  });
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_EQ(said.value, footprint(20));
+}
+
+TEST(SizeOfDisturbedTraces, AllLoadsALittleSlowerAreNoLevel) {
+  for (const int before : {1, 2, 8}) {
+    const Trace trace = recorded(before + 8, 255, [&](int row, int) { return row < before ? 120 : 124; });
+    EXPECT_EQ(find_size(trace).status, Status::inconclusive) << before;
+  }
+}
+
+// Misses 5 % slower than hits, or by a single cycle, can't be told from drift, nor can it be said that there are none.
+TEST(SizeOfDisturbedTraces, LevelsAsNearAsDriftAreLeftOpen) {
+  const Trace near = recorded(20, 255, [](int row, int load) { return row > 9 && load < 16 * (row - 9) ? 290 : 280; });
+  EXPECT_EQ(find_size(near).status, Status::inconclusive);
+  const Trace by_a_cycle = recorded(20, 255, [](int row, int) { return row > 9 ? 21 : 20; });
+  EXPECT_EQ(find_size(by_a_cycle).status, Status::inconclusive);
+}
+
+// A clock that drifts takes all loads of a row across a boundary.
+TEST(SizeOfDisturbedTraces, AClockThatDriftsHasNoSize) {
+  for (const double by : {0.05, 0.2, 0.5}) {
+    const Trace trace = recorded(40, 255, [&](int row, int) { return 170 * (1 + by * row / 40); });
+    const Estimate said = find_size(trace);
+    EXPECT_EQ(said.status, Status::inconclusive) << by << ": " << said.note;
+  }
+}
+
+// Loads of 254 cycles are as many in each row: they lie far away, and what misses takes 150.
+TEST(SizeOfDisturbedTraces, LinesThatAlwaysLieFarAwayAreNoMisses) {
+  const Trace trace = recorded(40, 255, [](int row, int load) {
+    if (load >= 225) return 254;
+    return row > 19 && load < 8 * (row - 19) ? 150 : 54;
+  });
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_EQ(said.value, footprint(19));
+}
+
+// Where far hits take as long as misses nobody knows what a row that fits has of them.
+TEST(SizeOfDisturbedTraces, FarHitsLikeMissesLeaveTheSizeOpen) {
+  const Trace trace = recorded(40, 255, [](int row, int load) {
+    if (load >= 195) return 114;
+    return row > 19 && load < 8 * (row - 19) ? 116 : 54;
+  });
+  EXPECT_NE(find_size(trace).status, Status::upper_bound);
+}
+
+// Each value is an average over laps, of which ever more miss: the first footprint that any of them missed in is the
+// first too large, long before a value looks like a miss.
+TEST(SizeOfDisturbedTraces, AveragesThatRiseSayFromWhere) {
+  const Trace trace = recorded(40, 255, [](int row, int) { return row < 8 ? 218 : 218 + 6 * (row - 7); });
+  const Estimate said = find_size(trace);
+  if (said.status != Status::measured) return;
+  EXPECT_LE(said.interval->low, footprint(7));
+  EXPECT_GE(said.interval->high, footprint(7));
+}
+
+// Two latencies have a divisor in common, whatever the clock counts in.
+TEST(SizeOfDisturbedTraces, LatenciesInProportionAreLevels) {
+  for (const auto& [hit, miss] : {std::pair{38, 76}, {124, 186}, {120, 160}, {20, 40}, {32, 48}, {170, 340}}) {
+    const Trace trace =
+        recorded(20, 255, [&](int row, int load) { return row > 9 && load < 16 * (row - 9) ? miss : hit; });
+    const Estimate said = find_size(trace);
+    EXPECT_EQ(said.value, footprint(9)) << hit << ", " << miss << ": " << said.note;
+  }
+}
+
+TEST(LatencyOfDisturbedTraces, IsAsUnsureAsItsClock) {
+  const Trace trace = recorded(1, 255, [](int, int load) { return load % 3 == 0 ? 160 : 176; });  // of 170
+  const Estimate said = find_latency(trace);
+  ASSERT_TRUE(said.interval);
+  EXPECT_LE(said.interval->low, 170);
+  EXPECT_GE(said.interval->high, 170);
+}
+
+}  // namespace
+}  // namespace gputopo::evidence
