@@ -206,8 +206,9 @@ class FirstLosses {
   std::vector<std::uint64_t> by_step_;
 };
 
-// From how many lines were lost for the first time at each step: nearly always those of one set, or of several. Now and
-// then one fewer, where somebody else has an entry in the set, or one more, that was part of a set lost before.
+// From how many lines were lost for the first time at each step: nearly always those of one set, which the circle's new
+// line overflows. Now and then one fewer, where somebody else has an entry in the set, or one more, that was part of a
+// set lost before, or those of two, of which one was seen late; where that is more often, sets differ in their ways.
 std::optional<HeldEntries> sets_of(const FirstLosses& losses, std::uint64_t in_front) {
   constexpr double nearly_always = 0.95;
   if (!losses.begins_whole()) return std::nullopt;
@@ -221,7 +222,7 @@ std::optional<HeldEntries> sets_of(const FirstLosses& losses, std::uint64_t in_f
   std::uint64_t sets = 0, whole = 0;
   for (const std::uint64_t f : fresh) {
     sets += (f + set / 2) / set;
-    whole += f % set == 0 ? 1 : 0;
+    whole += f == set ? 1 : 0;
   }
   if (static_cast<double>(whole) < nearly_always * static_cast<double>(fresh.size())) return std::nullopt;
   return HeldEntries{sets * (set - 1), sets, set - 1, 0};
