@@ -161,7 +161,7 @@ Expected<void> measure_tlb_code(Pages& pages, const TlbLevels& levels, std::size
   const Sameness by_most = sameness(by_all, data, by_nothing), at_once = sameness(by_few, data, by_nothing);
   // Loads put a jump off that loses nothing, too. But whatever else they do to it, a translation that lies among data's
   // is lost as often as those.
-  constexpr double hardly = 0.01, surely = 0.95;
+  constexpr double hardly = 0.01, surely = 0.9;
   const double is_same = probability_of_the_same_share(by_all, data, by_nothing);
   if (by_most.is_same() && at_once.is_same())
     code = decided("same", code_method, 5 * looks, by_most.sure());
