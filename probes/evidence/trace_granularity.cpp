@@ -81,7 +81,7 @@ struct Candidates {
   std::size_t inside = 0;
 };
 
-Candidates candidates_of(const std::vector<Row>& rows) {
+Candidates granularities_of(const std::vector<Row>& rows) {
   std::vector<double> strides;
   for (const Row& row : rows) strides.push_back(row.control);
   const double longest = strides.back();
@@ -145,7 +145,7 @@ Estimate find_fetch_granularity(const Trace& trace) {
   const Trace rows = tidied(trace);
   if (const std::string reason = why_unusable(rows, 2); !reason.empty())
     return inconclusive("B", trace_granularity_method, reason, rows.loads());
-  const Candidates candidates = candidates_of(rows.rows);
+  const Candidates candidates = granularities_of(rows.rows);
   std::vector<Fit> fits;
   double least_of_all = HUGE_VAL;
   for (const Separation& candidate : separations(rows)) {

@@ -18,7 +18,7 @@ double footprint(int row) {
 }
 
 /// Load `load` of row `row` takes `cycles(row, load)`.
-Trace recorded(int rows, int loads, const std::function<double(int row, int load)>& cycles) {
+Trace disturbed_sweep(int rows, int loads, const std::function<double(int row, int load)>& cycles) {
   Trace trace;
   for (int i = 0; i < rows; ++i) {
     Row& row = trace.rows.emplace_back();
@@ -34,7 +34,7 @@ TEST(SizeOfDisturbedTraces, RowsThatFitAgainLaterAreNoCapacity) {
     for (const double slower : {1.05, 1.3, 2.0})
       for (const int rows : {2, 5}) {
         const Trace trace =
-            recorded(32, loads, [&](int row, int) { return row >= 11 && row < 11 + rows ? 100 * slower : 100; });
+            disturbed_sweep(32, loads, [&](int row, int) { return row >= 11 && row < 11 + rows ? 100 * slower : 100; });
         const Estimate said = find_size(trace);
         EXPECT_EQ(said.status, Status::lower_bound)
             << loads << " loads, " << rows << " rows " << slower << ": " << said.note;
@@ -44,7 +44,7 @@ TEST(SizeOfDisturbedTraces, RowsThatFitAgainLaterAreNoCapacity) {
 
 // The capacity is told beside them.
 TEST(SizeOfDisturbedTraces, RowsThatFitAgainDontHideTheCapacity) {
-  const Trace trace = recorded(40, 255, [](int row, int load) {
+  const Trace trace = disturbed_sweep(40, 255, [](int row, int load) {
     if (row == 5 || row == 6 || row == 7) return 150.0;
     return row > 20 && load < 12 * (row - 20) ? 150.0 : 50.0;
   });
@@ -55,23 +55,24 @@ TEST(SizeOfDisturbedTraces, RowsThatFitAgainDontHideTheCapacity) {
 
 TEST(SizeOfDisturbedTraces, AllLoadsALittleSlowerAreNoLevel) {
   for (const int before : {1, 2, 8}) {
-    const Trace trace = recorded(before + 8, 255, [&](int row, int) { return row < before ? 120 : 124; });
+    const Trace trace = disturbed_sweep(before + 8, 255, [&](int row, int) { return row < before ? 120 : 124; });
     EXPECT_EQ(find_size(trace).status, Status::inconclusive) << before;
   }
 }
 
 // Misses 5 % slower than hits, or by a single cycle, can't be told from drift, nor can it be said that there are none.
 TEST(SizeOfDisturbedTraces, LevelsAsNearAsDriftAreLeftOpen) {
-  const Trace near = recorded(20, 255, [](int row, int load) { return row > 9 && load < 16 * (row - 9) ? 290 : 280; });
+  const Trace near =
+      disturbed_sweep(20, 255, [](int row, int load) { return row > 9 && load < 16 * (row - 9) ? 290 : 280; });
   EXPECT_EQ(find_size(near).status, Status::inconclusive);
-  const Trace by_a_cycle = recorded(20, 255, [](int row, int) { return row > 9 ? 21 : 20; });
+  const Trace by_a_cycle = disturbed_sweep(20, 255, [](int row, int) { return row > 9 ? 21 : 20; });
   EXPECT_EQ(find_size(by_a_cycle).status, Status::inconclusive);
 }
 
 // A clock that drifts takes all loads of a row across a boundary.
 TEST(SizeOfDisturbedTraces, AClockThatDriftsHasNoSize) {
   for (const double by : {0.05, 0.2, 0.5}) {
-    const Trace trace = recorded(40, 255, [&](int row, int) { return 170 * (1 + by * row / 40); });
+    const Trace trace = disturbed_sweep(40, 255, [&](int row, int) { return 170 * (1 + by * row / 40); });
     const Estimate said = find_size(trace);
     EXPECT_EQ(said.status, Status::inconclusive) << by << ": " << said.note;
   }
@@ -79,7 +80,7 @@ TEST(SizeOfDisturbedTraces, AClockThatDriftsHasNoSize) {
 
 // Loads of 254 cycles are as many in each row: they lie far away, and what misses takes 150.
 TEST(SizeOfDisturbedTraces, LinesThatAlwaysLieFarAwayAreNoMisses) {
-  const Trace trace = recorded(40, 255, [](int row, int load) {
+  const Trace trace = disturbed_sweep(40, 255, [](int row, int load) {
     if (load >= 225) return 254;
     return row > 19 && load < 8 * (row - 19) ? 150 : 54;
   });
@@ -90,7 +91,7 @@ TEST(SizeOfDisturbedTraces, LinesThatAlwaysLieFarAwayAreNoMisses) {
 
 // Where far hits take as long as misses nobody knows what a row that fits has of them.
 TEST(SizeOfDisturbedTraces, FarHitsLikeMissesLeaveTheSizeOpen) {
-  const Trace trace = recorded(40, 255, [](int row, int load) {
+  const Trace trace = disturbed_sweep(40, 255, [](int row, int load) {
     if (load >= 195) return 114;
     return row > 19 && load < 8 * (row - 19) ? 116 : 54;
   });
@@ -100,7 +101,7 @@ TEST(SizeOfDisturbedTraces, FarHitsLikeMissesLeaveTheSizeOpen) {
 // Each value is an average over laps, of which ever more miss: the first footprint that any of them missed in is the
 // first too large, long before a value looks like a miss.
 TEST(SizeOfDisturbedTraces, AveragesThatRiseSayFromWhere) {
-  const Trace trace = recorded(40, 255, [](int row, int) { return row < 8 ? 218 : 218 + 6 * (row - 7); });
+  const Trace trace = disturbed_sweep(40, 255, [](int row, int) { return row < 8 ? 218 : 218 + 6 * (row - 7); });
   const Estimate said = find_size(trace);
   if (said.status != Status::measured) return;
   EXPECT_LE(said.interval->low, footprint(7));
@@ -111,14 +112,14 @@ TEST(SizeOfDisturbedTraces, AveragesThatRiseSayFromWhere) {
 TEST(SizeOfDisturbedTraces, LatenciesInProportionAreLevels) {
   for (const auto& [hit, miss] : {std::pair{38, 76}, {124, 186}, {120, 160}, {20, 40}, {32, 48}, {170, 340}}) {
     const Trace trace =
-        recorded(20, 255, [&](int row, int load) { return row > 9 && load < 16 * (row - 9) ? miss : hit; });
+        disturbed_sweep(20, 255, [&](int row, int load) { return row > 9 && load < 16 * (row - 9) ? miss : hit; });
     const Estimate said = find_size(trace);
     EXPECT_EQ(said.value, footprint(9)) << hit << ", " << miss << ": " << said.note;
   }
 }
 
 TEST(LatencyOfDisturbedTraces, IsAsUnsureAsItsClock) {
-  const Trace trace = recorded(1, 255, [](int, int load) { return load % 3 == 0 ? 160 : 176; });  // of 170
+  const Trace trace = disturbed_sweep(1, 255, [](int, int load) { return load % 3 == 0 ? 160 : 176; });  // of 170
   const Estimate said = find_latency(trace);
   ASSERT_TRUE(said.interval);
   EXPECT_LE(said.interval->low, 170);
