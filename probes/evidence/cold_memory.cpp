@@ -47,22 +47,16 @@ void ColdMemory::look_twice(program::Program& p, std::uint64_t place_bytes) cons
 
 bool ColdMemory::are_alike(std::span<const program::PhaseTrace> looks, double memory_cycles) {
   constexpr double most_longer = 1.02;  // a TLB's miss takes more
+  std::vector<std::uint32_t> cycles;
+  for (const program::PhaseTrace& look : looks)
+    if (!look.latencies.empty()) cycles.push_back(look.latencies[0]);
   Histogram first, again;
-  std::optional<std::uint32_t> before;
-  for (const program::PhaseTrace& look : looks) {
-    if (look.latencies.empty()) continue;
-    const std::uint32_t cycles = look.latencies[0];
-    if (!before) {
-      before = cycles;
-      continue;
-    }
+  for (std::size_t i = 0; i + 1 < cycles.size(); i += 2) {
     // What takes as long as memory does the L2 had lost, to what it fetches ahead.
-    const double ratio = *before / memory_cycles;
-    if (ratio > least_ratio || ratio < 1 / least_ratio) {
-      add(first, *before);
-      add(again, cycles);
-    }
-    before.reset();
+    const double ratio = cycles[i] / memory_cycles;
+    if (ratio <= least_ratio && ratio >= 1 / least_ratio) continue;
+    add(first, cycles[i]);
+    add(again, cycles[i + 1]);
   }
   return quantile(first, 0.5).value_or(0) <= most_longer * quantile(again, 0.5).value_or(0);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -35,6 +36,21 @@ std::vector<double> half_of(const LooksByLine& looks, std::size_t from) {
     for (std::size_t i = from; i < of_line.size(); i += 2) half.back().push_back(of_line[i]);
   }
   return undisturbed_by_line(std::move(half));
+}
+
+// How far a line's own latency may be off by the noise of its looks (95 %): half of what its halves differ by, since
+// each has half as many. The mean of nearly all lines, for what strangers do to one isn't noise.
+double noise_of(const LooksByLine& looks) {
+  constexpr double nearly_all = 0.95, normal = 1.96, half_a_cycle = 0.5;
+  constexpr double deviation_of_mean = 1.2533;  // of absolute values
+  const std::vector<double> even = half_of(looks, 0), odd = half_of(looks, 1);
+  if (even.empty() || even.size() != odd.size()) return half_a_cycle;
+  std::vector<double> apart;
+  for (std::size_t i = 0; i < even.size(); ++i) apart.push_back(std::fabs(even[i] - odd[i]));
+  std::sort(apart.begin(), apart.end());
+  apart.resize(std::max<std::size_t>(1, static_cast<std::size_t>(nearly_all * static_cast<double>(apart.size()))));
+  const double mean = std::accumulate(apart.begin(), apart.end(), 0.0) / static_cast<double>(apart.size());
+  return half_a_cycle + normal * deviation_of_mean * mean / 2;
 }
 
 // How two halves of the looks agree about which lines lie above a border: the four-fold table's correlation, which no
@@ -102,6 +118,9 @@ LineSpread line_spread(const LooksByLine& looks) {
   spread.low = quantile_estimate(ascending, 0.05);
   spread.middle = quantile_estimate(ascending, 0.5);
   spread.high = quantile_estimate(ascending, 0.95);
+  // The slowest of lines that are alike are those that noise made slow.
+  const double noise = noise_of(looks);
+  for (Estimate* e : {&spread.low, &spread.middle, &spread.high}) e->interval->low -= noise, e->interval->high += noise;
   std::vector<double> excess;
   for (std::size_t line = 0; line < looks.size(); ++line)
     for (const std::uint32_t cycles : looks[line]) excess.push_back(cycles - spread.own[line]);

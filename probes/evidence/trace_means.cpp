@@ -148,7 +148,7 @@ Estimate without_misses(const Trace& trace) {
   sweep.saturation = 1;
   Estimate e = capacity_estimate(capacity_posterior(rows, sweep), by_means);
   if (e.status == Status::lower_bound)
-    e.note = "nothing changes within the sweep: the capacity lies at or above its end";
+    e.note = "nothing changes within the sweep: if its loads hit, the capacity lies at or above its end";
   return e;
 }
 

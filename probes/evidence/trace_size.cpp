@@ -84,7 +84,7 @@ Estimate without_change(const Separation& strongest) {
   if (e.status == Status::lower_bound)
     e.note = level_of(strongest.rows) > 0.05
                  ? "a constant share of loads is slow at every size: no change within the sweep"
-                 : "nothing changes within the sweep: the capacity lies at or above its end";
+                 : "nothing changes within the sweep: if its loads hit, the capacity lies at or above its end";
   return e;
 }
 
