@@ -70,6 +70,15 @@ double capacity_of(std::string_view id, Findings& findings) {
   return cache == nullptr || !cache->present ? 0 : static_cast<double>(cache->capacity_bytes);
 }
 
+// What the constants' L1.5 holds, unless code is known not to pass it.
+std::uint64_t code_in_constants(Findings& findings) {
+  const Memory* memory = findings.topology.find(constants_id);
+  if (memory == nullptr) return 0;
+  const auto code = memory->structure.find("code");
+  const bool is_apart = code != memory->structure.end() && code->second.value == "apart";
+  return is_apart ? 0 : static_cast<std::uint64_t>(capacity_of(constants_id, findings));
+}
+
 // Not that it is a bound.
 bool is_measured(std::string_view id, const Findings& findings) {
   const Memory* memory = findings.topology.find(id);
@@ -120,9 +129,15 @@ std::vector<FetchLevel> fetch_levels(const device::DeviceInfo& info, std::span<c
   std::vector<FetchLevel> levels;
   for (std::size_t i = 0; i < names.size(); ++i)
     levels.push_back({names[i], i == 0 ? 0 : caches[i - 1].level.lost_from_bytes, caches[i].level.to_bytes});
-  // A half of what the L2 holds: what is still in front of it isn't asked for again before it goes.
-  if (!caches.empty() && before_l2)
-    levels.push_back({"l2", caches.back().level.lost_from_bytes, findings.near_l2_bytes(info).value_or(0) / 2});
+  // A half of what the L2 holds: what is still in front of it isn't asked for again before it goes. Code that
+  // constants' L1.5 has doesn't come from the L2, even where that cache didn't show, as one that replaces by chance
+  // needn't.
+  if (!caches.empty() && before_l2) {
+    std::uint64_t in_front = caches.back().level.lost_from_bytes;
+    const std::uint64_t of_constants = code_in_constants(findings);
+    if (static_cast<double>(of_constants) > apart * static_cast<double>(in_front)) in_front = of_constants;
+    levels.push_back({"l2", in_front, findings.near_l2_bytes(info).value_or(0) / 2});
+  }
   return levels;
 }
 
