@@ -94,6 +94,12 @@ class Translation {
     }
     if (auto ok = state_penalty(level, lost_cycles, memory); !ok) return ok;
     if (may_be_two_) return {};
+    if (entry->bytes == 0) {
+      for (const char* name : {"textures", "code", "scope"})
+        memory.structure[name] =
+            undecided(translation_method, "whether one level or several are lost at once isn't known");
+      return {};
+    }
     const Estimate* entries = memory.find("entries");
     const bool is_known = entries != nullptr && entries->status == Status::measured;
     const std::uint64_t count = is_known ? static_cast<std::uint64_t>(*entries->value) : 0;

@@ -111,8 +111,8 @@ TEST(SizeOfDisturbedTraces, AveragesThatRiseSayFromWhere) {
 // Two latencies have a divisor in common, whatever the clock counts in.
 TEST(SizeOfDisturbedTraces, LatenciesInProportionAreLevels) {
   for (const auto& [hit, miss] : {std::pair{38, 76}, {124, 186}, {120, 160}, {20, 40}, {32, 48}, {170, 340}}) {
-    const Trace trace =
-        disturbed_sweep(20, 255, [&](int row, int load) { return row > 9 && load < 16 * (row - 9) ? miss : hit; });
+    const Trace trace = disturbed_sweep(
+        20, 255, [hit = hit, miss = miss](int row, int load) { return row > 9 && load < 16 * (row - 9) ? miss : hit; });
     const Estimate said = find_size(trace);
     EXPECT_EQ(said.value, footprint(9)) << hit << ", " << miss << ": " << said.note;
   }
