@@ -96,8 +96,10 @@ class GrowingWalks {
     const auto missed = [&](const Histogram& walk) {
       return static_cast<double>(count_from(walk, middle)) / static_cast<double>(total(walk));
     };
-    level.of_less = missed_in_a_row(place_of(middle_of(behind)), middle, level.levels);
-    level.of_more = missed_in_a_row(place_of(behind.to), middle, level.levels);
+    // Strangers are a share of all jumps, whichever cache they would have been answered by.
+    const double strangers = missed(within);
+    level.of_less = missed_in_a_row(place_of(middle_of(behind)), middle, strangers);
+    level.of_more = missed_in_a_row(place_of(behind.to), middle, strangers);
     level.missed.label = "jumps to blocks in a row";
     for (std::size_t k = 0; k < places_.size() && places_[k] <= behind.to; ++k)
       if (places_[k] >= here.from)
@@ -108,10 +110,10 @@ class GrowingWalks {
     return level;
   }
 
-  MissedInARow missed_in_a_row(std::size_t place, double from_cycles, const Levels& levels) const {
+  // `hidden`: the share of jumps that are as slow where all code fits.
+  MissedInARow missed_in_a_row(std::size_t place, double from_cycles, double hidden) const {
     const auto blocks = static_cast<double>(places_[place]), loads = static_cast<double>(total(walks_[place]));
-    const double share = static_cast<double>(count_from(walks_[place], from_cycles)) / loads,
-                 hidden = levels.false_miss;
+    const double share = static_cast<double>(count_from(walks_[place], from_cycles)) / loads;
     return {blocks, blocks * std::max(0.0, share - hidden) / (1 - hidden),
             3 * blocks * std::sqrt(hidden * (1 - hidden) / loads)};
   }
