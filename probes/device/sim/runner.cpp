@@ -269,6 +269,7 @@ class Runner {
         if (!loads.sweep(w)) each_load(w, 0, [&](std::uint64_t offset) { loads.touch(offset); });
       });
     }
+    timeline_.let_in(loads.route());
     for (std::uint32_t lap = 0; lap < laps; ++lap) {
       stop::look();
       begin_lap();

@@ -111,13 +111,16 @@ double Timeline::disturb(double cycles, Route& route) {
   lines_due_ = std::min(lines_due_ + us * t.lines_per_us, lines_at_once);
   if (has_tenant_[sms_.front()])
     private_lines_due_ = std::min(private_lines_due_ + us * t.private_lines_per_us, lines_at_once);
-  // While the program is in shared memory they come all the same: its next load finds them.
-  if (!route.stations.empty()) {
-    for (; lines_due_ >= 1; --lines_due_) hierarchy_->intrude(route, true, random_);
-    for (; private_lines_due_ >= 1; --private_lines_due_) hierarchy_->intrude(route, false, random_);
-  }
+  let_in(route);
   const bool waits = route.left_sm && t.slow_share > 0 && random_.unit() < t.slow_share;
   return waits ? random_.within(t.slow_cycles.low, t.slow_cycles.high) : 0;
+}
+
+// While the program is in shared memory they come all the same: its next load finds them.
+void Timeline::let_in(Route& route) {
+  if (route.stations.empty()) return;
+  for (; lines_due_ >= 1; --lines_due_) hierarchy_->intrude(route, true, random_);
+  for (; private_lines_due_ >= 1; --private_lines_due_) hierarchy_->intrude(route, false, random_);
 }
 
 void Timeline::follow_clock() {

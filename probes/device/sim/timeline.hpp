@@ -29,6 +29,8 @@ class Timeline {
   void begin_program(const std::vector<std::uint32_t>& sms, bool alone);
   /// Lets `cycles` of a load along `route` pass. Gives the cycles that it takes longer by what happens in it.
   double spend(double cycles, Route& route);
+  /// Lets a tenant's lines into the route's caches that time has brought while no load could let them in.
+  void let_in(Route& route);
   program::Interruptions end_program();
 
  private:
