@@ -63,17 +63,18 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomDiscovery, testing::Range<std::uint64_t>(4
 // out, constants that an L2 lost to others that were to push them out of a cache in front of it, misses of nearer
 // slices than any that was known, repeated loads that another program mostly made miss, and lines that SMs lost by
 // themselves while others looked. And a footprint that left sets room, two lines of one set, of which the look at one
-// pushed out the other, and halves of what seemed one line, of constants in several banks.
+// pushed out the other, halves of what seemed one line, of constants in several banks, far lines of an L2 whose sides
+// nothing told, and lines looked for together that were walked at other times, or that pushed the newest ones out.
 INSTANTIATE_TEST_SUITE_P(Seeds, MendedRandomDiscovery,
                          testing::Values(700098, 520077, 180000, 620004, 620081, 520041, 572037, 563060, 570071, 590089,
-                                         980005, 1000027, 1080027, 1110036));
+                                         980005, 1000027, 1080027, 1110036, 1120065, 1130014, 1130093));
 
 // The same of models that take longer, and of levels behind an L2 beside memory or a TLB's misses and caches that are
 // full when a program begins.
 INSTANTIATE_TEST_SUITE_P(Slow, MendedRandomDiscovery,
                          testing::Values(700068, 600017, 590043, 572032, 571113, 180023, 190005, 190106, 320105, 410278,
                                          480004, 500009, 510057, 520096, 520040, 700042, 890037, 910031, 920006, 920015,
-                                         980012, 1080022, 1090056));
+                                         980012, 1080022, 1090056, 1130062, 1160004));
 
 }  // namespace
 }  // namespace gputopo::test
