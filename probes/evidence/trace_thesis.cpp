@@ -66,6 +66,7 @@ Estimate find_size_by_thesis(const Trace& trace, const TraceOptions& options) {
     return inconclusive("B", trace_thesis_method, "latencies fall where they change most, which a cache can't cause");
   Estimate e = measured(rows.rows[before - 1].control, "B", trace_thesis_method, rows.loads());
   e.confidence = 1 - test.calibrated_p_value;
+  e.note = "where both sides differ most, which is the onset or behind it";
   // Splits that cost no more than the best one plus chi-squared's 95 % point, at the variance the best one leaves.
   const double allowed = test.split.cost + 3.84 * test.split.cost / static_cast<double>(count);
   e.interval = Interval{*e.value, *e.value};
