@@ -23,6 +23,9 @@ struct Separation {
   double effect_of_size = 0;
 };
 
+/// Levels of memory differ by at least this share of the nearer.
+inline constexpr double least_level_share = 0.04;
+
 /// Misses among all loads of the rows.
 double level_of(std::span<const change_point::Observation> rows);
 

@@ -13,6 +13,7 @@
 #include "change_point/split_test.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/trace_laps.hpp"
+#include "evidence/trace_levels.hpp"
 #include "stop/stop.hpp"
 
 namespace gputopo::evidence {
@@ -123,8 +124,7 @@ double least_rise(double base) {
 // Whether even the slowest loads lie no level beyond the first rows: then all of them became a little slower. Averages
 // are of loads that nobody sees.
 bool is_below_a_level(const Trace& trace, const MeanCurve& curve, double base) {
-  constexpr double least_level = 0.04;
-  return trace.loads() > trace.rows.size() && curve.slowest - base < std::max(least_rise_cycles, least_level * base);
+  return trace.loads() > trace.rows.size() && curve.slowest - base < std::max(least_rise_cycles, least_level_share * base);
 }
 
 // What the first `count` rows take on average.

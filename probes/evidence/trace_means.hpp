@@ -22,7 +22,8 @@ MeanCurve mean_curve(const change_point::Trace& trace);
 
 inline constexpr std::string_view drifts = "latencies drift from row to row: no row is where they begin to rise";
 
-/// Whether a straight line explains the rows' means as well as levels that rise from somewhere on.
+/// Whether the rows' means rise by more than chance, and a straight line explains that as well as levels that rise from
+/// somewhere on.
 bool drift(const change_point::Trace& trace);
 
 /// How the rows' means rise, if they do by as much as levels of memory differ.

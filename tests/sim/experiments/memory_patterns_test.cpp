@@ -157,6 +157,22 @@ TEST(OpenRowsBesideTlbs, AreNotTranslation) {
   seen.expect_near("row_gain", 0.01);
 }
 
+// A load nearby brings no translation of pages that are smaller than those that GPUs have: each cold load waits for it.
+TEST(PatternsBesideTlbs, ThatKeepTooLittleAreLeftOpen) {
+  Json text = memory_model();
+  text["tlbs"] = {{"one", {{"page", "4 KiB"}, {"entries", 16}, {"miss_penalty", 60}}}};
+  text["paths"]["global_cached"][0]["tlbs"] = {"one"};
+  text["distance"] = {{"slices", 50}};
+  const SeenMemory seen(text);
+  EXPECT_EQ(seen.stated("prefetch").status, Status::inconclusive);
+  EXPECT_EQ(seen.stated("latency_by_line").status, Status::inconclusive);
+  for (const char* name : {"row_gain", "latency_low", "latency_middle", "latency_high"})
+    EXPECT_EQ(seen.found.find(name)->status, Status::inconclusive) << name;
+  for (const std::string& note :
+       {seen.stated("prefetch").note, seen.stated("latency_by_line").note, seen.found.find("row_gain")->note})
+    EXPECT_NE(note.find("translation"), std::string::npos) << note;
+}
+
 TEST(Lines, ThatDifferBySliceAreSpread) {
   Json text = memory_model();
   text["distance"] = {{"slices", 50}};

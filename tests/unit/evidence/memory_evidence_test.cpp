@@ -131,6 +131,16 @@ TEST(LineSpread, GivesQuantilesOverTheLines) {
   EXPECT_GE(spread.high.interval->high, *spread.high.value);
 }
 
+// The slowest of lines that are alike are those that noise made slow: one latency lies in all three intervals.
+TEST(LineSpread, IsAsUnsureAsItsLooks) {
+  for (const std::uint32_t jitter : {1U, 7U, 31U}) {
+    const LineSpread spread =
+        spread_of([](std::uint32_t) { return 600U; }, [&](std::uint32_t i) { return scattered(i, jitter); });
+    EXPECT_GE(spread.low.interval->high, *spread.middle.value) << jitter;
+    EXPECT_LE(spread.high.interval->low, *spread.middle.value) << jitter;
+  }
+}
+
 TEST(LineSpread, OfTooFewLooksIsLeftOpen) {
   LooksByLine looks(64, std::vector<std::uint32_t>{600, 601});
   EXPECT_EQ(line_spread(looks).by_line.status, Status::inconclusive);
