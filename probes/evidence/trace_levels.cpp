@@ -27,8 +27,8 @@ constexpr double tolerated_misses = 2.5;   // a row
 constexpr double tolerated_of_few = 0.25;  // of a row's loads: of more, those that fit and those that don't are alike
 
 bool is_material(const Boundary& boundary, double quantum, std::size_t loads) {
-  return boundary.step >= 2 && boundary.step >= least_level_share * boundary.lower_mean && boundary.step > 1.5 * quantum &&
-         boundary.upper_share * static_cast<double>(loads) >= 1.5;
+  return boundary.step >= 2 && boundary.step >= least_level_share * boundary.lower_mean &&
+         boundary.step > 1.5 * quantum && boundary.upper_share * static_cast<double>(loads) >= 1.5;
 }
 
 std::size_t slower_than(const Row& row, double cycles) {

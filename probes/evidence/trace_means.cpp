@@ -124,7 +124,8 @@ double least_rise(double base) {
 // Whether even the slowest loads lie no level beyond the first rows: then all of them became a little slower. Averages
 // are of loads that nobody sees.
 bool is_below_a_level(const Trace& trace, const MeanCurve& curve, double base) {
-  return trace.loads() > trace.rows.size() && curve.slowest - base < std::max(least_rise_cycles, least_level_share * base);
+  return trace.loads() > trace.rows.size() &&
+         curve.slowest - base < std::max(least_rise_cycles, least_level_share * base);
 }
 
 // What the first `count` rows take on average.
