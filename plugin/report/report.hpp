@@ -18,7 +18,7 @@ struct Options {
   std::string headline;  ///< table, for a single topology: its first line; empty: made from the topology
   std::vector<unsigned> numbers;   ///< of the GPUs in their machine, for headings; empty: their places among several
   std::vector<Evidence> evidence;  ///< html: what decided the values, of any of the topologies
-  std::size_t width = 80;  ///< table: columns of the terminal; what finds no room moves to footnotes or is left out
+  std::size_t width = 80;  ///< table: columns of the terminal; what finds no room moves to footnotes or below its row
 };
 
 /// Text of every topology given, ending in a newline. Never fails: odd values are shown as they are. The functions

@@ -39,29 +39,27 @@ std::string with_notes(const Grid& grid, const Footnotes& notes, const Options& 
 struct Fit {
   bool intervals;
   bool exact_sizes;
-  bool methods;
 };
-constexpr std::array<Fit, 4> fits{
-    {{true, true, true}, {false, true, true}, {false, false, true}, {false, false, false}}};
+constexpr std::array<Fit, 3> fits{{{true, true}, {false, true}, {false, false}}};
 
 template <class Table>
 std::string first_that_fits(const Options& options, const Table& table) {
   std::string text;
   for (const Fit& fit : fits) {
     Footnotes notes(options.look.unicode ? MarkStyle::raised : MarkStyle::ascii);
-    const Grid grid = table(CellStyle{options.look.unicode, fit.intervals, fit.exact_sizes, true, true}, fit, notes);
+    Grid grid = table(CellStyle{options.look.unicode, fit.intervals, fit.exact_sizes, true, true}, notes);
+    const bool fitted = grid.width() <= options.width;
+    if (!fitted && &fit == &fits.back()) grid.fit(options.width);
     text = with_notes(grid, notes, options);
-    if (grid.width() <= options.width) break;
+    if (fitted) break;
   }
   return text;
 }
 
 std::string further_attributes(const Topology& topology, const Options& options) {
   bool any = false;
-  const std::string text = first_that_fits(options, [&](const CellStyle& style, const Fit& fit, Footnotes& notes) {
-    std::vector<Column> columns{{"Memory"}, {"Attribute"}, {"Value"}};
-    if (fit.methods) columns.push_back({"Method"});
-    Grid grid(std::move(columns));
+  const std::string text = first_that_fits(options, [&](const CellStyle& style, Footnotes& notes) {
+    Grid grid({{"Memory"}, {"Attribute"}, {"Value"}, {"Method"}});
     for (const Memory& m : topology.memories)
       for (const auto& [name, estimate] : m.attributes) {
         if (is_main(name) || is_of_organisation(name)) continue;
@@ -142,7 +140,7 @@ std::string patterns(const Topology& topology, const Options& options) {
 
 std::string carve_outs(const Memory& m, const Options& options) {
   if (m.carve_outs.empty()) return {};
-  return first_that_fits(options, [&](const CellStyle& style, const Fit& /*fit*/, Footnotes& notes) {
+  return first_that_fits(options, [&](const CellStyle& style, Footnotes& notes) {
     Grid grid({{"Asked", Align::right, "%"}, {"Shared memory"}, {"Left to the cache"}, {"Reserved"}});
     for (const CarveOut& c : m.carve_outs)
       grid.add({{fmt::format("{}", c.requested_percent), {}},

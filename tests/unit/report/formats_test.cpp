@@ -138,6 +138,21 @@ TEST(Svg, BarsAreProportional) {
   EXPECT_THAT(svg, HasSubstr("width=\"184.0\""));
 }
 
+TEST(Formats, FurtherAttributesKeepTheirMethodsInANarrowTable) {
+  Topology t = example();
+  Estimate e = estimate(12345, "byte/s");
+  e.method = "a_method_of_its_own";
+  t.memories.front().attributes["latency_after_tlb_miss_1"] = e;
+  Options options;
+  options.all = true;
+  options.width = 40;
+  const std::string text = render_table({&t, 1}, options);
+  EXPECT_THAT(text, HasSubstr("latency_after_tlb_miss_1"));
+  EXPECT_THAT(text, HasSubstr("\n    a_method_of_its_own\n"));
+  const std::size_t begin = text.find("Further attributes");
+  EXPECT_EQ(text.substr(begin, text.find("\nWhich caches", begin) - begin).find("\n\n\n"), std::string::npos);
+}
+
 TEST(Formats, TheWholeTableSaysHowCachesAreOrganised) {
   Topology t = example();
   Memory& l1 = t.memories.front();
