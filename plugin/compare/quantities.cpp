@@ -55,8 +55,14 @@ void add_gpu(std::vector<Quantity>& list, const Gpu& gpu) {
   });
 }
 
+// What a group of SMs is called says what else was measured. Which SMs they are is a quantity of its own.
+Scope without_name(Scope scope) {
+  return scope == Scope::tpc || scope == Scope::cpc || scope == Scope::gpc ? Scope::group : scope;
+}
+
 void add_structure(std::vector<Quantity>& list, const Memory& m, const std::string& name) {
-  if (m.scope) list.push_back({m.id + ".scope", name + "scope", "", text_answer(std::string(to_string(*m.scope)))});
+  if (m.scope)
+    list.push_back({m.id + ".scope", name + "scope", "", text_answer(std::string(to_string(without_name(*m.scope))))});
   if (m.instances_per_scope)
     list.push_back({m.id + ".instances_per_scope", name + "instances", "", exact(*m.instances_per_scope)});
   if (!m.physical_cache.empty())

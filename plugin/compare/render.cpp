@@ -17,20 +17,19 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t text_limit = 60;  // columns of a name or a path
 
-std::string with_unit(const std::string& number, const std::string& unit) {
-  return unit.empty() ? number : number + " " + unit;
-}
-
-// "60 MiB", "262.1 cycles (261.9 to 262.4)", ">= 65536 B", "sm".
+// "60 MiB", "262.1 cycles (261.9 to 262.4)", "21.89 TB/s (21.8 TB/s to 21.96 TB/s)", ">= 64 KiB", "sm".
 std::string answer_text(const Answer& answer, const std::string& unit) {
   if (!answer.range) return report::printable(answer.text, text_limit);
+  const auto text = [&](double value) {
+    const bool is_brief = unit == "B" && report::is_brief_exact(value);
+    return is_brief ? report::brief_size_text(value) : report::quantity_text(value, unit);
+  };
   const auto [low, high] = *answer.range;
-  if (std::isinf(high)) return ">= " + with_unit(report::number_text(low), unit);
-  if (low == high)
-    return unit == "B" && report::is_brief_exact(low) ? report::brief_size_text(low)
-                                                      : with_unit(report::number_text(low), unit);
-  const std::string value = with_unit(report::number_text(answer.value.value_or(high)), unit);
-  return fmt::format("{} ({} to {})", value, report::number_text(low), report::number_text(high));
+  if (std::isinf(high)) return ">= " + text(low);
+  if (low == high) return text(low);
+  const bool scales = unit.starts_with("B");  // each number with the unit that fits it
+  const auto end = [&](double value) { return scales ? text(value) : report::number_text(value); };
+  return fmt::format("{} ({} to {})", text(answer.value.value_or(high)), end(low), end(high));
 }
 
 // "0-6 8", numbered from 0, as in JSON and wherever else GPUs have numbers.
@@ -89,6 +88,7 @@ std::string render_table(std::span<const Subject> gpus, const Comparison& compar
         grid.add({{&side == &d.sides.front() ? report::printable(d.label, text_limit) : std::string(), {}},
                   {answer_text(side.answer, d.unit), {}},
                   {gpu_list(side.gpus), {}}});
+    grid.fit(width);
     text += grid.text({}) + '\n';
   }
   const std::size_t count = comparison.differences.size();

@@ -44,7 +44,7 @@ std::string size_text(double bytes) {
   if (!(bytes >= 1024)) return number_text(bytes) + " B";
   const Scaled scaled = scaled_size(bytes);
   if (scaled.value == std::floor(scaled.value)) return fmt::format("{} {}", number_text(scaled.value), scaled.unit);
-  return fmt::format("{:.1f} {} ({} B)", scaled.value, scaled.unit, number_text(bytes));
+  return fmt::format("{:.1f} {} ({} B)", scaled.value, scaled.unit, number_text(std::round(bytes)));
 }
 
 bool is_brief_exact(double bytes) {

@@ -58,7 +58,7 @@ constexpr std::array<AttributeRow, 39> attribute_rows{{
     {"partition_separation", "separation of partitions", "", "", "PartitionSeparation", "", "",
      "How sure the sides of the L2 are: the least sure SM's correlation with its own side less that with the other."},
     {"cpc_separation", "separation of CPCs", "", "", "CpcSeparation", "", "",
-     "How sure the CPCs are: the least sure TPC's correlation with its own CPC less that with the next best one."},
+     "How sure the CPCs are: the least sure SM's correlation with its own CPC less that with the next best one of its GPC."},
     {"sets", "sets", "", "", "Sets", "", "", "Parts of a cache, one of which a line's address gives it."},
     {"ways", "ways", "", "", "Ways", "", "",
      "Lines of a set; where the sets differ the one in the middle, and from the least to the most."},

@@ -34,7 +34,7 @@ void keep(Session& session, const throughput::Finding& finding, Findings& findin
   e.unit = "B/s";
   if (e.note.empty()) {
     e.note = finding.configuration;
-    if (finding.limit) e.note += fmt::format("; clock and width allow {:.4g} B/s", *finding.limit * *factor);
+    if (finding.limit) e.note += fmt::format("; clock and width allow {:.0f} GB/s", *finding.limit * *factor / 1e9);
   }
   DecidingCurve curve = evidence::make_curve(memory->id, finding.quantity, {finding.by_bytes.what, "B", true},
                                              {"all SMs together", "B/s", false});

@@ -139,7 +139,7 @@ Expected<bool> run_all(Session& session, std::span<const Experiment* const> expe
   for (std::size_t i = 0; i < experiments.size(); ++i) {
     const Experiment& e = *experiments[i];
     session.report(static_cast<double>(i) / static_cast<double>(experiments.size()), e.name);
-    session.now_measuring(e.name, e.memories.front());
+    session.now_measuring(e.name, e.memories.empty() ? std::string_view() : e.memories.front());
     const auto start = Clock::now();
     auto ok = e.run(session, findings);
     if (!ok && !leaves_quantity_open(ok.error(), session)) return tl::unexpected<Error>(ok.error());

@@ -49,6 +49,7 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings);
 Expected<void> measure_l2_penalty(Session& session, Findings& findings);
 Expected<void> measure_l2_scope(Session& session, Findings& findings);
 Expected<void> measure_chip_map(Session& session, Findings& findings);
+Expected<void> measure_chip_parts(Session& session, Findings& findings);
 
 /// What stores leave in the L1; in the L2, and whether the L1 passes them on.
 Expected<void> measure_l1_stores(Session& session, Findings& findings);

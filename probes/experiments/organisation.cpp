@@ -55,8 +55,10 @@ Shape shape_of(const Collisions& seen, const Lines& capacity, bool by_chance) {
   // Two sets taken for one, or parts of a set for sets, come out as sets that differ, or don't add up to the line.
   const bool add_up = seen.held_lines == capacity.stated && (!differ || capacity.least == capacity.most);
   if (seen.complete && ((by_chance && (differ || !add_up)) || (differ && !add_up))) {
-    shape.why_open = fmt::format("{} sets of {} to {} ways were seen, which needn't be whole sets", ways.size(),
-                                 shape.least, shape.most);
+    shape.why_open = fmt::format(
+        "{} set{} of {} ways {} seen, which needn't be whole sets", ways.size(), ways.size() == 1 ? "" : "s",
+        differ ? fmt::format("{} to {}", shape.least, shape.most) : fmt::format("{}", shape.least),
+        ways.size() == 1 ? "was" : "were");
     return shape;
   }
   if (seen.complete && seen.held_lines >= capacity.least && seen.held_lines <= capacity.most) shape.sets = ways.size();

@@ -136,6 +136,8 @@ const std::vector<Experiment>& table() {
       // The last to measure: it takes nearly all of the GPU's memory.
       {"translation", {"tlb_l1", "tlb_l2", "tlb_l3"}, {"l2.geometry"}, deep, measure_translation},
       {"latency_patterns", {"tlb_l1", "tlb_l2", "tlb_l3"}, {"translation"}, deep, measure_memory_patterns},
+      // About no memory: of a whole discovery alone.
+      {"chip_parts", {}, {"constant_l1_5.groups", "instructions", "translation"}, deep, measure_chip_parts},
   };
   return rows;
 }

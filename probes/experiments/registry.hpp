@@ -18,7 +18,7 @@ enum class Part {
 
 struct Experiment {
   std::string_view name;                   ///< "l1.size": unique
-  std::vector<std::string_view> memories;  ///< ids of what it tells about
+  std::vector<std::string_view> memories;  ///< ids of what it tells about; none: the chip, of a whole discovery alone
   std::vector<std::string_view> needs;     ///< names of experiments whose findings it builds on
   Part part = Part::values;
   Expected<void> (*run)(Session&, Findings&) = nullptr;

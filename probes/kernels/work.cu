@@ -176,6 +176,15 @@ __device__ __forceinline__ void cluster_read(const WorkArguments& a) {
   cluster_sync();
 }
 
+// Each block says where it runs and stays there for n0 cycles, so that others have to go elsewhere.
+__device__ __forceinline__ void cluster_places(const WorkArguments& a) {
+  if (threadIdx.x == 0) a.output[blockIdx.x] = work_sm();
+  const std::uint64_t begin = work_clock();
+  while (work_clock() - begin < a.n[0]) {
+  }
+  cluster_sync();
+}
+
 #endif
 
 }  // namespace
@@ -207,8 +216,14 @@ __device__ __forceinline__ void cluster_read(const WorkArguments& a) {
       work_cluster_read_##size(gputopo::kernels::WorkArguments a) {    \
     gputopo::kernels::cluster_read<size>(a);                           \
   }
+#define GPUTOPO_CLUSTER_PLACES(size)                                  \
+  extern "C" __global__ void __cluster_dims__(size, 1, 1)             \
+      work_cluster_places_##size(gputopo::kernels::WorkArguments a) { \
+    gputopo::kernels::cluster_places(a);                              \
+  }
 #else
 #define GPUTOPO_CLUSTER(size)
+#define GPUTOPO_CLUSTER_PLACES(size)
 #endif
 
 GPUTOPO_WORK(product)
@@ -258,6 +273,21 @@ GPUTOPO_CLUSTER(2)
 GPUTOPO_CLUSTER(4)
 GPUTOPO_CLUSTER(8)
 GPUTOPO_CLUSTER(16)
+GPUTOPO_CLUSTER_PLACES(2)
+GPUTOPO_CLUSTER_PLACES(3)
+GPUTOPO_CLUSTER_PLACES(4)
+GPUTOPO_CLUSTER_PLACES(5)
+GPUTOPO_CLUSTER_PLACES(6)
+GPUTOPO_CLUSTER_PLACES(7)
+GPUTOPO_CLUSTER_PLACES(8)
+GPUTOPO_CLUSTER_PLACES(9)
+GPUTOPO_CLUSTER_PLACES(10)
+GPUTOPO_CLUSTER_PLACES(11)
+GPUTOPO_CLUSTER_PLACES(12)
+GPUTOPO_CLUSTER_PLACES(13)
+GPUTOPO_CLUSTER_PLACES(14)
+GPUTOPO_CLUSTER_PLACES(15)
+GPUTOPO_CLUSTER_PLACES(16)
 GPUTOPO_WORK(l2_times)
 GPUTOPO_WORK(l2_homes)
 GPUTOPO_WORK(l2_read)

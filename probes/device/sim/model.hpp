@@ -206,6 +206,7 @@ struct ClockStep {
 /// SM ids of each group; empty where the GPU (or the model) has no such grouping.
 struct Groups {
   SmSets tpc, cpc, gpc, partition;
+  SmSets cluster;  ///< that a cluster of blocks is put within; empty: the GPCs
 };
 
 inline constexpr std::size_t path_count = 8;

@@ -67,6 +67,7 @@ void read_groups(Fields& root, Model& model) {
   model.groups.cpc = read_grouping(fields, "cpc", model.gpu.sm_count);
   model.groups.gpc = read_grouping(fields, "gpc", model.gpu.sm_count);
   model.groups.partition = read_grouping(fields, "partition", model.gpu.sm_count);
+  model.groups.cluster = read_grouping(fields, "cluster", model.gpu.sm_count);
   fields.finish();
 }
 

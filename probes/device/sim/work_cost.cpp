@@ -92,6 +92,19 @@ std::optional<double> cluster(const ThroughputModel& t, const Workload& w, Workl
   return 0;
 }
 
+// Clusters lie one behind another within each group that they are put in; those for which there is no room wait.
+std::optional<double> cluster_places(const Model& m, const ThroughputModel& t, const Workload& w,
+                                     WorkloadTrace& trace) {
+  const std::uint32_t size = number_of(w.kernel);
+  const SmSets& within = m.groups.cluster.empty() ? m.groups.gpc : m.groups.cluster;
+  if (!t.cluster || size > t.cluster->largest || within.empty()) return std::nullopt;
+  std::vector<std::uint32_t> places;
+  for (const auto& group : within) places.insert(places.end(), group.begin(), group.end() - group.size() % size);
+  if (places.empty()) return std::nullopt;
+  for (std::size_t block = 0; block < trace.output.size(); ++block) trace.output[block] = places[block % places.size()];
+  return 0;
+}
+
 std::uint32_t home_of(std::uint64_t line) {
   return static_cast<std::uint32_t>(mix(line * line_bytes / home_bytes) & 1U);
 }
@@ -160,6 +173,7 @@ std::optional<double> work_cycles(const Model& m, const ThroughputModel& t, cons
   if (w.kernel == "paths") return cycles_of_paths(t, w);
   if (w.kernel == "clocks") return clocks(t, trace);
   if (w.kernel.starts_with("hold_")) return hold(t, w, trace);
+  if (w.kernel.starts_with("cluster_places_")) return cluster_places(m, t, w, trace);
   if (w.kernel.starts_with("cluster_")) return cluster(t, w, trace);
   if (w.kernel.starts_with("l2_")) return sides(m, t, w, trace);
   return std::nullopt;

@@ -21,7 +21,7 @@ TEST(Registry, EveryExperimentStandsBehindWhatItNeeds) {
 
 TEST(Registry, EveryExperimentTellsAboutMemoriesOfTheCatalog) {
   for (const Experiment& e : all_experiments()) {
-    EXPECT_FALSE(e.memories.empty()) << e.name;
+    EXPECT_NE(e.memories.empty(), e.name != "chip_parts") << e.name;  // the one that is about the whole chip
     for (const std::string_view id : e.memories) EXPECT_NE(catalog::find_memory(id), nullptr) << e.name << ": " << id;
   }
 }

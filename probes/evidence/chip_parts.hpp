@@ -1,0 +1,26 @@
+// Which groups of SMs are TPCs, CPCs and GPCs: what SMs share, found by eviction, against where clusters of blocks are
+// put and how SMs see the L2. Two ways that know nothing of one another have to agree.
+#pragma once
+
+#include <optional>
+
+#include "evidence/sm_clusters.hpp"
+#include "evidence/structure.hpp"
+
+namespace gputopo::evidence {
+
+struct ChipParts {
+  /// Partitions of all SMs, out of the candidates; nothing where the other way doesn't say the same.
+  std::optional<SmSets> tpc, cpc, gpc;
+  std::size_t joined_sms = 0;  ///< of the GPCs: SMs that clusters and smaller parts join to most of their own GPC
+  double cpc_separation = 0;   ///< the least sure SM's, within its GPC
+};
+
+/// `candidates` are partitions of all SMs by what they share, `clusters` the SMs that each cluster of blocks ran on
+/// (of one GPC: CUDA C++ Programming Guide, 'Thread Block Clusters'), `r` how alike SMs see the L2.
+/// TPCs: what clusters of two are put on, exactly. GPCs: no cluster is of two, and clusters together with candidates
+/// that lie within join most SMs of each; SMs that no cluster of three has lie there by the candidate alone.
+/// CPCs: lie within GPCs and TPCs within them, and every SM sees the L2 most like those of its own, of its GPC's.
+ChipParts chip_parts(const std::vector<SmSets>& candidates, const SmSets& clusters, const Correlations& r);
+
+}  // namespace gputopo::evidence
