@@ -8,7 +8,7 @@
 namespace gputopo::evidence {
 namespace {
 
-SmSets together(SmSets sets, const SmSets& more) {
+SmSets with_more(SmSets sets, const SmSets& more) {
   sets.insert(sets.end(), more.begin(), more.end());
   return sets;
 }
@@ -51,7 +51,7 @@ ChipParts chip_parts(const std::vector<SmSets>& candidates, const SmSets& cluste
     if (!lie_within(clusters, candidate)) continue;
     SmSets known = clusters;
     for (const SmSets& other : candidates)
-      if (other != candidate && lie_within(other, candidate)) known = together(std::move(known), other);
+      if (other != candidate && lie_within(other, candidate)) known = with_more(std::move(known), other);
     const std::size_t sms_joined = mostly_joined(joined(known, sms), candidate);
     if (sms_joined == 0 || candidate == by_pairs) continue;
     parts.gpc = candidate;

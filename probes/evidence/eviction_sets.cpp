@@ -9,8 +9,9 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr std::size_t most_colliding = 1024;       // each is a phase of every round
-constexpr std::uint64_t most_loads = 100'000'000;  // that go by without a set: some seconds of a simulator or a GPU
+constexpr std::size_t most_colliding = 1024;  // each is a phase of every round
+constexpr std::uint64_t most_eviction_loads =
+    100'000'000;  // that go by without a set: some seconds of a simulator or a GPU
 
 class EvictionSearch {
  public:
@@ -24,7 +25,8 @@ class EvictionSearch {
           return tl::unexpected<Error>(ok.error());
       // What isn't lost in each round calls for more of them.
       if (is_by_order()) break;
-      if (look_.loads() > most_loads) found_.why_open = "sets that don't lose all lines in each round take too long";
+      if (look_.loads() > most_eviction_loads)
+        found_.why_open = "sets that don't lose all lines in each round take too long";
     }
     found_.rounds = look_.rounds();
     found_.samples = look_.samples();

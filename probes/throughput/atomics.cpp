@@ -17,7 +17,7 @@ using program::Stream;
 
 constexpr std::uint32_t atomics_most_threads = 1024;
 constexpr std::uint64_t line_bytes = 128;
-constexpr std::uint64_t sector_bytes = 32;
+constexpr std::uint64_t atomics_sector_bytes = 32;
 constexpr std::uint32_t atomics_turns = 64;
 
 struct Scenario {
@@ -34,7 +34,7 @@ constexpr std::uint64_t spread_bytes = std::uint64_t{4} * atomics_most_threads;
 constexpr std::array<Scenario, 6> in_memory{
     {{"one_address", 0, 0, Region::grid, line_bytes},
      {"one_line", 4, 0, Region::grid, line_bytes},
-     {"a_sector_a_lane", sector_bytes, 0, Region::grid, program::warp_lanes* sector_bytes},
+     {"a_sector_a_lane", atomics_sector_bytes, 0, Region::grid, program::warp_lanes* atomics_sector_bytes},
      {"eight_lines", 4, line_bytes, Region::grid, 8 * line_bytes, 8 * program::warp_lanes},
      {"an_address_a_block", 0, 0, Region::block, line_bytes},
      {"an_address_a_thread", 4, line_bytes, Region::block, spread_bytes}}};

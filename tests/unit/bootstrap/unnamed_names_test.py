@@ -2,7 +2,8 @@
 """Names in unnamed namespaces differ between the files of a folder, and of a test program: unnamed_names_test.py SOURCE_FOLDER
 
 bootstrap.sh compiles these files together. Two equal names are then an error at best; two overloads are worse, since
-a call may come to mean the other file's.
+a call may come to mean the other file's. Nor is there one that a header has, too, for another file of the folder: there
+it would hide the header's.
 """
 import collections
 import pathlib
@@ -14,6 +15,7 @@ FUNCTION = re.compile(r"^(?! |using|return|namespace|TEST|class|struct|enum|#)[\
 TEST_PROGRAM = re.compile(r"gputopo_(?:test|sim_support|unit_tests)\((\w*)\s*SOURCES\s+([^)]*?)\s*(?:LINKS|LABEL|\))")
 TYPE = re.compile(r"^(?:struct|class|enum class|enum) (\w+) ")
 CONSTANTS = re.compile(r"^(?:constexpr|const) [\w:<>,&* ]*?[ &*](\w+)(?: =|\{|\[)(.*)")
+OF_HEADERS = re.compile(r"^inline constexpr [\w:<>,&* ]*?[ &*](\w+)(?: =|\{|\[)", re.MULTILINE)
 MORE_CONSTANTS = re.compile(r", (\w+) = ")
 
 
@@ -48,8 +50,19 @@ def groups(root):
     return together
 
 
+def hidden(paths, names, of_headers):
+    """What a file's unnamed namespace hides from another one that is compiled with it."""
+    words = {path.name: set(re.findall(r"\w+", path.read_text())) for path in paths}
+    for name in sorted(names.keys() & of_headers):
+        users = [file for file in words if name in words[file] and file not in names[name]]
+        if users:
+            yield f"{name} in {', '.join(names[name])} hides a header's from {', '.join(users)}"
+
+
 def main(root):
     found, twice = 0, []
+    headers = [path for top in ("probes", "plugin", "hwloc_export") for path in pathlib.Path(root, top).rglob("*.hpp")]
+    of_headers = {name for path in headers for name in OF_HEADERS.findall(path.read_text())}
     for group, paths in groups(root).items():
         names = collections.defaultdict(list)
         for path in paths:
@@ -57,8 +70,9 @@ def main(root):
                 found += 1
                 names[name].append(path.name)
         twice += [f"{group}: {name} in {', '.join(files)}" for name, files in sorted(names.items()) if len(files) > 1]
+        twice += [f"{group}: {what}" for what in hidden(paths, names, of_headers)]
     print("\n".join(twice) or f"{found} names, each in one file of its group")
-    return 1 if twice or found < 400 else 0
+    return 1 if twice or found < 400 or len(of_headers) < 100 else 0
 
 
 if __name__ == "__main__":

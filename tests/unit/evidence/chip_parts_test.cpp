@@ -17,7 +17,7 @@ const SmSets clusters{{0, 1},   {2, 3},   {4, 5},    {6, 7},     {8, 9},        
                       {12, 13}, {14, 15}, {0, 2, 3}, {8, 9, 12}, {4, 5, 6, 7, 0}, {10, 11, 12, 13, 14}};
 
 // SM i sees the lines as those of its part do, but for scatter of its own.
-Correlations seen_by(const SmSets& parts) {
+Correlations alike_within(const SmSets& parts) {
   std::vector<std::vector<double>> rows(16);
   std::uint64_t state = 7;
   for (std::size_t part = 0; part < parts.size(); ++part)
@@ -41,7 +41,7 @@ TEST(SmSets, LieWithinSets) {
 }
 
 TEST(ChipParts, AreNamedWhereBothWaysAgree) {
-  const ChipParts parts = chip_parts({gpcs, tpcs, cpcs}, clusters, seen_by(cpcs));
+  const ChipParts parts = chip_parts({gpcs, tpcs, cpcs}, clusters, alike_within(cpcs));
   EXPECT_EQ(parts.tpc, tpcs);
   EXPECT_EQ(parts.cpc, cpcs);
   EXPECT_EQ(parts.gpc, gpcs);
@@ -52,17 +52,17 @@ TEST(ChipParts, AreNamedWhereBothWaysAgree) {
 TEST(ChipParts, AreNotNamedWhereAClusterIsOfTwo) {
   SmSets across = clusters;
   across.push_back({7, 8, 9});
-  EXPECT_FALSE(chip_parts({gpcs, tpcs, cpcs}, across, seen_by(cpcs)).gpc);
+  EXPECT_FALSE(chip_parts({gpcs, tpcs, cpcs}, across, alike_within(cpcs)).gpc);
 }
 
 TEST(ChipParts, AreNotNamedWhereClustersOfTwoLieElsewhere) {
   const SmSets shifted{{0, 3}, {1, 2}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}};
-  EXPECT_FALSE(chip_parts({gpcs, shifted, cpcs}, clusters, seen_by(cpcs)).tpc);
+  EXPECT_FALSE(chip_parts({gpcs, shifted, cpcs}, clusters, alike_within(cpcs)).tpc);
 }
 
 TEST(ChipParts, AreNotNamedWhereSmsSeeTheL2Otherwise) {
   const SmSets mixed{{0, 1, 4, 5}, {2, 3, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}};
-  const ChipParts parts = chip_parts({gpcs, tpcs, cpcs}, clusters, seen_by(mixed));
+  const ChipParts parts = chip_parts({gpcs, tpcs, cpcs}, clusters, alike_within(mixed));
   EXPECT_EQ(parts.gpc, gpcs);
   EXPECT_FALSE(parts.cpc);
 }
@@ -71,15 +71,15 @@ TEST(ChipParts, AreNotNamedWhereSmsSeeTheL2Otherwise) {
 TEST(ChipParts, SmsThatClustersLeaveOutAreCounted) {
   const SmSets some{{0, 1},   {2, 3},   {4, 5},   {6, 7},          {8, 9},
                     {10, 11}, {12, 13}, {14, 15}, {0, 1, 2, 3, 4}, {8, 9, 10, 11, 12, 14}};
-  const ChipParts parts = chip_parts({gpcs, tpcs}, some, seen_by(cpcs));
+  const ChipParts parts = chip_parts({gpcs, tpcs}, some, alike_within(cpcs));
   EXPECT_EQ(parts.gpc, gpcs);
   EXPECT_EQ(parts.joined_sms, 14U);
   const SmSets few{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}, {0, 1, 2}};
-  EXPECT_FALSE(chip_parts({gpcs, tpcs}, few, seen_by(cpcs)).gpc);
+  EXPECT_FALSE(chip_parts({gpcs, tpcs}, few, alike_within(cpcs)).gpc);
 }
 
 TEST(ChipParts, NothingIsNamedWithoutClusters) {
-  const ChipParts parts = chip_parts({gpcs, tpcs, cpcs}, {}, seen_by(cpcs));
+  const ChipParts parts = chip_parts({gpcs, tpcs, cpcs}, {}, alike_within(cpcs));
   EXPECT_FALSE(parts.tpc || parts.cpc || parts.gpc);
 }
 

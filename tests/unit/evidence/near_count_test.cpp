@@ -14,7 +14,7 @@ namespace {
 constexpr double a_mebibyte = 1 << 20;
 
 // Near lines take 280 cycles, far ones 450.
-Levels near_and_far() {
+Levels of_two_sides() {
   return levels_of(Histogram{{278, 300}, {280, 400}, {283, 300}}, Histogram{{445, 300}, {450, 400}, {455, 300}});
 }
 
@@ -28,7 +28,7 @@ std::vector<Histogram> by_age(std::size_t places, double held) {
 }
 
 TEST(NearCount, OfLinesThatGoByAgeIsKnownToAPlacesDistance) {
-  const NearCount count = near_of(by_age(200, 0.5), near_and_far(), 1000, 1);
+  const NearCount count = near_of(by_age(200, 0.5), of_two_sides(), 1000, 1);
   EXPECT_NEAR(count.held, 500, 3);
   EXPECT_LT(count.scatter, 15);
   EXPECT_LT(count.mistaken, 2);
@@ -39,7 +39,7 @@ TEST(NearCount, OfLinesThatGoByAgeIsKnownToAPlacesDistance) {
 TEST(NearCount, OfLinesThatGoByChanceScattersAsPlacesDo) {
   std::vector<Histogram> looks;
   for (std::size_t i = 0; i < 200; ++i) looks.push_back(i * 7 % 5 < 2 ? Histogram{{280, 64}} : Histogram{{450, 64}});
-  const NearCount count = near_of(looks, near_and_far(), 1000, 1);
+  const NearCount count = near_of(looks, of_two_sides(), 1000, 1);
   EXPECT_NEAR(count.held, 400, 3);
   EXPECT_GT(count.scatter, 40);
 }
@@ -54,7 +54,7 @@ TEST(NearCount, OfLevelsThatReachIntoEachOtherMayBeMistaken) {
 
 // What is known of the next level is a mixture of which most are hits; how far apart the levels lie is the same.
 TEST(NearCount, OfLevelsThatLieApartIsNotMistakenForAMixture) {
-  Levels levels = near_and_far();
+  Levels levels = of_two_sides();
   levels.false_hit = 0.04;
   levels.next = Histogram{{278, 270}, {280, 360}, {283, 270}, {450, 100}};
   const NearCount count = near_of(by_age(200, 0.5), levels, 1000, 1);
@@ -64,7 +64,7 @@ TEST(NearCount, OfLevelsThatLieApartIsNotMistakenForAMixture) {
 
 // Of what lies further on next to nothing was seen where levels were told; how far off they are the hits say.
 TEST(NearCount, OfALevelOfWhichNothingWasSeenIsNotMistaken) {
-  Levels levels = near_and_far();
+  Levels levels = of_two_sides();
   levels.false_hit = 0.04;
   levels.next = levels.hit;
   const NearCount count = near_of(by_age(200, 0.5), levels, 1000, 1);
