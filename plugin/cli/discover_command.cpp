@@ -77,14 +77,24 @@ Expected<Topology> measure(device::Device& device, const DiscoverFlags& flags, c
   return experiments::discover(device, options);
 }
 
+// What couldn't be kept beside the result, which is printed all the same; not where the user asked to stop.
+using NotKept = std::vector<Error>;
+
+Expected<void> keep(Expected<void> written, NotKept& not_kept) {
+  if (written) return {};
+  if (written.error().kind == Error::Kind::interrupted) return written;
+  not_kept.push_back(written.error());
+  return {};
+}
+
 Expected<Topology> measure_and_record(device::Device& device, const DiscoverFlags& flags, const Context& context,
-                                      const Subject& subject, std::vector<DecidingCurve>& curves) {
+                                      const Subject& subject, std::vector<DecidingCurve>& curves, NotKept& not_kept) {
   if (flags.record.empty()) return measure(device, flags, context, subject, curves);
   replay::RecordingDevice recorder(device);
   auto topology = measure(recorder, flags, context, subject, curves);
   if (topology)
-    if (auto saved = emit(flags.record, to_text(recorder.recording())); !saved)
-      return tl::unexpected<Error>(saved.error());
+    if (auto ok = keep(emit(flags.record, to_text(recorder.recording())), not_kept); !ok)
+      return tl::unexpected<Error>(ok.error());
   return topology;
 }
 
@@ -123,7 +133,7 @@ struct Measured {
   Topology topology;
   Evidence evidence;
   std::string headline;
-  std::optional<Error> not_saved;
+  NotKept not_kept;
 };
 
 std::vector<Output> outputs_of(const DiscoverFlags& flags) {
@@ -150,13 +160,12 @@ Expected<void> may_be_saved(const device::DeviceInfo& info, const DiscoverFlags&
   return {};
 }
 
-// A result that can't be kept is printed all the same.
-std::optional<Error> save(const Topology& topology, const DiscoverFlags& flags, Remarks& remarks) {
+Expected<void> save(const Topology& topology, const DiscoverFlags& flags, Remarks& remarks) {
   const auto saved = store::save(topology, store::process_environment(), flags.force);
-  if (!saved) return saved.error();
+  if (!saved) return tl::unexpected<Error>(saved.error());
   for (const std::string& remark : saved->remarks) remarks.add("gputopo: " + remark);
   if (!flags.quiet) remarks.add("saved as " + saved->path);
-  return std::nullopt;
+  return {};
 }
 
 Expected<Measured> measure_one(const DiscoverFlags& flags, const Context& context, const Subject& subject) {
@@ -167,19 +176,21 @@ Expected<Measured> measure_one(const DiscoverFlags& flags, const Context& contex
   if (auto ok = may_be_saved(opened->device->info(), flags); !ok) return tl::unexpected<Error>(ok.error());
   if (flags.format != "table" && !flags.quiet) context.remarks.add(opened->headline);
   std::vector<DecidingCurve> curves;
-  auto topology = measure_and_record(*opened->device, flags, context, subject, curves);
+  NotKept not_kept;
+  auto topology = measure_and_record(*opened->device, flags, context, subject, curves, not_kept);
   if (!topology) return tl::unexpected<Error>(topology.error());
   Evidence evidence{topology->gpu.uuid, topology->provenance.created, std::move(curves)};
   if (!flags.evidence.empty())
-    if (auto kept = emit(flags.evidence, to_json_text(evidence)); !kept) return tl::unexpected<Error>(kept.error());
+    if (auto ok = keep(emit(flags.evidence, to_json_text(evidence)), not_kept); !ok)
+      return tl::unexpected<Error>(ok.error());
   if (flags.verify) subject.progress->clear();  // it has a bar of its own
   if (flags.verify)
     if (auto ok = verify_discovery(*opened->device, subject.spec, flags, context, *topology); !ok)
       return tl::unexpected<Error>(ok.error());
-  std::optional<Error> not_saved;
-  if (flags.save) not_saved = save(*topology, flags, context.remarks);
-  if (not_saved && not_saved->kind == Error::Kind::interrupted) return tl::unexpected<Error>(*not_saved);
-  return Measured{std::move(*topology), std::move(evidence), std::move(opened->headline), std::move(not_saved)};
+  if (flags.save)
+    if (auto ok = keep(save(*topology, flags, context.remarks), not_kept); !ok)
+      return tl::unexpected<Error>(ok.error());
+  return Measured{std::move(*topology), std::move(evidence), std::move(opened->headline), std::move(not_kept)};
 }
 
 // GPUs share nothing that a chase could feel, so each is measured by a thread of its own, at once; the counters are the
@@ -212,9 +223,9 @@ Expected<Exit> write_all(const std::vector<device::Spec>& specs, std::vector<Exp
       continue;
     }
     exit = std::max(exit, verdict(results[i]->topology));
-    if (const auto& why = results[i]->not_saved) {
+    for (const Error& why : results[i]->not_kept) {
       context.remarks.add(
-          fmt::format("gputopo: {}{}", results.size() == 1 ? "" : device::to_string(specs[i]) + ": ", why->message));
+          fmt::format("gputopo: {}{}", results.size() == 1 ? "" : device::to_string(specs[i]) + ": ", why.message));
       any_failed = true;
     }
     options.headline = results[i]->headline;

@@ -141,6 +141,15 @@ TEST(Discover, ARecordingOfOtherOptionsSaysSo) {
   EXPECT_THAT(none.err, HasSubstr("recorded by another version or with other options"));
 }
 
+TEST(Discover, PrintsWhatItMeasuredWhereTheRestCannotBeWritten) {
+  for (const char* option : {"--record", "--evidence"}) {
+    const Outcome o = run_gputopo(discover({"--device", "sim:840m", "--only", "l1", option, "/dev/full"}));
+    EXPECT_EQ(o.exit_code, 1) << option;
+    EXPECT_THAT(o.out, HasSubstr("L1 data")) << option;
+    EXPECT_THAT(o.err, HasSubstr("gputopo: can't write '/dev/full'")) << option;
+  }
+}
+
 TEST(Discover, UnwritableOutputsAreNoticedBeforeTheWork) {
   for (const char* option : {"-o", "--record"}) {
     const Outcome o = run_gputopo(discover({"--device", "sim:h200", option, "/nowhere/file"}));
