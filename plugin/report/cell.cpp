@@ -110,6 +110,8 @@ Cell estimate_cell(const Estimate* estimate, const std::string& what, const Cell
   if (!interval.empty() && style.inline_interval) {
     cell.text += " " + interval;
     if (e.interval_kind != interval_kinds.front()) add("interval: " + e.interval_kind);
+  } else if (!interval.empty() && style.noted_interval) {
+    add("interval " + interval_words(e));
   }
   if (e.value && e.unit == "B" && style.with_bytes && !style.exact_sizes && !is_brief_exact(*e.value))
     add(fmt::format("{}: exactly {} B", what, number_text(*e.value)));

@@ -15,6 +15,7 @@ struct CellStyle {
   bool exact_sizes = true;      ///< else as brief_size_text, with the exact bytes in a footnote where it rounds
   bool with_unit = true;        ///< cycles and nanoseconds have their unit in the column's title instead
   bool with_bytes = true;       ///< and so have bytes
+  bool noted_interval = false;  ///< an interval that isn't inline stands in a footnote
 };
 
 /// `what` names the quantity in a footnote that is about this cell alone, as in "L2 size". A missing estimate is "-".

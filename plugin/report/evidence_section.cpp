@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "report/cell.hpp"
 #include "report/html_plots.hpp"
 #include "report/svg.hpp"
 #include "report/text.hpp"
@@ -29,15 +30,41 @@ Curve counted(const Topology& topology, const DecidingCurve& decided) {
   return curve;
 }
 
-std::string answer_text(const DecidingCurve& c) {
+// "241 KiB (241 KiB to 241.2 KiB (247040 B))", "60 MiB: told by the driver, not measured": as the tables have it.
+std::string stated_text(const Memory* memory, const std::string& quantity) {
+  if (memory == nullptr) return {};
+  const Estimate* e = memory->find(quantity);
+  const auto statement = memory->structure.find(quantity);
+  if (e == nullptr && statement != memory->structure.end())
+    return statement->second.value.empty() ? status_words(statement->second.status)
+                                           : printable(statement->second.value, 40);
+  if (e == nullptr) return {};
+  const std::string words = status_words(e->status);
+  const std::string value = plain_cell(e, true).text;
+  const std::string interval = interval_words(*e);
+  return value + (interval.empty() ? "" : fmt::format(" ({})", interval)) + (words.empty() ? "" : ": " + words);
+}
+
+// Where the curve changes, which is no value of the tables where that is a threshold, or one of several curves'.
+std::string change_text(const DecidingCurve& c) {
   if (!c.change) return {};
-  // A threshold, or where the next level begins, is no value of the table.
-  const bool is_value = c.quantity != "levels" && (c.quantity != "latency" || c.x.unit == "cycles");
-  std::string text = (is_value ? "" : "Changes at ") + quantity_text(*c.change, c.x.unit);
-  if (c.interval && c.interval->low < c.interval->high)
-    text +=
-        fmt::format(" ({} to {})", quantity_text(c.interval->low, c.x.unit), quantity_text(c.interval->high, c.x.unit));
-  return text;
+  const std::string at = quantity_text(*c.change, c.x.unit);
+  if (!c.interval || c.interval->low >= c.interval->high) return at;
+  return fmt::format("{} ({} to {})", at, quantity_text(c.interval->low, c.x.unit),
+                     quantity_text(c.interval->high, c.x.unit));
+}
+
+bool is_change_the_answer(const Memory* memory, const DecidingCurve& c) {
+  const Estimate* e = memory == nullptr ? nullptr : memory->find(c.quantity);
+  return e != nullptr && e->status == Status::measured && e->value && c.change && e->unit == c.x.unit &&
+         quantity_text(*e->value, e->unit) == quantity_text(*c.change, c.x.unit);
+}
+
+std::string answer_text(const Memory* memory, const DecidingCurve& c) {
+  const std::string stated = stated_text(memory, c.quantity);
+  const std::string change = change_text(c);
+  if (change.empty() || is_change_the_answer(memory, c)) return stated;
+  return fmt::format("{}{}This curve changes at {}", stated, stated.empty() ? "" : ". ", change);
 }
 
 // "l1.geometry by misses, 698 programs".
@@ -64,7 +91,7 @@ std::string figure(const Topology& topology, const DecidingCurve& decided) {
   for (const Series& s : decided.series) plot.curves.push_back({printable(s.label, 58), s.points});
   if (Curve by_counter = counted(topology, decided); !by_counter.points.empty())
     plot.curves.push_back(std::move(by_counter));
-  const std::string answer = answer_text(decided);
+  const std::string answer = answer_text(m, decided);
   return fmt::format("<figure>\n<h3>{}</h3>\n{}<figcaption>{}{}Source: {}.</figcaption>\n</figure>\n",
                      escape_html(printable(plot.title, 60)), curve_plot(plot), escape_html(answer),
                      answer.empty() ? "" : ". ", escape_html(printable(source_text(decided), 120)));
@@ -81,8 +108,8 @@ std::string evidence_section(const Topology& topology, std::span<const Evidence>
   if (figures.empty()) return {};
   return "<section class=\"long\"><h2>What decided it</h2>\n<p>For each value the curve that it was read from, with "
          "the "
-         "experiment, its method and how many programs it had run by then. The line across is the answer, the band its "
-         "interval.</p>\n<div class=\"figures\">\n" +
+         "experiment, its method and how many programs it had run by then. The line across is where it changes, the "
+         "band that place's interval; what the tables say comes first.</p>\n<div class=\"figures\">\n" +
          figures + "</div></section>\n";
 }
 

@@ -2,6 +2,7 @@
 
 #include "report/bandwidth.hpp"
 #include "report/chip_map.hpp"
+#include "report/detail_tables.hpp"
 #include "report/footnotes.hpp"
 #include "report/html_plots.hpp"
 #include "report/main_table.hpp"
@@ -32,17 +33,34 @@ std::string rows_html(const Table& table, const std::string& legend) {
       html += cell_html(row[i], table.columns[i].align, heading_of(table.columns[i]));
     html += "</tr>\n";
   }
-  return html + fmt::format("</tbody></table></div>\n<p>{}</p>\n", escape_html(legend));
+  html += "</tbody></table></div>\n";
+  return legend.empty() ? html : html + fmt::format("<p>{}</p>\n", escape_html(legend));
+}
+
+std::string notes_html(const Footnotes& notes) {
+  if (notes.notes().empty()) return {};
+  std::string html = "<ol class=\"notes\">\n";
+  for (const std::string& note : notes.notes()) html += "<li>" + escape_html(note) + "</li>\n";
+  return html + "</ol>\n";
 }
 
 std::string table_html(const Topology& topology) {
   Footnotes notes(MarkStyle::plain);
   const MainTable table = main_table(topology, Detail{}, true, notes);
-  std::string html = rows_html(table, latency_legend);
-  if (notes.notes().empty()) return html;
-  html += "<ol class=\"notes\">\n";
-  for (const std::string& note : notes.notes()) html += "<li>" + escape_html(note) + "</li>\n";
-  return html + "</ol>\n";
+  return rows_html(table, latency_legend) + notes_html(notes);
+}
+
+// Each with notes of its own.
+std::string details_html(const Topology& topology) {
+  std::string html;
+  for (const DetailMaker& make : detail_makers(topology)) {
+    Footnotes notes(MarkStyle::plain);
+    const DetailTable table = make(CellStyle{.unicode = true}, notes);
+    if (!table.rows.empty())
+      html += fmt::format("<section class=\"long\"><h2>{}</h2>\n{}{}</section>\n", escape_html(table.title),
+                          rows_html(table, ""), notes_html(notes));
+  }
+  return html;
 }
 
 std::string bandwidth_html(const Topology& topology) {
@@ -83,7 +101,7 @@ std::string article(const Topology& topology, const Options& options, const std:
   html += table_html(topology) + bandwidth_html(topology) + latency_section(topology) + size_section(topology) +
           chip_section(topology) + carve_out_section(topology) + sharing_section(topology) +
           evidence_section(topology, options.evidence) + time_section(topology);
-  if (options.all) html += map_html(topology);
+  if (options.all) html += map_html(topology) + details_html(topology);
   return html + footer_html(topology) + "</article>\n";
 }
 

@@ -2,10 +2,10 @@
 
 #include "report/bandwidth.hpp"
 #include "report/chip_map.hpp"
+#include "report/detail_tables.hpp"
 #include "report/footnotes.hpp"
 #include "report/main_table.hpp"
 #include "report/report.hpp"
-#include "report/table_extras.hpp"
 #include "report/text.hpp"
 
 namespace gputopo::report {
@@ -44,7 +44,7 @@ std::string table_text(const Table& table) {
 
 std::string listed_groups(const Memory& m) {
   std::string text;
-  for (std::size_t i = 0; i < m.sm_groups.size(); ++i) text += fmt::format("{}. {}\n", i + 1, sm_list(m.sm_groups[i]));
+  for (std::size_t i = 0; i < m.sm_groups.size(); ++i) text += fmt::format("{}. {}\n", i, sm_list(m.sm_groups[i]));
   return text.empty() ? text : fmt::format("\n**{}: SMs that share one**\n\n{}", escaped(printable(m.label, 40)), text);
 }
 
@@ -53,6 +53,15 @@ std::string map_text(const Topology& topology) {
   for (const MapLevel& level : chip_map(topology))
     text += fmt::format("- {} ({}): {}\n", level.name, level.groups.size(), groups_text(level));
   return text.empty() ? text : "\n**Where the SMs sit, by group**\n\n" + text;
+}
+
+std::string detail_text(const Topology& topology, Footnotes& notes) {
+  std::string text;
+  for (const DetailMaker& make : detail_makers(topology)) {
+    const DetailTable table = make(CellStyle{.unicode = true}, notes);
+    if (!table.rows.empty()) text += fmt::format("\n**{}**\n\n{}", escaped(table.title), table_text(table));
+  }
+  return text;
 }
 
 std::string one(const Topology& topology, const Options& options, const std::string& heading) {
@@ -71,7 +80,7 @@ std::string one(const Topology& topology, const Options& options, const std::str
     text += "\n> Note: " + escaped(printable(note, quoted_note_limit)) + "\n";
   if (options.all)
     for (const Memory& m : topology.memories) text += listed_groups(m);
-  if (options.all) text += map_text(topology);
+  if (options.all) text += map_text(topology) + detail_text(topology, notes);
   for (std::size_t i = 0; i < notes.notes().size(); ++i)
     text += fmt::format("\n[^{}]: {}\n", i + 1, escaped(notes.notes()[i]));
   return text;

@@ -54,6 +54,7 @@ footer { border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem;
   .cards td:empty { display: none; }
   .cards td::before { content: attr(data-label); color: var(--faint); float: left; } }
 @media print { body { margin: 0 auto; max-width: none; } section { break-inside: avoid; } section.long { break-inside: auto; }
+  .figures { grid-template-columns: 1fr 1fr 1fr; gap: 0.75rem 1rem; } h2, h3 { break-after: avoid; } p { break-after: avoid; }
   .scroll { overflow: visible; } .right { white-space: normal; } table { font-size: 0.75rem; } }
 )css";
 

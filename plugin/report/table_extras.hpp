@@ -1,5 +1,4 @@
-// What the table adds under --all: the memories as boxes, further attributes, carve-outs, who shares what,
-// cross-checks, where the time went.
+// What the table adds under --all: the memories as boxes, who shares what, where SMs sit, and the detail tables.
 #pragma once
 
 #include <cstddef>

@@ -171,6 +171,39 @@ TEST(Formats, TheWholeTableSaysHowCachesAreOrganised) {
   EXPECT_NE(table.find("address bits 6 to 8"), std::string::npos);
 }
 
+TEST(Formats, EveryOneForPeopleHasAllDetails) {
+  Topology t = example();
+  t.memories.front().attributes["sets"] = estimate(64, "");
+  t.memories.front().structure["write_policy"] = statement("through", "stores");
+  Options options;
+  options.all = true;
+  for (const Renderer render : {render_table, render_markdown, render_html}) {
+    const std::string text = render({&t, 1}, options);
+    for (const char* title :
+         {"Further attributes", "How caches are organised", "What stores do", "Where the time went"})
+      EXPECT_THAT(text, HasSubstr(title));
+  }
+}
+
+TEST(Formats, ACurveSaysWhatTheTablesDoAndWhereElseItChanges) {
+  Topology t = example();
+  Estimate& size = t.memories.front().attributes["size"];
+  size = estimate(65536, "B", Status::api);
+  DecidingCurve curve;
+  curve.memory = t.memories.front().id;
+  curve.quantity = "size";
+  curve.x.unit = "B";
+  curve.series = {{"loads", {{1, 0}, {2, 1}}}};
+  curve.change = 40960;
+  Options options;
+  options.evidence = {{t.gpu.uuid, t.provenance.created, {curve}}};
+  EXPECT_THAT(render_html({&t, 1}, options),
+              HasSubstr("64 KiB: told by the driver, not measured. This curve changes at 40 KiB"));
+  size = estimate(40960, "B");
+  const std::string html = render_html({&t, 1}, options);
+  EXPECT_THAT(html, HasSubstr("<figcaption>40 KiB. Source"));
+}
+
 TEST(Formats, TheWholeTableSaysWhatIsFetchedAheadAndHowLinesDiffer) {
   Topology t = example();
   Options options;
