@@ -70,7 +70,7 @@ std::string rate_text(double bytes_per_second) {
 std::string quantity_text(double value, std::string_view unit) {
   if (unit == "B") return size_text(value);
   if (unit == "B/s") return rate_text(value);
-  if (unit.empty()) return number_text(value);
+  if (unit.empty()) return std::fabs(value) < 1 ? fmt::format("{:.2g}", value) : number_text(value);
   return fmt::format("{} {}", number_text(value), unit);
 }
 

@@ -46,7 +46,11 @@ source "$prefix/share/bash-completion/completions/gputopo"
 complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gputopo; echo " ${COMPREPLY[*]} "; }
 [[ $(complete_words gputopo '') == *' discover '*' compare '* ]]
 [[ $(complete_words gputopo export --) == *' --hwloc-xml '* ]]
+[[ $(complete_words gputopo '') != *' --'* ]]
 [[ $(complete_words gputopo compare --format '') == ' table json ' ]]
+[[ $(complete_words gputopo discover --only l1,tex) == ' l1,texture ' ]]
+[[ $(complete_words gputopo models --truth '') != *' -'* ]]
+[[ $(complete_words gputopo bench at) == ' atomics ' ]]
 [[ $(complete_words gputopo discover --device sim:h) == *' sim:h200 '* ]]
 [[ $(complete_words gputopo discover --device sim : h) == *' h200 '* ]]
 
