@@ -166,6 +166,10 @@ class TreeBuilder {
     node.name = fmt::format("{}{}", fmt::join(names, "/"), size_suffix(box.main().find("size")));
     if (const auto instances = box.main().instances_per_scope; box.main().scope && instances.value_or(1) > 1)
       node.name += fmt::format(" x{}", *instances);
+    // Several kinds of groups that nothing names lie in one part, which has the number of the first.
+    const auto& groups = box.main().sm_groups;
+    if (box.main().scope == Scope::group && !groups.empty() && groups.size() != groups_of(Scope::group).size())
+      node.name += fmt::format(", {} in all", groups.size());
     node.infos = memory_infos(topology_, box.members);
     append(node.infos, identity_infos(topology_, identity_));
     if (const auto inside = inside_.find(&box); inside != inside_.end() && depth < boxes_.size())

@@ -94,6 +94,19 @@ TEST(BuildTree, GroupsThatNothingNamesAreNoGpcs) {
   EXPECT_THAT(drawn(t), testing::Not(testing::HasSubstr("GPC")));
 }
 
+TEST(BuildTree, OtherGroupsThatNothingNamesHaveTheirOwnNumber) {
+  Topology t = sample();
+  t.find("constant_l1_5")->scope = Scope::group;
+  Memory pairs;
+  pairs.id = "instruction_l1";
+  pairs.kind = Kind::cache;
+  pairs.scope = Scope::group;
+  for (std::uint32_t sm = 0; sm < 132; sm += 2) pairs.sm_groups.push_back({sm, sm + 1});
+  t.memories.push_back(pairs);
+  EXPECT_THAT(drawn(t), testing::HasSubstr("GPUGroup: SM group x8\n"));
+  EXPECT_THAT(drawn(t), testing::HasSubstr("GPUCache: InstL1, 66 in all\n"));
+}
+
 TEST(BuildTree, WhoseSharersAreUnknownLiesInTheGpuWithoutClaims) {
   Topology t = sample();
   Memory& l1 = *t.find("l1");
