@@ -14,6 +14,7 @@
 #include "cli/usage.hpp"
 #include "compare/render.hpp"
 #include "report/legible.hpp"
+#include "store/environment.hpp"
 
 namespace gputopo::cli {
 namespace {
@@ -31,7 +32,9 @@ Expected<FromFiles> stored_ones(const CompareFlags& flags, Remarks& remarks) {
   if (auto ok = check_places({result_output(flags.output)}, stored->files); !ok)
     return tl::unexpected<Error>(ok.error());
   const std::size_t count = stored->topologies.size();
-  return FromFiles{std::move(stored->topologies), std::vector<std::string>(count, "stored")};
+  const bool simulated = store::process_environment().simulate.has_value();
+  return FromFiles{std::move(stored->topologies),
+                   std::vector<std::string>(count, simulated ? "GPUTOPO_SIMULATE" : "stored")};
 }
 
 Expected<FromFiles> compared_topologies(const CompareFlags& flags, Remarks& remarks) {

@@ -8,7 +8,10 @@
 namespace gputopo::cli {
 
 Expected<std::unique_ptr<counters::Counter>> open_counter_of(const device::Device& device, const device::Spec& spec) {
-  if (device.info().kind != "cuda")
+  const bool is_real = device.info().kind == "cuda";
+  if (!is_real && spec.kind == device::Spec::Kind::automatic)
+    return fail(Error::Kind::unavailable, "no GPU whose counters could tell: " + device::list_devices().no_real_reason);
+  if (!is_real)
     return fail(Error::Kind::unavailable,
                 fmt::format("a {} GPU has no hardware counters; choose a real one by --device cuda:N",
                             device.info().kind == "replay" ? "recorded" : "simulated"));

@@ -45,7 +45,8 @@ Expected<std::string> as_prometheus(const std::vector<Topology>& gpus, Remarks& 
 Expected<std::string> as_mt4g(const std::vector<Topology>& gpus, Remarks& /*remarks*/) {
   if (gpus.size() > 1)
     return fail(Error::Kind::bad_input,
-                fmt::format("mt4g's format has one GPU a file and there are {}: name a folder as OUT", gpus.size()));
+                fmt::format("mt4g's format has one GPU a file and there are {}: name a folder that exists as OUT",
+                            gpus.size()));
   return exchange::mt4g_text(gpus.front());
 }
 

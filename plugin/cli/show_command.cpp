@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "cli/commands.hpp"
 #include "cli/format_option.hpp"
@@ -10,6 +13,7 @@
 #include "cli/stored.hpp"
 #include "cli/topology_files.hpp"
 #include "report/report.hpp"
+#include "text/printable.hpp"
 
 namespace gputopo::cli {
 namespace {
@@ -28,6 +32,18 @@ Expected<StoredGpus> load(const std::string& path, Remarks& remarks) {
   });
 }
 
+// Why the evidence isn't shown; empty where it is.
+std::string why_left_out(const Evidence& evidence, const std::vector<Topology>& topologies, const ShowFlags& flags) {
+  if (flags.format != "html") return "only html shows curves; add --format html";
+  const bool belongs = std::any_of(topologies.begin(), topologies.end(), [&](const Topology& t) {
+    return t.gpu.uuid == evidence.uuid && t.provenance.created == evidence.created;
+  });
+  if (belongs) return {};
+  return fmt::format("it is of {} as measured at {}; show that discovery's result",
+                     evidence.uuid.empty() ? "another GPU" : text::printable(evidence.uuid, 60),
+                     text::printable(evidence.created, 40));
+}
+
 Expected<Exit> show(const ShowFlags& flags, const Context& context) {
   std::vector<std::string> inputs;
   for (const std::string& file : {flags.file, flags.evidence})
@@ -42,6 +58,8 @@ Expected<Exit> show(const ShowFlags& flags, const Context& context) {
   if (!flags.evidence.empty()) {
     auto evidence = read_evidence_file(flags.evidence);
     if (!evidence) return tl::unexpected<Error>(evidence.error());
+    if (const std::string why = why_left_out(*evidence, gpus->topologies, flags); !why.empty())
+      context.remarks.add(fmt::format("gputopo: '{}' is left out: {}", text::printable(flags.evidence, 200), why));
     options.evidence.push_back(std::move(*evidence));
   }
   const std::string text = renderer(flags.format)(gpus->topologies, options);

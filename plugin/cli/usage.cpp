@@ -54,6 +54,15 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
   });
 }
 
+// Less than half of the letters differ, or half of them where the first is right: two that changed places are two. An
+// option's letters come behind its dashes.
+bool is_near(std::string_view word, std::string_view name) {
+  const std::size_t first = word.find_first_not_of('-');
+  if (first == word.npos || first >= name.size()) return false;
+  const std::size_t differ = 2 * distance(word, name), letters = word.size() - first;
+  return differ < letters || (differ == letters && word[first] == name[first]);
+}
+
 // Those of a group of options are its command's.
 std::vector<const CLI::Option*> options_of(const CLI::App& command) {
   std::vector<const CLI::Option*> options = command.get_options();
@@ -75,7 +84,10 @@ std::optional<std::string> mistyped_command(const CLI::App& app, std::string_vie
   for (const CLI::App* command : commands_of(app)) names.push_back(command->get_name());
   const bool known = std::find(names.begin(), names.end(), word) != names.end();
   if (known || word.empty() || is_option(word) || word.size() > longest_word) return std::nullopt;
-  return fmt::format("there is no command {}; the nearest one is '{}'", shown(word), nearest(word, names));
+  const std::string problem = fmt::format("there is no command {}", shown(word));
+  const std::string candidate = nearest(word, names);
+  return is_near(word, candidate) ? fmt::format("{}; the nearest one is '{}'", problem, candidate)
+                                  : fmt::format("{}; choose from {}", problem, fmt::join(names, ", "));
 }
 
 std::string unknown_option(const CLI::App& command, std::string_view word) {
@@ -86,8 +98,7 @@ std::string unknown_option(const CLI::App& command, std::string_view word) {
   std::string problem = fmt::format("there is no option {}", shown(name));
   if (names.empty() || name.size() > longest_word) return problem;
   const std::string candidate = nearest(name, names);
-  const bool is_near = 2 * distance(name, candidate) < name.size();
-  return is_near ? fmt::format("{}; the nearest one is '{}'", problem, candidate) : problem;
+  return is_near(name, candidate) ? fmt::format("{}; the nearest one is '{}'", problem, candidate) : problem;
 }
 
 // An option that isn't there takes no value, so that what was meant as one is left over as well.

@@ -37,6 +37,16 @@ class Builder {
   /// Why a handler returned false; empty where the text is no JSON, which ends before byte `error_at()`.
   const std::string& refusal() const { return refusal_; }
   std::size_t error_at() const { return error_at_; }
+  /// Which of the project's files it says it is, as far as it was read: "gputopo-topology/1"; empty where none.
+  std::string schema() const {
+    const Value* found = root_.find("schema");
+    constexpr std::size_t longest = 40;
+    const bool is_ours =
+        found != nullptr && found->is_string() && found->string().starts_with("gputopo-") &&
+        found->string().size() <= longest &&
+        found->string().find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-/") == std::string::npos;
+    return is_ours ? found->string() : std::string();
+  }
 
  private:
   // Where the next value belongs. What is open is the last of what it lies in, so that doesn't move meanwhile.
@@ -99,11 +109,15 @@ tl::unexpected<Error> no_json(std::string_view text, std::size_t byte) {
 }  // namespace
 
 Expected<Value> parse(std::string_view text, const Limits& limits) {
+  if (text.find_first_not_of(" \t\r\n") == text.npos) return fail(Error::Kind::bad_input, "is empty");
   // The lexer takes a zero byte for the end.
   if (const std::size_t zero = text.find('\0'); zero != text.npos) return no_json(text, zero + 1);
   Builder builder(limits);
   if (nlohmann::json::sax_parse(text, &builder)) return builder.take();
-  if (!builder.refusal().empty()) return fail(Error::Kind::bad_input, builder.refusal());
+  if (!builder.refusal().empty())
+    return fail(Error::Kind::bad_input, builder.schema().empty()
+                                            ? builder.refusal()
+                                            : fmt::format("is a {} and {}", builder.schema(), builder.refusal()));
   return no_json(text, builder.error_at());
 }
 

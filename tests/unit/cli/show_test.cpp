@@ -41,6 +41,12 @@ TEST(Show, DrawsTheCurvesThatADiscoveryKept) {
   for (const char* curve : {"Constant L1 cache: size", "Constant L1 cache: line size", "Constant L1 cache: latency"})
     EXPECT_THAT(page.out, HasSubstr(curve));
   EXPECT_THAT(page.out, HasSubstr("<figcaption>2 KiB"));
+  EXPECT_EQ(page.err.find("left out"), std::string::npos);
+  EXPECT_THAT(run_gputopo({"show", topology, "--evidence", evidence}).err, HasSubstr("only html shows curves"));
+  const std::string other = folder / "other.json";
+  run_gputopo({"discover", "--device", "sim:fermi", "--only", "l1", "--format", "json", "-o", other});
+  EXPECT_THAT(run_gputopo({"show", other, "--evidence", evidence, "--format", "html"}).err,
+              HasSubstr("show that discovery's result"));
   const Outcome refused = run_gputopo({"show", topology, "--evidence", topology, "--format", "html"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("write one with 'gputopo discover --evidence'"));

@@ -48,7 +48,8 @@ TEST(JsonParse, ANameTwiceInOneObjectIsRefused) {
 }
 
 TEST(JsonParse, WhatIsNoJsonIsRefusedWithItsPlace) {
-  EXPECT_EQ(refusal(""), "is not valid JSON at line 1, column 1");
+  EXPECT_EQ(refusal(""), "is empty");
+  EXPECT_EQ(refusal(" \n"), "is empty");
   EXPECT_EQ(refusal("{\"a\": 1,\n \"b\" 2}"), "is not valid JSON at line 2, column 6");
   EXPECT_EQ(refusal("[1e999]"), "is not valid JSON at line 1, column 6");
   EXPECT_EQ(refusal("[1] 2"), "is not valid JSON at line 1, column 5");
@@ -60,6 +61,9 @@ TEST(JsonParse, DepthAndNumberOfValuesAreLimited) {
   EXPECT_EQ(refusal("[[[]]]", {.depth = 3}), "accepted");
   EXPECT_EQ(refusal("[[[[]]]]", {.depth = 3}), "is nested too deeply");
   EXPECT_EQ(refusal(std::string(1000000, '[')), "is nested too deeply");
+  EXPECT_EQ(refusal(R"({"schema": "gputopo-topology/1", "a": [[[]]]})", {.depth = 3}),
+            "is a gputopo-topology/1 and is nested too deeply");
+  EXPECT_EQ(refusal(R"({"schema": "gputopo-\u001b", "a": [[[]]]})", {.depth = 3}), "is nested too deeply");
   EXPECT_EQ(refusal("[1, 2, 3]", {.depth = 3, .values = 4}), "accepted");
   EXPECT_EQ(refusal("[1, 2, []]", {.depth = 3, .values = 3}), "holds over 3 values");
 }
