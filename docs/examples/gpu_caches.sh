@@ -34,6 +34,7 @@ printf '%s\n' "$objects" | awk '
   $1 == "info" && $2 == "Kind" { kind = $4 }
   $1 == "info" && $2 == "Scope" { scope = $4 }
   $1 == "info" && $2 == "SizeBytes" { size = $4 }
+  $1 == "info" && $2 == "SizeAtLeastBytes" { size = ">=" $4 }
   $1 == "info" && $2 == "LatencyCycles" { latency = $4 }
   $1 == "info" && $2 == "Status" { status = $4 }
   END { flush() }'

@@ -127,7 +127,7 @@ std::string time_section(const Topology& topology) {
   const Provenance& p = topology.provenance;
   std::vector<Bar> bars;
   for (const auto& [part, seconds] : p.breakdown_s)
-    bars.push_back({printable(part, 24), number_text(seconds * 1e3) + " ms", seconds, 0, 0, false, "time"});
+    bars.push_back({printable(part, 28), number_text(seconds * 1e3) + " ms", seconds, 0, 0, false, "time"});
   if (bars.empty()) return {};
   return section("Time", fmt::format("The discovery took {:.2f} s.", p.duration_s),
                  bar_plot(bars, false, "Where the time went"), "this program's clock");

@@ -20,7 +20,7 @@ struct Layout {
   double bar_room() const { return width - label_width - value_width; }
   double bar_height() const { return 20; }
 };
-constexpr std::array<Layout, 2> layouts{{{"wide", 900, 190, 220, 30, 5}, {"narrow", 380, 0, 12, 46, 21}}};
+constexpr std::array<Layout, 2> layouts{{{"wide", 900, 215, 220, 30, 5}, {"narrow", 380, 0, 12, 46, 21}}};
 
 // Both, of which a page shows the one that fits.
 template <class Draw>

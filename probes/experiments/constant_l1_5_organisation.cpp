@@ -197,7 +197,7 @@ std::vector<Distance> distances_of(std::uint64_t capacity_lines, std::uint64_t r
 DecidingCurve distances_curve(std::string_view memory, const std::vector<Distance>& distances,
                               std::uint64_t line_bytes) {
   DecidingCurve curve = make_curve(memory, "sets", {"distance of lines", "B", true},
-                                   {"share of places where as many fit as ways would be, and no more", "", false});
+                                   {"share of places where just as many fit as ways would be", "", false});
   Series series{"as many and no more", {}};
   for (const Distance& d : distances)
     series.points.emplace_back(static_cast<double>(d.lines * line_bytes),
