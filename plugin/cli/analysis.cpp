@@ -60,35 +60,48 @@ Expected<change_point::TraceParser> parse(const std::string& path, Attribute att
   return parser;
 }
 
-Expected<Estimate> find(change_point::TraceParser& parser, Attribute attribute, const evidence::TraceOptions& options) {
+// A size is the largest row that fits, and its interval is of rows: the capacity may lie up to the one behind.
+std::optional<double> next_row(const change_point::Trace& trace, const Estimate& size) {
+  if (size.status != Status::measured || !size.interval) return std::nullopt;
+  std::optional<double> next;
+  for (const change_point::Row& row : trace.rows)
+    if (row.control > size.interval->high && (!next || row.control < *next)) next = row.control;
+  return next;
+}
+
+Expected<Analysis> find(change_point::TraceParser& parser, Attribute attribute, const evidence::TraceOptions& options) {
   constexpr std::size_t most_strides = 256;
   switch (attribute) {
     case Attribute::latency:
-      return evidence::find_latency(parser.take_trace());
+      return Analysis{evidence::find_latency(parser.take_trace()), {}};
     case Attribute::line_size: {
       const auto sweeps = parser.take_sweeps();
       if (sweeps.size() > most_strides)
         return fail(Error::Kind::bad_input, fmt::format("can't analyze {} strides, at most {}; leave some of them out",
                                                         sweeps.size(), most_strides));
-      return evidence::find_line_size(sweeps);
+      return Analysis{evidence::find_line_size(sweeps), {}};
     }
     case Attribute::fetch_granularity:
-      return evidence::find_fetch_granularity(parser.take_trace());
+      return Analysis{evidence::find_fetch_granularity(parser.take_trace()), {}};
     case Attribute::size:
       break;
   }
-  return evidence::find_size(parser.take_trace(), options);
+  const change_point::Trace trace = parser.take_trace();
+  Estimate size = evidence::find_size(trace, options);
+  const auto next = next_row(trace, size);
+  return Analysis{std::move(size), next};
 }
 
 }  // namespace
 
-Expected<Estimate> analyze_file(const std::string& path, Attribute attribute, const evidence::TraceOptions& options) {
+Expected<Analysis> analyze_file(const std::string& path, Attribute attribute, const evidence::TraceOptions& options) {
   auto parser = parse(path, attribute);
   if (!parser) return tl::unexpected<Error>(parser.error());
   return find(*parser, attribute, options);
 }
 
-std::string estimate_as_text(const Estimate& estimate, const std::string& attribute) {
+std::string analysis_as_text(const Analysis& analysis, const std::string& attribute) {
+  const Estimate& estimate = analysis.estimate;
   std::string text;
   const auto line = [&text](std::string_view name, const std::string& content) {
     text += fmt::format("{:<11} {}\n", name, content);
@@ -104,6 +117,7 @@ std::string estimate_as_text(const Estimate& estimate, const std::string& attrib
   if (estimate.interval) {
     line("interval", fmt::format("{} to {} (95 %)", amount(estimate.interval->low), amount(estimate.interval->high)));
   }
+  if (analysis.next_row) line("next row", amount(*analysis.next_row) + ", which no longer fits");
   if (estimate.confidence) line("confidence", fmt::format("{:.3f}", *estimate.confidence));
   line("method", estimate.method);
   line("samples", fmt::format("{} load{}", estimate.samples, estimate.samples == 1 ? "" : "s"));

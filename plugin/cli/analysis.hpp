@@ -1,6 +1,7 @@
 // Statistics on a trace in a file, without any device: what `gputopo analyze` prints.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "evidence/traces.hpp"
@@ -11,11 +12,16 @@ namespace gputopo::cli {
 
 enum class Attribute { size, line_size, fetch_granularity, latency };
 
+struct Analysis {
+  Estimate estimate;
+  std::optional<double> next_row;  ///< of a measured size: the trace's next footprint behind its interval, B
+};
+
 /// Reads `path` in pieces ("-" is standard input) and estimates the attribute. The unit is B, or cycles for a latency.
 /// Errors: `io`; `bad_input` with line number and reason for text that isn't a trace.
-Expected<Estimate> analyze_file(const std::string& path, Attribute attribute, const evidence::TraceOptions& options);
+Expected<Analysis> analyze_file(const std::string& path, Attribute attribute, const evidence::TraceOptions& options);
 
-/// The Estimate for people, a line an item.
-std::string estimate_as_text(const Estimate& estimate, const std::string& attribute);
+/// For people, a line an item.
+std::string analysis_as_text(const Analysis& analysis, const std::string& attribute);
 
 }  // namespace gputopo::cli

@@ -38,12 +38,12 @@ Expected<Exit> analyze(const AnalyzeFlags& flags) {
   evidence::TraceOptions options;
   options.seed = flags.seed;
   if (flags.method == "thesis") options.method = evidence::TraceOptions::Method::thesis;
-  const auto estimate = analyze_file(flags.trace, attributes().at(flags.attribute), options);
-  if (!estimate) return tl::unexpected<Error>(estimate.error());
+  const auto analysis = analyze_file(flags.trace, attributes().at(flags.attribute), options);
+  if (!analysis) return tl::unexpected<Error>(analysis.error());
   const std::string text =
-      flags.format == "json" ? json_text(to_json(*estimate)) : estimate_as_text(*estimate, flags.attribute);
+      flags.format == "json" ? json_text(to_json(analysis->estimate)) : analysis_as_text(*analysis, flags.attribute);
   if (auto written = emit(flags.output, text); !written) return tl::unexpected<Error>(written.error());
-  return estimate->status == Status::inconclusive ? Exit::inconclusive : Exit::done;
+  return analysis->estimate.status == Status::inconclusive ? Exit::inconclusive : Exit::done;
 }
 
 }  // namespace

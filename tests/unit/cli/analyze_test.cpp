@@ -61,6 +61,12 @@ TEST(Analyze, PrintsATableAndKnowsTheThesis) {
   EXPECT_THAT(thesis.out, HasSubstr("geometric_ks"));
 }
 
+TEST(Analyze, SaysWhichRowNoLongerFits) {
+  const Folder folder;
+  EXPECT_THAT(run_gputopo({"analyze", file(folder, step_trace())}).out,
+              HasSubstr("next row    4160 B, which no longer fits\n"));
+}
+
 TEST(Analyze, ReadsEveryAttribute) {
   const Folder folder;
   std::string cold;

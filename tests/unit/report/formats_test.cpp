@@ -131,8 +131,8 @@ TEST(Formats, PlotsTakeAbsurdValues) {
 TEST(Svg, BarsAreProportional) {
   const std::string svg =
       bar_plot({{"a", "100", 100, 0, 0, false, "near"}, {"b", "50", 50, 0, 0, false, "near"}}, false, "t");
-  EXPECT_THAT(svg, HasSubstr("width=\"490.0\""));
-  EXPECT_THAT(svg, HasSubstr("width=\"245.0\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"465.0\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"232.5\""));
   // And for a phone, with the names above.
   EXPECT_THAT(svg, HasSubstr("width=\"368.0\""));
   EXPECT_THAT(svg, HasSubstr("width=\"184.0\""));
