@@ -1,6 +1,7 @@
 #include "evidence/cold_memory.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "evidence/flush.hpp"
 #include "evidence/levels.hpp"
@@ -8,7 +9,8 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr std::uint64_t every_page = 64 << 10;  // the smallest that GPUs give device memory
+constexpr std::uint64_t every_page = 64 << 10;    // the smallest that GPUs are known to give device memory
+constexpr std::uint64_t smallest_page = 4 << 10;  // and that any could
 
 }  // namespace
 
@@ -46,38 +48,23 @@ void ColdMemory::look_twice(program::Program& p, std::uint64_t place_bytes) cons
 }
 
 bool ColdMemory::are_alike(std::span<const program::PhaseTrace> looks, double memory_cycles) {
-  constexpr double most_longer = 1.02;  // a TLB's miss takes more
-  std::vector<std::uint32_t> cycles;
+  constexpr double most_longer = 1.02;    // a TLB's miss takes more
+  constexpr double deviations = 3;        // of as many that are longer by chance as shorter
+  constexpr std::size_t least_pairs = 8;  // of fewer nothing is known
+  std::vector<double> cycles;
   for (const program::PhaseTrace& look : looks)
     if (!look.latencies.empty()) cycles.push_back(look.latencies[0]);
-  Histogram first, again;
+  std::size_t pairs = 0;
+  double longer = 0, shorter = 0;
   for (std::size_t i = 0; i + 1 < cycles.size(); i += 2) {
     // What takes as long as memory does the L2 had lost, to what it fetches ahead.
     const double ratio = cycles[i] / memory_cycles;
     if (ratio <= least_ratio && ratio >= 1 / least_ratio) continue;
-    add(first, cycles[i]);
-    add(again, cycles[i + 1]);
+    ++pairs;
+    longer += cycles[i] > most_longer * cycles[i + 1] ? 1 : 0;
+    shorter += cycles[i + 1] > most_longer * cycles[i] ? 1 : 0;
   }
-  return quantile(first, 0.5).value_or(0) <= most_longer * quantile(again, 0.5).value_or(0);
-}
-
-Expected<std::optional<bool>> ColdMemory::keeps_translation(double memory_cycles) {
-  constexpr std::uint64_t lines = 32, half_a_page = every_page / 2;
-  const std::uint64_t apart = room_bytes_ / lines / every_page * every_page;
-  if (apart == 0) return std::optional(false);
-  program::Program p = program("translation of cold memory");
-  // Each in another set of the L2, whatever its number of sets.
-  const auto place = [&](std::uint64_t i) { return i * apart + i * 33 % 128 * 128; };
-  for (std::uint64_t i = 0; i < lines; ++i)
-    p.phases.insert(p.phases.end(), {load(place(i) + half_a_page), load(place(i))});
-  for (std::uint64_t i = 0; i < lines; ++i) {
-    p.phases.emplace_back(load(place(i) + half_a_page));
-    look_twice(p, place(i));
-  }
-  auto traces = run({p});
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  if (!*traces) return std::optional<bool>();
-  return std::optional(are_alike((*traces)->back().phases, memory_cycles));
+  return pairs >= least_pairs && longer - shorter <= deviations * std::sqrt(longer + shorter);
 }
 
 Expected<std::optional<std::vector<program::ProgramTrace>>> ColdMemory::run(const program::Batch& batch) {
@@ -90,6 +77,32 @@ Expected<std::optional<std::vector<program::ProgramTrace>>> ColdMemory::run(cons
     return std::vector<program::Batch>{
         {translate}, flush_batch(session_->info(), flush_bytes_, begin() + room_bytes_, shortest_line), batch};
   }));
+}
+
+Expected<std::optional<bool>> keeps_translation(Session& session, Findings& findings) {
+  if (findings.keeps_translation) return findings.keeps_translation;
+  const CacheFacts* memory = findings.cache("device_memory");
+  if (memory == nullptr) return std::optional<bool>();
+  constexpr std::uint64_t lines = 32, half_a_page = every_page / 2, apart = 4 * every_page;
+  ColdMemory cold(session, memory->capacity_bytes, lines * apart);
+  if (!cold.fits()) return std::optional<bool>();
+  program::Program p = cold.program("translation of cold memory");
+  // Each in another set of the L2, whatever its number of sets.
+  const auto place = [&](std::uint64_t i) { return i * apart + i * 33 % 128 * 128; };
+  for (std::uint64_t i = 0; i < lines; ++i)
+    p.phases.insert(p.phases.end(), {cold.load(place(i) + half_a_page), cold.load(place(i))});
+  // As many pages as a flush is of, by few enough lines for the L2 to keep the others.
+  p.phases.emplace_back(by_all_lanes(make_walk(l2_path, memory->capacity_bytes, smallest_page, 1), session.info()));
+  for (std::uint64_t i = 0; i < lines; ++i) {
+    p.phases.emplace_back(cold.load(place(i) + half_a_page));
+    cold.look_twice(p, place(i));
+  }
+  auto traces = cold.run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  if (!*traces) return std::optional<bool>();
+  const double memory_cycles = memory->latency_cycles + memory->overhead_cycles;
+  findings.keeps_translation = ColdMemory::are_alike((*traces)->back().phases, memory_cycles);
+  return findings.keeps_translation;
 }
 
 }  // namespace gputopo::evidence

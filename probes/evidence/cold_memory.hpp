@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "evidence/findings.hpp"
 #include "evidence/histogram.hpp"
 #include "evidence/session.hpp"
 
@@ -30,17 +31,12 @@ class ColdMemory {
   /// session's.
   Expected<std::optional<std::vector<program::ProgramTrace>>> run(const program::Batch& batch);
 
-  /// Whether a line's translation is there after a load of another line of its 64 KiB, whatever came before: pages are
-  /// as large, or TLBs keep enough of them. By lines that the L2 has, whose own loads are short; those that
-  /// take `memory_cycles`, as timed, it had lost. As run().
-  Expected<std::optional<bool>> keeps_translation(double memory_cycles);
-
   /// A load of the room's byte `place_bytes`.
   program::Walk load(std::uint64_t place_bytes) const;
   /// Appends two loads of a line that the L2 has, both recorded.
   void look_twice(program::Program& p, std::uint64_t place_bytes) const;
-  /// Whether the first of both took no longer, in half of the lines: else its translation was missing. `memory_cycles`:
-  /// of a load that the L2 hasn't, as timed.
+  /// Whether the first of both took longer no more often than the second: else translations were missing.
+  /// `memory_cycles`: of a load that the L2 hasn't, as timed.
   static bool are_alike(std::span<const program::PhaseTrace> looks, double memory_cycles);
 
   /// Latency below which a load was served by the cache that holds `hits`, for loads that took `misses` otherwise: a
@@ -53,6 +49,12 @@ class ColdMemory {
   Session* session_;
   std::uint64_t flush_bytes_, room_bytes_;
 };
+
+/// Whether a line's translation is there after a load of another line of its 64 KiB, whatever came before, as many
+/// pages as a flush is of among it: pages are as large, or TLBs keep as many of them. By lines that the L2 has, whose
+/// own loads are short. Asked once a discovery. Nothing where memory's latency isn't known, there is no room for it or
+/// a neighbour leaves no time; errors are the session's.
+Expected<std::optional<bool>> keeps_translation(Session& session, Findings& findings);
 
 inline constexpr std::string_view untranslated = "translation takes a part in it: TLBs don't keep so many pages";
 

@@ -13,7 +13,7 @@ struct Residency {
   std::vector<std::uint64_t> bytes;
   std::uint64_t samples = 0;
   std::uint64_t held_bytes = 0;  ///< what all of them together say
-  /// Whether the counts don't follow the footprint.
+  /// Whether the counts don't follow the footprint, and are of this path's lines at all.
   bool is_steady() const;
 };
 

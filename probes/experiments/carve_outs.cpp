@@ -196,10 +196,12 @@ Expected<void> measure_carve_outs(Session& session, Findings& findings) {
   const CacheFacts* read_only = findings.cache("read_only");
   if (read_only == nullptr || !read_only->can_be_filled() || findings.memory("read_only").physical_cache != "l1")
     return {};
-  // One cache with the L1: counted once more where there is time for it.
+  // One cache with the L1: counted once more where there is time for it, and where looks past the L1 see its lines.
   auto by_read_only = session.settings().deep ? counted_carve_out(session, *read_only, *table) : by_l1;
   if (!by_read_only) return tl::unexpected<Error>(by_read_only.error());
-  if (!session.settings().deep)
+  const bool is_counted = session.settings().deep && by_read_only->front().usable_bytes.has_value();
+  if (!is_counted) by_read_only = by_l1;
+  if (!is_counted)
     for (CarveOut& row : *by_read_only) row.usable_bytes.note = "as l1, which is the same cache";
   findings.memory("read_only").carve_outs = *by_read_only;
   keep_curve(session, "read_only", {}, *by_read_only);

@@ -116,12 +116,7 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
     leave_organisation_open(memory, evictions, why);
     return {};
   }
-  constexpr std::uint64_t room_bytes = 4 << 20;
-  ColdMemory behind(session, l2->capacity_bytes, std::max(room_bytes, 2 * l2->capacity_bytes));
-  const CacheFacts* device = findings.cache("device_memory");
-  auto is_translated = device != nullptr && behind.fits()
-                           ? behind.keeps_translation(device->latency_cycles + device->overhead_cycles)
-                           : Expected<std::optional<bool>>(std::nullopt);
+  auto is_translated = keeps_translation(session, findings);
   if (!is_translated) return tl::unexpected<Error>(is_translated.error());
   if (*is_translated == false) {
     leave_organisation_open(memory, evictions, untranslated);

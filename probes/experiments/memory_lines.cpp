@@ -89,7 +89,9 @@ Expected<void> measure_memory_lines(Session& session, Findings& findings) {
     leave_spread_open(memory, "a neighbour on the GPU left no time for it");
     return {};
   }
-  if (!(*looks)->is_translated) {
+  auto is_translated = keeps_translation(session, findings);
+  if (!is_translated) return tl::unexpected<Error>(is_translated.error());
+  if (!(*looks)->is_translated || *is_translated == false) {
     leave_spread_open(memory, untranslated);
     return {};
   }

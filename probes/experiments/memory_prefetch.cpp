@@ -141,9 +141,7 @@ Expected<void> measure_memory_prefetch(Session& session, Findings& findings) {
     }
     all.push_back(std::move(**timed));
   }
-  Histogram firsts;
-  for (const TimedRuns& t : all) firsts = merged(firsts, t.firsts);
-  auto is_translated = cold.keeps_translation(quantile(firsts, 0.5).value_or(0));
+  auto is_translated = keeps_translation(session, findings);
   if (!is_translated) return tl::unexpected<Error>(is_translated.error());
   if (*is_translated == false) {
     statement.note = untranslated;

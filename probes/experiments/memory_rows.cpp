@@ -141,7 +141,7 @@ Expected<void> measure_memory_rows(Session& session, Findings& findings) {
     gain.note = "a neighbour on the GPU left no time for it";
     return {};
   }
-  auto is_translated = cold.keeps_translation(quantile(looks.missed, 0.5).value_or(0));
+  auto is_translated = keeps_translation(session, findings);
   if (!is_translated) return tl::unexpected<Error>(is_translated.error());
   if (*is_translated == false) {
     gain.note = untranslated;
