@@ -47,7 +47,7 @@ void ColdMemory::look_twice(program::Program& p, std::uint64_t place_bytes) cons
   p.phases.insert(p.phases.end(), 2, recorded(load(place_bytes), program::Record::latencies, 1));
 }
 
-bool ColdMemory::are_alike(std::span<const program::PhaseTrace> looks, double memory_cycles) {
+std::optional<bool> ColdMemory::are_alike(std::span<const program::PhaseTrace> looks, const LostByL2& lost) {
   constexpr double most_longer = 1.02;    // a TLB's miss takes more
   constexpr double deviations = 3;        // of as many that are longer by chance as shorter
   constexpr std::size_t least_pairs = 8;  // of fewer nothing is known
@@ -57,14 +57,18 @@ bool ColdMemory::are_alike(std::span<const program::PhaseTrace> looks, double me
   std::size_t pairs = 0;
   double longer = 0, shorter = 0;
   for (std::size_t i = 0; i + 1 < cycles.size(); i += 2) {
-    // What takes as long as memory does the L2 had lost, to what it fetches ahead.
-    const double ratio = cycles[i] / memory_cycles;
-    if (ratio <= least_ratio && ratio >= 1 / least_ratio) continue;
+    // What takes as long as a level behind it the L2 had lost, to others or to what it fetches ahead.
+    const auto is_as = [&](double level) {
+      return cycles[i] <= least_ratio * level && level <= least_ratio * cycles[i];
+    };
+    if (std::any_of(lost.cycles.begin(), lost.cycles.end(), is_as)) continue;
     ++pairs;
     longer += cycles[i] > most_longer * cycles[i + 1] ? 1 : 0;
     shorter += cycles[i + 1] > most_longer * cycles[i] ? 1 : 0;
   }
-  return pairs >= least_pairs && longer - shorter <= deviations * std::sqrt(longer + shorter);
+  if (pairs < least_pairs) return std::nullopt;
+  const double elsewhere = lost.may_be_far ? static_cast<double>(pairs) / 2 : 0;
+  return longer - shorter <= std::max(elsewhere, deviations * std::sqrt(longer + shorter));
 }
 
 Expected<std::optional<std::vector<program::ProgramTrace>>> ColdMemory::run(const program::Batch& batch) {
@@ -79,20 +83,53 @@ Expected<std::optional<std::vector<program::ProgramTrace>>> ColdMemory::run(cons
   }));
 }
 
+LostByL2 lost_by_l2(const Findings& findings) {
+  LostByL2 lost;
+  const auto l2 = findings.caches.find("l2");
+  const auto memory = findings.caches.find("device_memory");
+  if (l2 == findings.caches.end() || !l2->second.present) return lost;
+  if (memory != findings.caches.end())
+    lost.cycles.push_back(memory->second.latency_cycles + memory->second.overhead_cycles);
+  if (l2->second.next_level) lost.cycles.push_back(l2->second.next_level->centre);
+  const Memory* m = findings.topology.find("l2");
+  const Estimate* far = m == nullptr ? nullptr : m->find("far_latency");
+  if (findings.beyond_own_l2) far = &findings.beyond_own_l2->latency;
+  if (far != nullptr && far->value) lost.cycles.push_back(*far->value + l2->second.overhead_cycles);
+  lost.may_be_far = findings.may_lines_be_far();
+  return lost;
+}
+
+namespace {
+
+// Another SM that finds near what SM 0 does, and as far from it as can be, so that neither knows the other's
+// translations; SM 0 itself where nobody knows of one: then it knows them as far as its TLBs keep so few.
+std::uint32_t other_sm(const Session& session, const Findings& findings) {
+  const bool are_sets_known = findings.l2_sets && findings.l2_sets->why_open.empty();
+  if (!are_sets_known) return findings.may_lines_be_far() ? 0 : session.info().gpu.sm_count - 1;
+  for (const auto& set : findings.l2_sets->sets)
+    if (std::find(set.begin(), set.end(), 0U) != set.end()) return *std::max_element(set.begin(), set.end());
+  return 0;
+}
+
+}  // namespace
+
 Expected<std::optional<bool>> keeps_translation(Session& session, Findings& findings) {
   if (findings.keeps_translation) return findings.keeps_translation;
+  constexpr std::uint64_t lines = 32, half_a_page = every_page / 2, apart = 4 * every_page;
   const CacheFacts* memory = findings.cache("device_memory");
   if (memory == nullptr) return std::optional<bool>();
-  constexpr std::uint64_t lines = 32, half_a_page = every_page / 2, apart = 4 * every_page;
   ColdMemory cold(session, memory->capacity_bytes, lines * apart);
   if (!cold.fits()) return std::optional<bool>();
   program::Program p = cold.program("translation of cold memory");
+  p.agents.push_back({other_sm(session, findings), 0});
   // Each in another set of the L2, whatever its number of sets.
   const auto place = [&](std::uint64_t i) { return i * apart + i * 33 % 128 * 128; };
-  for (std::uint64_t i = 0; i < lines; ++i)
-    p.phases.insert(p.phases.end(), {cold.load(place(i) + half_a_page), cold.load(place(i))});
-  // As many pages as a flush is of, by few enough lines for the L2 to keep the others.
-  p.phases.emplace_back(by_all_lanes(make_walk(l2_path, memory->capacity_bytes, smallest_page, 1), session.info()));
+  p.phases = {by_all_lanes(make_walk(l2_path, memory->capacity_bytes, smallest_page, 1), session.info())};
+  for (std::uint64_t i = 0; i < lines; ++i) {
+    program::Walk bring = cold.load(place(i));
+    bring.agent = 1;
+    p.phases.emplace_back(bring);
+  }
   for (std::uint64_t i = 0; i < lines; ++i) {
     p.phases.emplace_back(cold.load(place(i) + half_a_page));
     cold.look_twice(p, place(i));
@@ -100,9 +137,7 @@ Expected<std::optional<bool>> keeps_translation(Session& session, Findings& find
   auto traces = cold.run({p});
   if (!traces) return tl::unexpected<Error>(traces.error());
   if (!*traces) return std::optional<bool>();
-  const double memory_cycles = memory->latency_cycles + memory->overhead_cycles;
-  findings.keeps_translation = ColdMemory::are_alike((*traces)->back().phases, memory_cycles);
-  return findings.keeps_translation;
+  return findings.keeps_translation = ColdMemory::are_alike((*traces)->back().phases, lost_by_l2(findings));
 }
 
 }  // namespace gputopo::evidence

@@ -14,6 +14,14 @@
 
 namespace gputopo::evidence {
 
+/// Lines that an SM had in the L2 and finds there no more.
+struct LostByL2 {
+  /// What they take, as timed: memory's loads, those of a cache behind the L2, of another side of it. None where there
+  /// is no L2.
+  std::vector<double> cycles;
+  bool may_be_far = false;  ///< of sides that keep copies one may be lost, and how long that takes isn't known
+};
+
 /// A stretch of memory behind what flushes walk. Every program that runs on it finds it in no cache.
 class ColdMemory {
  public:
@@ -35,9 +43,9 @@ class ColdMemory {
   program::Walk load(std::uint64_t place_bytes) const;
   /// Appends two loads of a line that the L2 has, both recorded.
   void look_twice(program::Program& p, std::uint64_t place_bytes) const;
-  /// Whether the first of both took longer no more often than the second: else translations were missing.
-  /// `memory_cycles`: of a load that the L2 hasn't, as timed.
-  static bool are_alike(std::span<const program::PhaseTrace> looks, double memory_cycles);
+  /// Whether the first of both took longer no more often than the second: else translations were missing. What took as
+  /// long as lines do that were lost tells nothing; nothing where few are left.
+  static std::optional<bool> are_alike(std::span<const program::PhaseTrace> looks, const LostByL2& lost);
 
   /// Latency below which a load was served by the cache that holds `hits`, for loads that took `misses` otherwise: a
   /// third of the way from one to the other, since what an open row or a nearer channel gains makes misses faster, and
@@ -49,6 +57,8 @@ class ColdMemory {
   Session* session_;
   std::uint64_t flush_bytes_, room_bytes_;
 };
+
+LostByL2 lost_by_l2(const Findings& findings);
 
 /// Whether a line's translation is there after a load of another line of its 64 KiB, whatever came before, as many
 /// pages as a flush is of among it: pages are as large, or TLBs keep as many of them. By lines that the L2 has, whose

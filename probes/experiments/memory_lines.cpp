@@ -27,7 +27,7 @@ struct LinesLooked {
   bool is_translated = true;
 };
 
-Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, double memory_cycles) {
+Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, const LostByL2& lost) {
   program::Program p = cold.program("lines of memory");
   program::Walk walk =
       recorded(make_walk(l2_path, spread_room_bytes, spread_apart_bytes, 1), program::Record::latencies, 1);
@@ -54,7 +54,8 @@ Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, double memo
     if (!traces) return tl::unexpected<Error>(traces.error());
     if (!*traces) return std::optional<LinesLooked>();
     const auto& phases = (*traces)->back().phases;
-    looked.is_translated = looked.is_translated && ColdMemory::are_alike(std::span(phases).subspan(2), memory_cycles);
+    looked.is_translated =
+        looked.is_translated && ColdMemory::are_alike(std::span(phases).subspan(2), lost).value_or(true);
     std::uint64_t line = order.first;
     for (const std::uint32_t cycles : phases[1].latencies) {
       looks[line].push_back(cycles);
@@ -83,7 +84,7 @@ Expected<void> measure_memory_lines(Session& session, Findings& findings) {
     leave_spread_open(memory, "memory has no room for it behind what empties the L2");
     return {};
   }
-  auto looks = look_at_lines(cold, facts->latency_cycles + facts->overhead_cycles);
+  auto looks = look_at_lines(cold, lost_by_l2(findings));
   if (!looks) return tl::unexpected<Error>(looks.error());
   if (!*looks) {
     leave_spread_open(memory, "a neighbour on the GPU left no time for it");

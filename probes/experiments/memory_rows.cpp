@@ -147,7 +147,10 @@ Expected<void> measure_memory_rows(Session& session, Findings& findings) {
     gain.note = untranslated;
     return {};
   }
-  const auto threshold = ColdMemory::threshold_cycles(looks.hit, looks.missed);
+  // What a near load's fetch brought may lie in a cache behind the L2: no row, either.
+  const CacheFacts* l2 = findings.cache("l2");
+  const bool is_cache_behind = l2 != nullptr && l2->next_level.has_value() && !l2->next_loads.empty();
+  const auto threshold = ColdMemory::threshold_cycles(is_cache_behind ? l2->next_loads : looks.hit, looks.missed);
   if (!threshold) {
     gain.note = "loads that a cache has don't show beside those that none has";
     return {};
