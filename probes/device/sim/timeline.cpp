@@ -9,7 +9,15 @@ namespace {
 constexpr double launch_ns = 10000;  // from one launch's end to the next one's beginning
 constexpr double ns_per_us = 1000;
 constexpr double khz_per_cycle_per_ns = 1e6;
-constexpr double lines_at_once = 4096;  // of a tenant, let in before one load: more would have pushed each other out
+
+// Lines of a tenant's that are let in before one load, of any cache: more would have pushed each other out.
+double most_lines_at_once(const Model& model) {
+  constexpr double times_over = 2;
+  double most = 1;
+  for (const CacheModel& cache : model.caches)
+    most = std::max(most, static_cast<double>(cache.size_bytes / std::max<std::uint64_t>(1, cache.line_bytes)));
+  return times_over * most;
+}
 
 }  // namespace
 
@@ -19,7 +27,8 @@ Timeline::Timeline(const Model& model, Hierarchy& hierarchy)
       eventful_(model.neighbour || model.tenant || !model.clock_steps.empty()),
       random_(mix(model.noise.seed ^ 0x74696d65ULL)),
       free_ns_(model.gpu.sm_count, 0),
-      cycles_per_ns_(static_cast<double>(model.gpu.clock_khz) / khz_per_cycle_per_ns) {
+      cycles_per_ns_(static_cast<double>(model.gpu.clock_khz) / khz_per_cycle_per_ns),
+      lines_at_once_(most_lines_at_once(model)) {
   has_tenant_.assign(model.gpu.sm_count, model.tenant && model.tenant->sms.empty());
   if (model.tenant)
     for (const std::uint32_t sm : model.tenant->sms) has_tenant_[sm] = true;
@@ -108,9 +117,9 @@ double Timeline::cross_gaps(Route& route) {
 double Timeline::disturb(double cycles, Route& route) {
   const TenantModel& t = *model_->tenant;
   const double us = cycles / cycles_per_ns_ / ns_per_us;
-  lines_due_ = std::min(lines_due_ + us * t.lines_per_us, lines_at_once);
+  lines_due_ = std::min(lines_due_ + us * t.lines_per_us, lines_at_once_);
   if (has_tenant_[sms_.front()])
-    private_lines_due_ = std::min(private_lines_due_ + us * t.private_lines_per_us, lines_at_once);
+    private_lines_due_ = std::min(private_lines_due_ + us * t.private_lines_per_us, lines_at_once_);
   let_in(route);
   const bool waits = route.left_sm && t.slow_share > 0 && random_.unit() < t.slow_share;
   return waits ? random_.within(t.slow_cycles.low, t.slow_cycles.high) : 0;

@@ -58,6 +58,7 @@ class Timeline {
   bool alone_ = false;
   double batch_ns_ = 0, now_ns_ = 0;
   double cycles_per_ns_ = 0;
+  double lines_at_once_ = 0;  // of a tenant, before one load
   double busy_cycles_ = 0, busy_ns_ = 0;
   double lines_due_ = 0, private_lines_due_ = 0;  // of a tenant, that time has brought but no load has let in
   std::vector<bool> has_tenant_;                  // by SM
