@@ -1,6 +1,7 @@
 #include "experiments/instruction_fetch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -175,6 +176,30 @@ Expected<void> state_together(Session& session, const Rates& alone, double faste
 }
 
 }  // namespace
+
+Expected<std::optional<bool>> loses_code_in_a_row(Session& session, std::uint64_t bytes,
+                                                  std::uint64_t front_lost_bytes) {
+  constexpr double shows = 1.25;  // what is lost takes so much more, where its rate is another one at all
+  const device::DeviceInfo& info = session.info();
+  if (!info.has_execute) return std::optional<bool>();
+  const std::uint64_t unit = info.execute_unit_bytes;
+  const std::array<std::uint64_t, 3> units{bytes * 7 / 16 / unit, bytes * 3 / 4 / unit, 2 * bytes / unit + 1};
+  const bool are_long_enough = units[0] >= 2 && units[0] * unit > front_lost_bytes * 3 / 2 && units[1] > units[0];
+  const std::uint64_t limit = std::min(info.execute_limit_bytes, info.largest_recording / fetch_laps * unit);
+  if (!are_long_enough || units[2] * unit > limit) return std::optional<bool>();
+  program::Batch batch;
+  for (const std::uint64_t n : units) batch.insert(batch.end(), fetch_times, running(info, n));
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::array<double, 3> of_a_unit{};
+  for (std::size_t i = 0; i < units.size(); ++i)
+    of_a_unit[i] =
+        lap_cycles(std::span(*traces).subspan(i * fetch_times, fetch_times), units[i]) / static_cast<double>(units[i]);
+  const auto [stays, asked, lost] = of_a_unit;
+  if (lost < shows * stays) return std::optional<bool>();
+  if (asked * least_ratio >= lost) return std::optional(true);
+  return asked <= least_ratio * stays ? std::optional(false) : std::nullopt;
+}
 
 Expected<void> measure_fetch(Session& session, std::span<const FetchLevel> levels, Topology& topology) {
   if (!session.info().has_execute) return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,5 +22,12 @@ struct FetchLevel {
 /// where code from there runs as fast as any does: then nothing waits for it. Inconclusive where that differs with the
 /// code's length. Errors are the session's.
 Expected<void> measure_fetch(evidence::Session& session, std::span<const FetchLevel> levels, Topology& topology);
+
+/// Whether straight-line code loses all of three quarters of so many bytes, as it does of twice as many, and nothing of
+/// less than half: then a cache that seems to hold as much, by one line of each block, holds parts of blocks. Nothing
+/// where what is lost takes no longer, some of it stays, or there is no code of such lengths; what is in front loses
+/// all of `front_lost_bytes`. Errors are the session's.
+Expected<std::optional<bool>> loses_code_in_a_row(evidence::Session& session, std::uint64_t bytes,
+                                                  std::uint64_t front_lost_bytes);
 
 }  // namespace gputopo::experiments

@@ -142,6 +142,8 @@ class Instructions {
       }
       found_.push_back(std::move(next));
     }
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (auto ok = tell_blocks_from_lines(found_[i], i == 0 ? 0 : found_[i - 1].level.lost_from_bytes); !ok) return ok;
     const std::vector<FetchLevel> lengths = fetch_levels(session_.info(), found_, findings_);
     name_instruction_caches(session_, std::move(found_), findings_);
     return measure_fetch(session_, lengths, findings_.topology);
@@ -202,6 +204,23 @@ class Instructions {
                                                         "is drawn at random, in what order they go isn't told");
     }
     return or_undecided(cache.memory, "constants", instructions_method, measure_constants(cache));
+  }
+
+  // A walk asks for the first line of a block alone: shorter ones than that count as whole blocks where they fill all
+  // sets all the same (a hash). Code in a row says so.
+  Expected<void> tell_blocks_from_lines(InstructionCache& cache, std::uint64_t front_lost_bytes) {
+    auto& attributes = cache.memory.attributes;
+    Estimate& size = attributes["size"];
+    const bool may_be_shorter =
+        attributes["line_size"].status != Status::measured && attributes["sector_size"].status == Status::upper_bound;
+    if (!may_be_shorter || !size.value || size.status == Status::inconclusive) return {};
+    auto loses = if_available(loses_code_in_a_row(session_, static_cast<std::uint64_t>(*size.value), front_lost_bytes));
+    if (!loses) return tl::unexpected<Error>(loses.error());
+    if (!loses->value_or(std::nullopt).value_or(false)) return {};
+    size =
+        inconclusive("B", "misses", "of code in a row less stays: lines are shorter than the blocks that were counted");
+    attributes.erase("sets");
+    return {};
   }
 
   SearchSpec spec_of(const InstructionCache& cache) const {
