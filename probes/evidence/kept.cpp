@@ -14,6 +14,8 @@ constexpr double laps_as_long = 4;  // and at least: what others bring in while 
 constexpr std::size_t kept_repetitions = 3;
 constexpr std::uint64_t kept_fewest_looks = 128;  // shares of so many that are lost by half and not at all differ
 constexpr std::uint64_t kept_most_looks = 512;
+// Of three quarters of what it holds no cache loses so much by its sets: with so many lines hardly by chance, either.
+constexpr double nearly_all_of_a_program = 0.8, fewest_of_a_program = 8;
 
 // The time is spent in shared memory, which no cache sees, or else on one of the lines, which stays the newest.
 program::Program idle_program(const Session& session, const CacheFacts& cache, std::uint64_t bytes, Scope isolation,
@@ -66,8 +68,12 @@ Expected<bool> is_left_alone(Session& session, const CacheFacts& cache, std::uin
   double lost[2] = {0, 0}, looked[2] = {0, 0};
   for (std::size_t i = 0; i < traces->size(); ++i) {
     const auto& timed = (*traces)[i].phases.back().histogram;
-    lost[i / repetitions] += static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
-    looked[i / repetitions] += static_cast<double>(total(timed));
+    const auto lost_here = static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
+    const auto looked_here = static_cast<double>(total(timed));
+    // Others may be on some SMs alone: what one program lost others didn't.
+    if (looked_here >= fewest_of_a_program && lost_here > nearly_all_of_a_program * looked_here) return false;
+    lost[i / repetitions] += lost_here;
+    looked[i / repetitions] += looked_here;
   }
   // Two shares differ by chance by five standard errors once in millions; fewer than nine looks, three lines' at the
   // least, say nothing.
