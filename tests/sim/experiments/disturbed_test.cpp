@@ -248,6 +248,27 @@ TEST(BesideATenant, ACacheThatLosesLinesAllTheTimeIsNotTakenForASlowOrSmallOne) 
   EXPECT_THAT(l1.find("size")->status, AnyOf(Status::inconclusive, Status::lower_bound));
 }
 
+// On some SMs it is, on others it isn't: a size is the same everywhere.
+TEST(BesideATenant, ACacheThatLosesLinesOnSomeSmsIsNoSmallOne) {
+  Json model = model_beside(150, 280);
+  model["gpu"]["sm_count"] = 14;
+  model["caches"]["constant_l1"] = {{"size", 2048}, {"line", 64}, {"ways", 2}};
+  model["paths"]["constant"] = {level("constant_l1", 30), level("l2", 190), level("device_memory", 320)};
+  model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 95}, {"sms", {1, 3, 4, 5, 7, 10, 11}}};
+  const Estimate& size = *discovered_beside(model).find("constant_l1")->find("size");
+  EXPECT_THAT(size.status, AnyOf(Status::inconclusive, Status::lower_bound));
+}
+
+// While nothing is loaded it brings in more than any one load meets.
+TEST(BesideATenant, AnL2OfManyLinesThatLosesSomeIsNoSmallOne) {
+  Json model = model_beside(150, 280);
+  model["caches"]["l2"]["size"] = "1536 KiB";
+  model["caches"]["l2"]["line"] = 32;
+  model["tenant"] = {{"l2_lines_per_us", 104}, {"sm_lines_per_us", 0}};
+  const Estimate& size = *discovered_beside(model).find("l2")->find("measured_size");
+  EXPECT_THAT(size.status, AnyOf(Status::inconclusive, Status::lower_bound));
+}
+
 TEST(BesideATenant, RepeatedLoadsThatTheL2AnswersAreNoL1) {
   Json model = model_beside(236, 382);
   model["caches"]["l2"]["size"] = "176 KiB";

@@ -157,10 +157,28 @@ TEST(OpenRowsBesideTlbs, AreNotTranslation) {
   seen.expect_near("row_gain", 0.01);
 }
 
-// A load nearby brings no translation of pages that are smaller than those that GPUs have: each cold load waits for it.
-TEST(PatternsBesideTlbs, ThatKeepTooLittleAreLeftOpen) {
+// The line next to it is what a cache behind the L2 brought in as well.
+TEST(OpenRows, AreNotLinesOfACacheBehindTheL2) {
   Json text = memory_model();
-  text["tlbs"] = {{"one", {{"page", "4 KiB"}, {"entries", 16}, {"miss_penalty", 60}}}};
+  text["caches"]["l3"] = {{"size", "4 MiB"}, {"line", 256}, {"ways", 16}, {"scope", "gpu"}};
+  text["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 200}},
+                                    {{"level", "l3"}, {"latency", 380}},
+                                    {{"level", "device_memory"}, {"latency", 500}}};
+  const SeenMemory seen(text);
+  const Estimate& gain = *seen.found.find("row_gain");
+  if (gain.value) {
+    EXPECT_LE(gain.status == Status::upper_bound ? 0 : *gain.value, 0.01) << gain.note;
+  }
+  EXPECT_EQ(seen.stated("latency_by_line").value, "alike") << seen.stated("latency_by_line").note;
+}
+
+class PatternsBesideTlbs : public testing::TestWithParam<Json> {};
+
+// A load nearby brings no translation of pages that are smaller than those that GPUs have: each cold load waits for it.
+// TLBs that keep all lines that a check looks at keep less than a flush is of.
+TEST_P(PatternsBesideTlbs, ThatKeepTooLittleAreLeftOpen) {
+  Json text = memory_model();
+  text["tlbs"] = {{"one", GetParam()}};
   text["paths"]["global_cached"][0]["tlbs"] = {"one"};
   text["distance"] = {{"slices", 50}};
   const SeenMemory seen(text);
@@ -172,6 +190,12 @@ TEST(PatternsBesideTlbs, ThatKeepTooLittleAreLeftOpen) {
        {seen.stated("prefetch").note, seen.stated("latency_by_line").note, seen.found.find("row_gain")->note})
     EXPECT_NE(note.find("translation"), std::string::npos) << note;
 }
+
+INSTANTIATE_TEST_SUITE_P(Tlbs, PatternsBesideTlbs,
+                         testing::Values(Json{{"page", "4 KiB"}, {"entries", 16}, {"miss_penalty", 60}},
+                                         Json{{"page", "16 KiB"}, {"entries", 256}, {"miss_penalty", 60}},
+                                         Json{
+                                             {"page", "16 KiB"}, {"entries", 256}, {"miss_penalty", 20}, {"ways", 4}}));
 
 TEST(Lines, ThatDifferBySliceAreSpread) {
   Json text = memory_model();
