@@ -38,7 +38,7 @@ constexpr std::array<AttributeRow, 39> attribute_rows{{
      "Bytes copied in a second from page-locked memory of the host."},
     {"to_host_bandwidth", "bandwidth to the host", "B/s", "", "ToHostBandwidthBytesPerSecond", "", "",
      "Bytes copied in a second to page-locked memory of the host."},
-    {"instances", "instances", "", "", "Instances", "", "", "How many there are on the GPU."},
+    {"instances", "instances", "", "", "Instances", "", "", "How many groups of SMs have one of their own, or several."},
     {"partitions", "partitions", "", "", "Partitions", "", "Partitions",
      "Parts of an L2 that differ in how near they are to an SM."},
     {"slices", "slices", "", "", "Slices", "", "",

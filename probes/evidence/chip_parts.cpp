@@ -13,15 +13,19 @@ SmSets with_more(SmSets sets, const SmSets& more) {
   return sets;
 }
 
-// SMs of `coarser` that `finer` joins to more than half of their own set; 0 where less of any set is.
-std::size_t mostly_joined(const SmSets& finer, const SmSets& coarser) {
+// SMs of `coarser` that `finer` joins, where in each of its sets that is one part and single TPCs; 0 where it isn't: no
+// part larger than a TPC is none that is known, and two may be two GPCs.
+std::size_t joined_by(const SmSets& finer, const SmSets& tpcs, const SmSets& coarser) {
   std::size_t all = 0;
   for (const auto& set : coarser) {
-    std::size_t most = 0;
-    for (const auto& part : finer)
-      if (std::find(set.begin(), set.end(), part.front()) != set.end()) most = std::max(most, part.size());
-    if (2 * most <= set.size()) return 0;
-    all += most;
+    std::size_t parts = 0;
+    for (const auto& part : finer) {
+      const bool is_here = std::find(set.begin(), set.end(), part.front()) != set.end();
+      if (!is_here || std::find(tpcs.begin(), tpcs.end(), part) != tpcs.end()) continue;
+      ++parts;
+      all += part.size();
+    }
+    if (parts != 1) return 0;
   }
   return all;
 }
@@ -52,7 +56,7 @@ ChipParts chip_parts(const std::vector<SmSets>& candidates, const SmSets& cluste
     SmSets known = clusters;
     for (const SmSets& other : candidates)
       if (other != candidate && lie_within(other, candidate)) known = with_more(std::move(known), other);
-    const std::size_t sms_joined = mostly_joined(joined(known, sms), candidate);
+    const std::size_t sms_joined = joined_by(joined(known, sms), by_pairs, candidate);
     if (sms_joined == 0 || candidate == by_pairs) continue;
     parts.gpc = candidate;
     parts.joined_sms = sms_joined;

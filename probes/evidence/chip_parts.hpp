@@ -12,15 +12,16 @@ namespace gputopo::evidence {
 struct ChipParts {
   /// Partitions of all SMs, out of the candidates; nothing where the other way doesn't say the same.
   std::optional<SmSets> tpc, cpc, gpc;
-  std::size_t joined_sms = 0;  ///< of the GPCs: SMs that clusters and smaller parts join to most of their own GPC
+  std::size_t joined_sms = 0;  ///< of the GPCs: SMs that clusters and smaller parts join to others of their own
   double cpc_separation = 0;   ///< the least sure SM's, within its GPC
 };
 
 /// `candidates` are partitions of all SMs by what they share, `clusters` the SMs that each cluster of blocks ran on
 /// (of one GPC: CUDA C++ Programming Guide, 'Thread Block Clusters'), `r` how alike SMs see the L2.
 /// TPCs: what clusters of two are put on, exactly. GPCs: no cluster is of two, and clusters together with candidates
-/// that lie within join most SMs of each; SMs that no cluster of three has lie there by the candidate alone.
-/// CPCs: lie within GPCs and TPCs within them, and every SM sees the L2 most like those of its own, of its GPC's.
+/// that lie within join the SMs of each but for TPCs that no larger cluster has: these lie there by the candidate
+/// alone. CPCs: lie within GPCs and TPCs within them, and every SM sees the L2 most like those of its own, of its
+/// GPC's.
 ChipParts chip_parts(const std::vector<SmSets>& candidates, const SmSets& clusters, const Correlations& r);
 
 }  // namespace gputopo::evidence

@@ -67,15 +67,20 @@ TEST(ChipParts, AreNotNamedWhereSmsSeeTheL2Otherwise) {
   EXPECT_FALSE(parts.cpc);
 }
 
-// Pairs that no larger cluster has lie in a GPC by what they share alone, unless most of it is known no other way.
+// Pairs that no larger cluster has lie in a GPC by what they share alone, where the rest of it is one part.
 TEST(ChipParts, SmsThatClustersLeaveOutAreCounted) {
   const SmSets some{{0, 1},   {2, 3},   {4, 5},   {6, 7},          {8, 9},
                     {10, 11}, {12, 13}, {14, 15}, {0, 1, 2, 3, 4}, {8, 9, 10, 11, 12, 14}};
   const ChipParts parts = chip_parts({gpcs, tpcs}, some, alike_within(cpcs));
   EXPECT_EQ(parts.gpc, gpcs);
   EXPECT_EQ(parts.joined_sms, 14U);
-  const SmSets few{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}, {0, 1, 2}};
-  EXPECT_FALSE(chip_parts({gpcs, tpcs}, few, alike_within(cpcs)).gpc);
+  SmSets none_of_one = tpcs;
+  none_of_one.push_back({0, 1, 2});
+  EXPECT_FALSE(chip_parts({gpcs, tpcs}, none_of_one, alike_within(cpcs)).gpc);
+  SmSets two_of_one = some;
+  two_of_one[8] = {0, 1, 2};
+  two_of_one.push_back({4, 5, 6});
+  EXPECT_FALSE(chip_parts({gpcs, tpcs}, two_of_one, alike_within(cpcs)).gpc);
 }
 
 TEST(ChipParts, NothingIsNamedWithoutClusters) {
