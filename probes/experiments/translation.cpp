@@ -223,13 +223,14 @@ Expected<void> measure_translation(Session& session, Findings& findings) {
     return std::count_if(looks.begin(), looks.end(),
                          [&](const TlbLevels& l) { return l.plateaus.size() == most_seen()->plateaus.size(); }) >= 2;
   };
-  for (int look = 0; look < 3 && !(look == 2 && seen_twice()); ++look) {
+  constexpr std::size_t most_level_looks = 5;
+  while (looks.size() < most_level_looks && !(looks.size() >= 2 && seen_twice())) {
     auto levels = find_tlb_levels(pages, looking_sm);
     if (!levels) return tl::unexpected<Error>(levels.error());
     looks.push_back(std::move(*levels));
   }
   if (!seen_twice()) {
-    leave_translation_open(findings.memory(tlb_ids.front()), "three looks don't show the same number of levels twice");
+    leave_translation_open(findings.memory(tlb_ids.front()), "five looks don't show as many levels twice");
     return {};
   }
   TlbLevels levels = *most_seen();
