@@ -123,7 +123,10 @@ class Drawing {
           tone, escape_html(text));
     };
     for (const Part& p : parts_) add(p.tone, fmt::format("{} of an SM: {}", p.label, size_text(p.bytes)));
-    if (l1_5_ > 0) add("memory", "Constant L1.5 cache of a group of SMs: " + size_text(l1_5_));
+    const Memory* l1_5 = t_.find("constant_l1_5");
+    const bool is_gpc = l1_5 != nullptr && l1_5->scope == Scope::gpc;
+    if (l1_5_ > 0)
+      add("memory", fmt::format("Constant L1.5 cache of a {}: {}", is_gpc ? "GPC" : "group of SMs", size_text(l1_5_)));
     if (l2_ > 0) add("far", "L2: " + size_text(l2_));
     if (const double memory = size_of(t_, "device_memory"); memory > 0)
       items += fmt::format("<li>Device memory, {}, would take {:.0f} times the area of all this.</li>\n",
