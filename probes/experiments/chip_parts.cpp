@@ -39,6 +39,10 @@ Expected<SmSets> sms_of_clusters(Session& session) {
     const auto trace = session.device().run_workload(w);
     if (!trace && trace.error().kind == Error::Kind::interrupted) return tl::unexpected<Error>(trace.error());
     if (!trace) break;  // above 8 not every GPU's, and none before Hopper
+    // Of a part of a GPU SMs may have numbers beyond its own.
+    const auto is_known = [&](std::uint32_t sm) { return sm < session.info().gpu.sm_count; };
+    if (!std::all_of(trace->output.begin(), trace->output.end(), is_known) || trace->output.size() != w.blocks)
+      return SmSets{};
     for (std::uint32_t first = 0; first < w.blocks; first += size) {
       auto& cluster = clusters.emplace_back(trace->output.begin() + first, trace->output.begin() + first + size);
       std::sort(cluster.begin(), cluster.end());
