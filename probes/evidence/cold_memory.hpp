@@ -44,7 +44,7 @@ class ColdMemory {
   /// Appends two loads of a line that the L2 has, both recorded.
   void look_twice(program::Program& p, std::uint64_t place_bytes) const;
   /// Whether the first of both took longer no more often than the second: else translations were missing. What took as
-  /// long as lines do that were lost tells nothing. Nothing where few are left.
+  /// long as lines do that were lost tells nothing. No answer where few are left.
   static std::optional<bool> are_alike(std::span<const program::PhaseTrace> looks, const LostByL2& lost);
 
   /// Latency below which a load was served by the cache that holds `hits`, for loads that took `misses` otherwise: a

@@ -59,6 +59,7 @@ struct Findings {
   Topology topology;
   std::map<std::string, CacheFacts, std::less<>> caches;
   bool others_fill_l2 = false;            ///< another program brings lines into the L2 all the time
+  bool others_fill_sms = false;           ///< and into caches of SMs
   bool others_delay_loads = false;        ///< more loads of the L2 wait than strangers make
   bool lines_have_sides = false;          ///< a line of the L2 lives on one side, and is far from the SMs of the others
   bool may_have_sides = false;            ///< that, or distance: which of both isn't known

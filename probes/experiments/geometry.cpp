@@ -158,6 +158,7 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
   if (!session.settings().thesis) {
     auto alone = confirm(session, *cache, *found, rough->bytes);
     if (!alone) return tl::unexpected<Error>(alone.error());
+    findings.others_fill_sms = findings.others_fill_sms || !*alone;
     if (!*alone && path.slot == slot_constant) doubt_nearest(findings.memory(path.id), *cache, *found);
   }
   bound_by_lines(found->size, cache->stride());

@@ -50,6 +50,10 @@ class Instructions {
       : session_(session), findings_(findings), block_(session.info().code_block_bytes) {}
 
   Expected<void> run() {
+    if (findings_.others_fill_l2 || findings_.others_fill_sms) {
+      leave_instruction_caches_open(findings_, "another program fills the caches that code comes from");
+      return {};
+    }
     auto levels = find_code_levels(session_);
     if (!levels) return tl::unexpected<Error>(levels.error());
     if (levels->size() > code_level_names.size()) levels->resize(code_level_names.size());

@@ -88,8 +88,8 @@ void add_instructions(const Model& model, Topology& truth) {
   if (!model.execution) return;
   const PathModel& path = model.execution->path;
   const auto l2 = model.path(Path::global_l2_only)->front().cache;
-  const auto count = static_cast<std::size_t>(
-      std::count_if(path.begin(), path.end(), [&](const Level& level) { return level.cache && level.cache != l2; }));
+  const auto is_beyond = [&](const Level& level) { return !level.cache || level.cache == l2; };
+  const auto count = static_cast<std::size_t>(std::find_if(path.begin(), path.end(), is_beyond) - path.begin());
   const std::size_t first = count > 3 || (l2 && count == 3) ? 0 : 1;  // the last before an L2 is the L1.5
   for (std::size_t i = 0; i < path.size() && first + i < instruction_ids.size(); ++i) {
     if (path[i].cache && path[i].cache == l2)
