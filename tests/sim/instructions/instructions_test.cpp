@@ -126,6 +126,29 @@ TEST(Instructions, AreFetchedFromTheL2AsFastAsItBringsWhatBothTake) {
   EXPECT_NEAR(*rate->value, 256.0 / (277 + 11 + 2 * 16), 0.01);
 }
 
+// Of each block of code a walk asks for the first line alone. A hash spreads these over all sets: twice as many blocks
+// seem to fit as do.
+TEST(Instructions, OfLinesShorterThanABlockAreNotTwiceAsLarge) {
+  const nlohmann::json beyond = {{{"level", "l2"}, {"latency", 190}}, {{"level", "device_memory"}, {"latency", 320}}};
+  nlohmann::json code = nlohmann::json::array({{{"level", "code"}, {"latency", 0}}});
+  code.insert(code.end(), beyond.begin(), beyond.end());
+  const nlohmann::json text = {
+      {"schema", "gputopo-model/1"},
+      {"gpu", {{"name", "Lines"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
+      {"caches",
+       {{"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}},
+        {"code", {{"size", 4096}, {"line", 64}, {"ways", 8}, {"index", "xor"}}}}},
+      {"paths", {{"global_cached", beyond}, {"instruction", code}}},
+      {"execution", {{"instruction", 8}, {"block", 128}}}};
+  const auto model = sim::parse_model(text.dump(), "lines");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_instructions(*model);
+  for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+  const Memory* l1 = found.find("instruction_l1");
+  ASSERT_NE(l1, nullptr);
+  EXPECT_FALSE(l1->find("size")->has_value()) << *l1->find("size")->value;
+}
+
 // An L2 that all the code overflows shows as one more cache of code does.
 TEST(Instructions, InAnL2ThatTheyOverflowAreNoCacheOfTheirOwn) {
   nlohmann::json text = behind_a_forgetful_one("lru", "modulo");
