@@ -27,8 +27,8 @@ std::string number_text(double value);
 /// Four digits and a decimal unit: "33.41 TB/s".
 std::string rate_text(double bytes_per_second);
 
-/// A value with its unit: sizes as size_text, rates as rate_text, everything else as number and unit; shares, which have
-/// none, with two digits.
+/// A value with its unit: sizes as size_text, rates as rate_text, everything else as number and unit; shares, which
+/// have none, with two digits.
 std::string quantity_text(double value, std::string_view unit);
 
 /// What people call the memory, else its id; without a closing " cache" where room is short.
