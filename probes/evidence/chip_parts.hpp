@@ -10,7 +10,8 @@
 namespace gputopo::evidence {
 
 struct ChipParts {
-  /// Partitions of all SMs, out of the candidates; nothing where the other way doesn't say the same.
+  /// Partitions of all SMs, out of the candidates; nothing where the other way doesn't say the same, or
+  /// says it of several.
   std::optional<SmSets> tpc, cpc, gpc;
   std::size_t joined_sms = 0;  ///< of the GPCs: SMs that clusters and smaller parts join to others of their own
   double cpc_separation = 0;   ///< the least sure SM's, within its GPC

@@ -197,7 +197,8 @@ bool is_surely_more(double lines, double than, double walked, double false_hit) 
 bool Residency::is_steady() const {
   // A walk leaves something, whatever is replaced. Looks that find none of it don't see this path's lines: where tags
   // are of kinds of loads, as of textures.
-  return held_bytes != 0 && !bytes.empty() && std::all_of(bytes.begin(), bytes.end(), [&](std::uint64_t b) { return b == held_bytes; });
+  return held_bytes != 0 && !bytes.empty() &&
+         std::all_of(bytes.begin(), bytes.end(), [&](std::uint64_t b) { return b == held_bytes; });
 }
 
 Expected<Residency> count_resident(Session& session, const CacheFacts& cache, std::uint64_t about_bytes,

@@ -83,6 +83,17 @@ TEST(ChipParts, SmsThatClustersLeaveOutAreCounted) {
   EXPECT_FALSE(chip_parts({gpcs, tpcs}, two_of_one, alike_within(cpcs)).gpc);
 }
 
+// A pair that no larger cluster has: one candidate puts it with the first GPC, the other with the second.
+TEST(ChipParts, AreNotNamedWhereCandidatesContradictEachOther) {
+  SmSets some = tpcs;
+  some.insert(some.end(), {{0, 2, 4}, {8, 10, 12, 14}});
+  const SmSets other{{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
+  EXPECT_TRUE(chip_parts({gpcs, tpcs}, some, alike_within(cpcs)).gpc);
+  EXPECT_TRUE(chip_parts({other, tpcs}, some, alike_within(cpcs)).gpc);
+  for (const auto& candidates : {std::vector{gpcs, other, tpcs}, std::vector{other, tpcs, gpcs}})
+    EXPECT_FALSE(chip_parts(candidates, some, alike_within(cpcs)).gpc);
+}
+
 TEST(ChipParts, NothingIsNamedWithoutClusters) {
   const ChipParts parts = chip_parts({gpcs, tpcs, cpcs}, {}, alike_within(cpcs));
   EXPECT_FALSE(parts.tpc || parts.cpc || parts.gpc);
