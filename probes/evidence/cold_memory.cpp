@@ -113,8 +113,15 @@ std::uint32_t other_sm(const Session& session, const Findings& findings) {
 
 }  // namespace
 
+std::optional<std::string_view> why_untranslated(std::optional<bool> are_alike) {
+  if (!are_alike) return "whether TLBs keep so many pages can't be told: too few lines were looked at undisturbed";
+  if (!*are_alike) return "translation takes a part in it: TLBs don't keep so many pages";
+  return std::nullopt;
+}
+
+namespace {
+
 Expected<std::optional<bool>> keeps_translation(Session& session, Findings& findings) {
-  if (findings.keeps_translation) return findings.keeps_translation;
   constexpr std::uint64_t lines = 32, half_a_page = every_page / 2, apart = 4 * every_page;
   const CacheFacts* memory = findings.cache("device_memory");
   if (memory == nullptr) return std::optional<bool>();
@@ -137,7 +144,18 @@ Expected<std::optional<bool>> keeps_translation(Session& session, Findings& find
   auto traces = cold.run({p});
   if (!traces) return tl::unexpected<Error>(traces.error());
   if (!*traces) return std::optional<bool>();
-  return findings.keeps_translation = ColdMemory::are_alike((*traces)->back().phases, lost_by_l2(findings));
+  return ColdMemory::are_alike((*traces)->back().phases, lost_by_l2(findings));
+}
+
+}  // namespace
+
+Expected<std::optional<std::string_view>> why_untranslated(Session& session, Findings& findings) {
+  if (!findings.keeps_translation) {
+    auto keeps = keeps_translation(session, findings);
+    if (!keeps) return tl::unexpected<Error>(keeps.error());
+    findings.keeps_translation = *keeps;
+  }
+  return why_untranslated(findings.keeps_translation);
 }
 
 }  // namespace gputopo::evidence

@@ -63,10 +63,11 @@ LostByL2 lost_by_l2(const Findings& findings);
 
 /// Whether a line's translation is there after a load of another line of its 64 KiB, whatever came before, as many
 /// pages as a flush is of among it: pages are as large, or TLBs keep as many of them. By lines that the L2 has, whose
-/// own loads are short. Asked once a discovery. Nothing where memory's latency isn't known, there is no room for it or
-/// a neighbour leaves no time; errors are the session's.
-Expected<std::optional<bool>> keeps_translation(Session& session, Findings& findings);
-
-inline constexpr std::string_view untranslated = "translation takes a part in it: TLBs don't keep so many pages";
+/// own loads are short. Asked once a discovery. Nothing where it is; else why what cold lines take needn't be memory's,
+/// also where it can't be told (memory's latency isn't known, there is no room, a neighbour leaves no time, too few
+/// lines were kept). Errors are the session's.
+Expected<std::optional<std::string_view>> why_untranslated(Session& session, Findings& findings);
+/// The same of what `ColdMemory::are_alike` said.
+std::optional<std::string_view> why_untranslated(std::optional<bool> are_alike);
 
 }  // namespace gputopo::evidence

@@ -116,10 +116,10 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
     leave_organisation_open(memory, evictions, why);
     return {};
   }
-  auto is_translated = keeps_translation(session, findings);
-  if (!is_translated) return tl::unexpected<Error>(is_translated.error());
-  if (*is_translated == false) {
-    leave_organisation_open(memory, evictions, untranslated);
+  auto untranslated = why_untranslated(session, findings);
+  if (!untranslated) return tl::unexpected<Error>(untranslated.error());
+  if (*untranslated) {
+    leave_organisation_open(memory, evictions, **untranslated);
     return {};
   }
   const EvictedCache cache{l2->line_bytes, static_cast<std::uint64_t>(*part.bytes.value) / l2->line_bytes,

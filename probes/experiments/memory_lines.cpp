@@ -24,7 +24,7 @@ constexpr std::uint64_t spread_room_bytes = spread_lines * spread_apart_bytes;
 
 struct LinesLooked {
   LooksByLine cold;
-  bool is_translated = true;
+  std::optional<std::string_view> untranslated;  // why what they take needn't be memory's
 };
 
 Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, const LostByL2& lost) {
@@ -54,8 +54,8 @@ Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, const LostB
     if (!traces) return tl::unexpected<Error>(traces.error());
     if (!*traces) return std::optional<LinesLooked>();
     const auto& phases = (*traces)->back().phases;
-    looked.is_translated =
-        looked.is_translated && ColdMemory::are_alike(std::span(phases).subspan(2), lost).value_or(true);
+    if (!looked.untranslated)
+      looked.untranslated = why_untranslated(ColdMemory::are_alike(std::span(phases).subspan(2), lost));
     std::uint64_t line = order.first;
     for (const std::uint32_t cycles : phases[1].latencies) {
       looks[line].push_back(cycles);
@@ -90,10 +90,10 @@ Expected<void> measure_memory_lines(Session& session, Findings& findings) {
     leave_spread_open(memory, "a neighbour on the GPU left no time for it");
     return {};
   }
-  auto is_translated = keeps_translation(session, findings);
-  if (!is_translated) return tl::unexpected<Error>(is_translated.error());
-  if (!(*looks)->is_translated || *is_translated == false) {
-    leave_spread_open(memory, untranslated);
+  auto untranslated = why_untranslated(session, findings);
+  if (!untranslated) return tl::unexpected<Error>(untranslated.error());
+  if (const auto why = (*looks)->untranslated ? (*looks)->untranslated : *untranslated) {
+    leave_spread_open(memory, *why);
     return {};
   }
   LineSpread spread = line_spread((*looks)->cold);

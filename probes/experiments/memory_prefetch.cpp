@@ -141,10 +141,10 @@ Expected<void> measure_memory_prefetch(Session& session, Findings& findings) {
     }
     all.push_back(std::move(**timed));
   }
-  auto is_translated = keeps_translation(session, findings);
-  if (!is_translated) return tl::unexpected<Error>(is_translated.error());
-  if (*is_translated == false) {
-    statement.note = untranslated;
+  auto untranslated = why_untranslated(session, findings);
+  if (!untranslated) return tl::unexpected<Error>(untranslated.error());
+  if (*untranslated) {
+    statement.note = **untranslated;
     return {};
   }
   std::string why_not;

@@ -141,10 +141,10 @@ Expected<void> measure_memory_rows(Session& session, Findings& findings) {
     gain.note = "a neighbour on the GPU left no time for it";
     return {};
   }
-  auto is_translated = keeps_translation(session, findings);
-  if (!is_translated) return tl::unexpected<Error>(is_translated.error());
-  if (*is_translated == false) {
-    gain.note = untranslated;
+  auto untranslated = why_untranslated(session, findings);
+  if (!untranslated) return tl::unexpected<Error>(untranslated.error());
+  if (*untranslated) {
+    gain.note = **untranslated;
     return {};
   }
   // What a near load's fetch brought may lie in a cache behind the L2: no row, either.

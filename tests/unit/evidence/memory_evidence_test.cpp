@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "evidence/cold_memory.hpp"
 #include "evidence/fetched_ahead.hpp"
 #include "evidence/line_spread.hpp"
 #include "evidence/row_gain.hpp"
@@ -55,6 +56,28 @@ TEST(FetchedAhead, IsTheNextLineWhereOneLoadIsEnoughAndAStrideWhereItIsnt) {
 TEST(FetchedAhead, IsNothingWhereFewLoadsHitByChance) {
   const std::vector<StrideHits> seen{at_stride(64, runs_with(14, 1), runs_with(4, 0), runs_with(6, 0))};
   EXPECT_EQ(fetched_ahead(seen).value, "none");
+}
+
+// Two looks at each of so many lines.
+std::vector<program::PhaseTrace> looks_at(std::size_t lines, std::uint32_t first, std::uint32_t second) {
+  std::vector<program::PhaseTrace> looks(2 * lines);
+  for (std::size_t i = 0; i < looks.size(); ++i) looks[i].latencies = {i % 2 == 0 ? first : second};
+  return looks;
+}
+
+TEST(ColdMemory, IsMemorysOwnOnlyWhereTranslationsWereSeenToStay) {
+  const LostByL2 lost{{800}, false};
+  const auto why = [&](std::size_t lines, std::uint32_t first, std::uint32_t second) {
+    return why_untranslated(ColdMemory::are_alike(looks_at(lines, first, second), lost));
+  };
+  EXPECT_FALSE(why(32, 300, 300));
+  ASSERT_TRUE(why(32, 390, 300));
+  EXPECT_NE(why(32, 390, 300)->find("take"), std::string_view::npos);
+  // Lines that the L2 had lost say nothing, and neither do few.
+  for (const auto& open : {why(32, 800, 300), why(4, 300, 300)}) {
+    ASSERT_TRUE(open);
+    EXPECT_NE(open->find("can't be told"), std::string_view::npos);
+  }
 }
 
 TEST(RowGain, BeginsWhereItsDistancesPointTo) {
