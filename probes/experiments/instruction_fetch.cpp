@@ -121,10 +121,11 @@ Estimate served(const std::vector<double>& sorted, std::uint64_t samples, double
 // Of the `each` that the rates stand for, in a setting that `note` tells.
 Estimate rate_of(const Rates& rates, const std::vector<double>& each, double fastest, std::string_view note) {
   const std::vector<double> sorted = rates.sorted();
-  if (sorted.empty())
-    return inconclusive("B/cycle", fetch_method, "there is no straight-line code of a length that tells", 0);
-  const double beyond = rates.beyond().value_or(sorted.front());
-  if (std::max(sorted.back(), beyond) > least_ratio * std::min(sorted.front(), beyond))
+  const auto beyond = rates.beyond();
+  if (!beyond)
+    return inconclusive("B/cycle", fetch_method, "needs straight-line code of two lengths that lie between its sizes",
+                        rates.samples);
+  if (std::max(sorted.back(), *beyond) > least_ratio * std::min(sorted.front(), *beyond))
     return inconclusive("B/cycle", fetch_method,
                         "differs with the length of the code, not all of which comes from here", rates.samples);
   return served(each, rates.samples, fastest, note);
