@@ -1,5 +1,6 @@
 #include "experiments/tlb_textures.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "evidence/curves.hpp"
@@ -13,6 +14,12 @@ namespace {
 using namespace evidence;
 
 constexpr std::string_view textures_method = "eviction_by_textures";
+
+// Bytes that one texture covers.
+std::uint64_t texture_reach(const device::DeviceInfo& info) {
+  constexpr std::uint64_t word_bytes = 4;
+  return word_bytes * info.texture_elements;
+}
 
 // The memory's first line, and places of a texture behind it, an entry each.
 class TlbTextures {
@@ -45,11 +52,17 @@ class TlbTextures {
       const std::uint64_t shift = static_cast<std::uint64_t>(even_place(variant) * static_cast<double>(entry_bytes_)) /
                                   pages_.line_bytes() * pages_.line_bytes();
       PageProbe probe(pages_.session().info(), {0});
-      return probe.touch(0, line)
-          .touch(0, neighbour_of(line))
-          .walk(0, {entry_bytes_ + shift, entry_bytes_, others, 1, path})
-          .walk(0, pages_.spread(drop_nearer_, variant))
-          .look(line, elsewhere());
+      probe.touch(0, line).touch(0, neighbour_of(line));
+      // One texture doesn't reach over all of them: those of each by themselves, whatever the path.
+      const std::uint64_t reach = texture_reach(pages_.session().info());
+      for (std::uint64_t i = 0; i < others;) {
+        const std::uint64_t first = (i + 1) * entry_bytes_ + shift;
+        const std::uint64_t left = ((first / reach + 1) * reach - first + entry_bytes_ - 1) / entry_bytes_;
+        const std::uint64_t count = std::min(left, others - i);
+        probe.walk(0, {first, entry_bytes_, count, 1, path});
+        i += count;
+      }
+      return probe.walk(0, pages_.spread(drop_nearer_, variant)).look(line, elsewhere());
     };
   }
 
@@ -61,9 +74,7 @@ class TlbTextures {
 
 Expected<void> measure_tlb_textures(Pages& pages, const TlbLevels& levels, std::size_t level, std::uint64_t entries,
                                     std::uint64_t entry_bytes, Memory& memory) {
-  constexpr std::uint64_t word_bytes = 4;
-  const std::uint64_t reach = word_bytes * pages.session().info().texture_elements;
-  if (reach == 0) return {};
+  if (texture_reach(pages.session().info()) == 0) return {};
   Statement& textures = memory.structure["textures"];
   if (entries == 0 || entry_bytes == 0) {
     textures = undecided(textures_method, "needs the entries and what one covers");
@@ -71,9 +82,8 @@ Expected<void> measure_tlb_textures(Pages& pages, const TlbLevels& levels, std::
   }
   // A third more than there are entries, whatever is left of others; the first and the last aren't whole.
   const std::uint64_t places = entries + entries / 3 + 2;
-  const std::uint64_t end = (places + 2) * entry_bytes;
-  if (end > reach || end > pages.bytes()) {
-    textures = undecided(textures_method, "a texture doesn't reach as much as its entries do");
+  if ((places + 2) * entry_bytes > pages.bytes()) {
+    textures = undecided(textures_method, "memory isn't larger than what its entries cover by a third");
     return {};
   }
   // A nearer TLB may not be the textures' own, and would still have what these push out of this one.

@@ -64,14 +64,14 @@ __device__ __forceinline__ void run_task(Task task, std::uint64_t texture, std::
 }
 
 template <std::uint32_t path>
-__device__ __forceinline__ void walk_lead(const Task* task, std::uint64_t texture, Seen& seen) {
+__device__ __forceinline__ void walk_lead(const Task* task, Seen& seen) {
   std::uint32_t position = task->lead_first;
   for (std::uint32_t left = task->lead; left != 0;) {
     const std::uint32_t stretch = min(left, stretch_loads);
     left -= stretch;
 #pragma unroll 1
     for (std::uint32_t k = 0; k < stretch; ++k) {
-      consume(load<path>(place_at<path>(*task, texture, position)));
+      consume(load<path>(place_at<path>(*task, task->buffer, position)));
       position = next_position(position, task->lead_step, task->positions);
     }
     glance(seen);
@@ -79,16 +79,17 @@ __device__ __forceinline__ void walk_lead(const Task* task, std::uint64_t textur
 }
 
 // What comes before the recorded loads of a lap and isn't recorded itself, or stores. A call, and only one: the loops
-// that record have no register to spare, and what is spilled passes L1. The task stays in shared memory.
-__device__ __noinline__ void run_lead(const Task* task, std::uint64_t texture, Seen* seen) {
+// that record have no register to spare, and what is spilled passes L1. The task stays in shared memory. Fetches that
+// aren't timed may go through another part's texture than those that are.
+__device__ __noinline__ void run_lead(const Task* task, Seen* seen) {
 #ifdef GPUTOPO_KERNEL_STORE
   if (task->path == path_global_store) return run_stores(*task, *seen);
 #endif
   if (task->lead == 0 || threadIdx.x != task->warp * warp_threads) return;
-  if (task->path == path_constant) walk_lead<path_constant>(task, texture, *seen);
-  if (task->path == path_texture) walk_lead<path_texture>(task, texture, *seen);
-  if (task->path == path_read_only) walk_lead<path_read_only>(task, texture, *seen);
-  if (task->path == path_global_cached) walk_lead<path_global_cached>(task, texture, *seen);
+  if (task->path == path_constant) walk_lead<path_constant>(task, *seen);
+  if (task->path == path_texture) walk_lead<path_texture>(task, *seen);
+  if (task->path == path_read_only) walk_lead<path_read_only>(task, *seen);
+  if (task->path == path_global_cached) walk_lead<path_global_cached>(task, *seen);
 }
 
 // The threads of a block that take part in copying and clearing: all, or each warp's first.
@@ -184,33 +185,32 @@ extern "C" __global__ void __launch_bounds__(block_threads, 1)
       for (std::uint32_t k = crew.index; k < histogram_bins / 4; k += crew.size) bins[k] = uint4{0, 0, 0, 0};
     }
     __syncthreads();
-    const Task task = *here;
     // The wait for a turn is watched like the walks, and so is what was done since the last look.
     if (threadIdx.x == 0) {
       look(seen);
-      if (task.wait_value != 0 && !wait_for(reinterpret_cast<const std::uint32_t*>(task.counter), task.wait_value,
-                                            state, seen, turn_patience_ns))
+      if (here->wait_value != 0 && !wait_for(reinterpret_cast<const std::uint32_t*>(here->counter), here->wait_value,
+                                             state, seen, turn_patience_ns))
         seen.go = 0;
-      if ((task.flags & task_opens) != 0) open_program(seen);
+      if ((here->flags & task_opens) != 0) open_program(seen);
       seen.cycles = 0;
-      seen.quads = quads_of(task);
+      seen.quads = quads_of(*here);
     }
     __syncthreads();
     if (seen.go == 0) return;
     Recorder recorder{shared_memory, shared_memory + histogram_bins, 0};
-    if (task.kind == task_walk) {
-      run_lead(here, arguments.texture, &seen);
-      run_task(task, arguments.texture, shared_buffers, zero, recorder, seen);
-    } else if (threadIdx.x == task.warp * warp_threads) {
-      run_straight_line(task, read_sm_again(sm), recorder, seen);
+    if (here->kind == task_walk) {
+      run_lead(here, &seen);
+      run_task(*here, arguments.texture, shared_buffers, zero, recorder, seen);
+    } else if (threadIdx.x == here->warp * warp_threads) {
+      run_straight_line(*here, read_sm_again(sm), recorder, seen);
     }
-    if (threadIdx.x == (task.lanes > 1 ? 0 : task.warp * warp_threads)) look(seen);
+    if (threadIdx.x == (here->lanes > 1 ? 0 : here->warp * warp_threads)) look(seen);
     __syncthreads();
-    if (task.result != 0) write_result(task, recorder, seen, read_sm_again(sm), crew);
+    if (here->result != 0) write_result(*here, recorder, seen, read_sm_again(sm), crew);
     // No fence: it would empty L1, and the loads are done, or else nothing could have used what they brought.
-    if (task.post_value != 0) {
+    if (here->post_value != 0) {
       __syncthreads();
-      if (threadIdx.x == 0) atomicExch(reinterpret_cast<unsigned int*>(task.counter), task.post_value);
+      if (threadIdx.x == 0) atomicExch(reinterpret_cast<unsigned int*>(here->counter), here->post_value);
     }
     __syncthreads();
   }

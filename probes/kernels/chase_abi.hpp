@@ -68,7 +68,7 @@ inline constexpr std::uint32_t task_looks = 8;
 
 /// One phase as one thread block sees it.
 struct Task {
-  std::uint64_t buffer;      ///< global: address of the buffer; shared: its offset in bytes; else 0
+  std::uint64_t buffer;      ///< global: address of the buffer; texture: its handle; shared: an offset in bytes; else 0
   std::uint64_t result;      ///< address of this task's Result, 0 for none
   std::uint64_t counter;     ///< address of the chain's turn counter, 0 where the chain stays on one SM
   std::uint32_t wait_value;  ///< wait until the counter reaches this; 0 for no wait
@@ -166,14 +166,15 @@ struct LaunchState {
 };
 static_assert(sizeof(LaunchState) == 128, "Results follow it");
 
-/// The texture is an argument, not part of a task: from anywhere but the kernel's parameters its handle would have to
-/// be moved into a uniform register before every fetch, which adds to the latency.
+/// The texture is an argument where its fetches are timed: from anywhere but the kernel's parameters its handle would
+/// have to be moved into a uniform register before every fetch, which adds to the latency. A task's lead goes through
+/// its own, which may be another part of the buffer.
 struct LaunchArguments {
   const Task* tasks;
   const Queue* queues;    ///< one an SM
   std::uint32_t* claims;  ///< one an SM, zero before the launch
   LaunchState* state;
-  std::uint64_t texture;  ///< for Path::texture; 0 where the launch has none
+  std::uint64_t texture;  ///< for Path::texture, the buffer's first part; 0 where the launch has none
   std::uint32_t queue_count;
   std::uint32_t rendezvous;  ///< blocks to wait for before starting; 0 where no chain crosses SMs
   /// Where no phase has several lanes: warps that keep their first thread, all others leave. 0: every thread stays.

@@ -170,6 +170,16 @@ const Walk* laid_chase(const Phase& phase) {
   return chases && walk->path != Path::shared ? walk : nullptr;
 }
 
+std::optional<std::uint64_t> texture_part(const Walk& walk, std::uint64_t elements) {
+  const std::uint64_t bytes = 4 * elements;
+  if (bytes == 0) return std::nullopt;
+  const std::uint64_t part = walk.first_byte / bytes;
+  if (part != 0 && (walk.record != Record::nothing || walk.lanes > 1)) return std::nullopt;
+  const std::uint64_t last = (positions(walk) - 1) * walk.stride_bytes;
+  const bool is_within = walk.first_byte % bytes + last + 4 <= bytes;
+  return is_within ? std::optional(part) : std::nullopt;
+}
+
 bool is_store(const Phase& phase) {
   const auto* walk = std::get_if<Walk>(&phase);
   return walk != nullptr && walk->path == Path::global_store;

@@ -189,6 +189,10 @@ HeldPhases held_phases(const Program& program, std::size_t index);
 /// The walk of a phase that chases pointers laid into memory before it runs: laps timed as a whole. Null for others.
 const Walk* laid_chase(const Phase& phase);
 
+/// A texture has so many 4-byte `elements`: which such part of its buffer a walk through one lies in. The first, or any
+/// one where a single lane walks and nothing is recorded. Nothing where it lies in none.
+std::optional<std::uint64_t> texture_part(const Walk& walk, std::uint64_t elements);
+
 /// Whether a phase stores to global memory.
 bool is_store(const Phase& phase);
 

@@ -25,7 +25,7 @@ Buffers::~Buffers() {
 }
 
 void Buffers::drop(Slot& slot) {
-  if (slot.texture != 0) driver_.cuTexObjectDestroy(slot.texture);
+  for (const auto& [part, texture] : slot.textures) driver_.cuTexObjectDestroy(texture);
   slot = Slot{};
 }
 
@@ -56,19 +56,21 @@ Expected<void> Buffers::grow(Slot& slot, const BufferNeed& need) {
   return {};
 }
 
-Expected<void> Buffers::texture_over(Slot& slot) {
-  if (slot.texture != 0) return {};
+Expected<void> Buffers::texture_over(Slot& slot, std::uint64_t part) {
+  if (slot.textures.contains(part)) return {};
+  const std::uint64_t most = 4 * texture_elements_;
   CUDA_RESOURCE_DESC resource{};
   resource.resType = CU_RESOURCE_TYPE_LINEAR;
-  resource.res.linear.devPtr = slot.address;
+  resource.res.linear.devPtr = slot.address + part * most;
   resource.res.linear.format = CU_AD_FORMAT_UNSIGNED_INT32;
   resource.res.linear.numChannels = 1;
-  resource.res.linear.sizeInBytes = std::min<std::uint64_t>(slot.bytes, 4 * texture_elements_);
+  resource.res.linear.sizeInBytes = std::min(slot.bytes - part * most, most);
   CUDA_TEXTURE_DESC description{};
   description.flags = CU_TRSF_READ_AS_INTEGER;
-  if (const CUresult code = driver_.cuTexObjectCreate(&slot.texture, &resource, &description, nullptr);
-      code != CUDA_SUCCESS)
+  CUtexObject texture = 0;
+  if (const CUresult code = driver_.cuTexObjectCreate(&texture, &resource, &description, nullptr); code != CUDA_SUCCESS)
     return tl::unexpected<Error>(driver_.error(code, "creating a texture failed"));
+  slot.textures.emplace(part, texture);
   return {};
 }
 
@@ -81,9 +83,9 @@ Expected<ReadyBuffers> Buffers::prepare(const BufferNeeds& needs) {
   ReadyBuffers ready;
   for (const auto& [number, need] : needs) {
     Slot& slot = slots_[number];
-    if (need.is_texture)
-      if (auto ok = texture_over(slot); !ok) return tl::unexpected<Error>(ok.error());
-    ready.slots_[number] = {slot.address, need.is_texture ? slot.texture : 0};
+    for (const std::uint64_t part : need.texture_parts)
+      if (auto ok = texture_over(slot, part); !ok) return tl::unexpected<Error>(ok.error());
+    ready.slots_[number] = {slot.address, slot.textures};
   }
   return ready;
 }

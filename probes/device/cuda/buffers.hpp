@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "device/cuda/driver.hpp"
 #include "device/cuda/memory.hpp"
@@ -13,7 +14,7 @@ namespace gputopo::device::cuda {
 /// What a launch needs of one slot, over all of its programs.
 struct BufferNeed {
   std::uint64_t bytes = 0;
-  bool is_texture = false;
+  std::set<std::uint64_t> texture_parts;  ///< program::texture_part
   /// Words of 32 bits hold addresses up to here, whose high half must then be the same.
   std::uint64_t one_half_bytes = 0;
 };
@@ -25,7 +26,7 @@ class ReadyBuffers {
  public:
   struct Slot {
     CUdeviceptr address = 0;
-    CUtexObject texture = 0;  ///< of 32-bit unsigned elements, as much as textures can cover; 0 unless asked for
+    std::map<std::uint64_t, CUtexObject> textures;  ///< by part, of 32-bit unsigned elements; those that were asked for
   };
   const Slot& at(std::uint32_t number) const { return slots_.at(number); }
 
@@ -52,10 +53,10 @@ class Buffers {
     Allocation memory;
     CUdeviceptr address = 0;  ///< within `memory`
     std::uint64_t bytes = 0;  ///< from there on
-    CUtexObject texture = 0;
+    std::map<std::uint64_t, CUtexObject> textures;
   };
   Expected<void> grow(Slot& slot, const BufferNeed& need);
-  Expected<void> texture_over(Slot& slot);
+  Expected<void> texture_over(Slot& slot, std::uint64_t part);
   void drop(Slot& slot);
 
   const Driver& driver_;

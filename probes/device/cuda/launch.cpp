@@ -121,7 +121,7 @@ Expected<LaunchAddresses> Launcher::prepare(const program::Batch& batch, const P
                         "clearing results failed");
         !ok)
       return tl::unexpected<Error>(ok.error());
-  auto buffers = buffers_->prepare(needs_of(batch, launch));
+  auto buffers = buffers_->prepare(needs_of(batch, launch, info_));
   if (!buffers) return tl::unexpected<Error>(buffers.error());
   LaunchAddresses addresses;
   addresses.buffers = std::move(*buffers);

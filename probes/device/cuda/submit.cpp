@@ -44,7 +44,10 @@ LaunchArguments arguments_of(const PlannedLaunch& launch, const std::vector<Task
   arguments.state = reinterpret_cast<LaunchState*>(addresses.state);
   // NOLINTEND(performance-no-int-to-ptr)
   arguments.queue_count = sm_count;
-  if (launch.texture_slot) arguments.texture = addresses.buffers.at(*launch.texture_slot).texture;
+  if (launch.texture_slot) {
+    const auto& textures = addresses.buffers.at(*launch.texture_slot).textures;
+    if (const auto first = textures.find(0); first != textures.end()) arguments.texture = first->second;
+  }
   arguments.lone_warps = warps_alone(tasks);
   arguments.rendezvous = launch.crosses_sms ? blocks_used(launch) : 0;
   return arguments;

@@ -18,11 +18,10 @@ using program::Record;
 using program::Space;
 using program::Walk;
 
-// Places of the words that chases are laid into, and elements of textures, are counted in 32 bits; addresses aren't.
+// Places of the words that chases are laid into are counted in 32 bits; addresses aren't.
 bool fits_32_bits(const Walk& walk) {
   constexpr std::uint64_t limit = std::numeric_limits<std::uint32_t>::max();
-  const bool counts_words =
-      walk.path == program::Path::texture || walk.record == Record::lap_time || walk.record == Record::lap_times;
+  const bool counts_words = walk.record == Record::lap_time || walk.record == Record::lap_times;
   return program::positions(walk) < limit && program::lap_loads(walk) * walk.laps < limit &&
          walk.stride_bytes / 4 < limit && (!counts_words || (walk.first_byte + walk.footprint_bytes) / 4 < limit);
 }
@@ -63,12 +62,12 @@ Expected<void> check_walk(const Program& program, const Walk& walk, const Device
       (walk.stride_bytes % kernels::code_block_bytes != 0 || walk.first_byte % kernels::code_block_bytes != 0 ||
        walk.first_byte + walk.footprint_bytes > info.code_bytes))
     return bad("jumps to where no block of code begins");
-  if (walk.path == program::Path::texture && (walk.first_byte + walk.footprint_bytes) / 4 > info.texture_elements)
+  if (walk.path == program::Path::texture && !program::texture_part(walk, info.texture_elements))
     return bad("walks past the largest linear texture");
   return {};
 }
 
-std::uint64_t place_of(const Program& program, const Walk& walk, const ReadyBuffers& buffers) {
+std::uint64_t place_of(const Program& program, const Walk& walk, const ReadyBuffers& buffers, std::uint64_t part) {
   switch (program.buffers[walk.buffer].space) {
     case Space::constant:
     case Space::code:
@@ -79,14 +78,18 @@ std::uint64_t place_of(const Program& program, const Walk& walk, const ReadyBuff
       return offset;
     }
     case Space::global:
-      return walk.path == program::Path::texture ? 0 : buffers.at(walk.buffer).address;
+      return walk.path == program::Path::texture ? buffers.at(walk.buffer).textures.at(part)
+                                                 : buffers.at(walk.buffer).address;
   }
   return 0;
 }
 
-void set_walk(Task& task, const Program& program, const Walk& walk, const ReadyBuffers& buffers) {
+void set_walk(Task& task, const Program& program, const Walk& walk, const ReadyBuffers& buffers,
+              const DeviceInfo& info) {
   const auto stepping = program::stepping(walk.order, walk.order_seed, program::positions(walk));
-  task.buffer = place_of(program, walk, buffers);
+  const std::uint64_t part =
+      walk.path == program::Path::texture ? program::texture_part(walk, info.texture_elements).value_or(0) : 0;
+  task.buffer = place_of(program, walk, buffers, part);
   task.kind = kernels::task_walk;
   task.path = static_cast<std::uint32_t>(walk.path);
   task.record = static_cast<std::uint32_t>(walk.record);
@@ -110,7 +113,13 @@ void set_walk(Task& task, const Program& program, const Walk& walk, const ReadyB
       task.first_position = static_cast<std::uint32_t>((stepping.first + walk.lead_loads % n * stepping.step) % n);
     }
   }
-  task.first_byte = walk.first_byte;
+  if (part != 0) {
+    task.lead = static_cast<std::uint32_t>(program::lap_loads(walk) * walk.laps);
+    task.lead_first = task.first_position;
+    task.lead_step = task.step;
+    task.loads = 0;
+  }
+  task.first_byte = walk.first_byte - part * 4 * info.texture_elements;
   if (has_wide_words(walk)) task.flags |= kernels::task_wide;
   if (walk.holds) task.flags |= kernels::task_holds;
 }
@@ -154,7 +163,7 @@ Expected<void> check(const program::Batch& batch, const PlannedLaunch& launch, c
   return {};
 }
 
-BufferNeeds needs_of(const program::Batch& batch, const PlannedLaunch& launch) {
+BufferNeeds needs_of(const program::Batch& batch, const PlannedLaunch& launch, const DeviceInfo& info) {
   BufferNeeds needs;
   for (const PlannedPhase& planned : launch.phases) {
     const Program& program = batch[planned.program];
@@ -163,7 +172,8 @@ BufferNeeds needs_of(const program::Batch& batch, const PlannedLaunch& launch) {
     if (walk == nullptr || program.buffers[walk->buffer].space != Space::global) continue;
     BufferNeed& need = needs[walk->buffer];
     need.bytes = std::max(need.bytes, program.buffers[walk->buffer].size_bytes);
-    need.is_texture = need.is_texture || walk->path == program::Path::texture;
+    if (walk->path == program::Path::texture)
+      if (const auto part = program::texture_part(*walk, info.texture_elements)) need.texture_parts.insert(*part);
     if (laid_chase(phase) != nullptr && walk->path != program::Path::texture && !has_wide_words(*walk))
       need.one_half_bytes = std::max(need.one_half_bytes, walk->first_byte + walk->footprint_bytes);
   }
@@ -194,7 +204,7 @@ std::vector<Task> make_tasks(const program::Batch& batch, const PlannedLaunch& l
     task.counter = addresses.control + layout.counter;
     if (slots.of_phase[i]) task.result = addresses.results + *slots.of_phase[i] * sizeof(Result);
     if (const auto* walk = std::get_if<Walk>(&phase))
-      set_walk(task, program, *walk, addresses.buffers);
+      set_walk(task, program, *walk, addresses.buffers, info);
     else
       set_code(task, program, std::get<program::Execute>(phase), info);
   }

@@ -16,7 +16,7 @@ namespace gputopo::device::cuda {
 Expected<void> check(const program::Batch& batch, const PlannedLaunch& launch, const DeviceInfo& info);
 
 /// What every slot must hold, over all programs of the launch.
-BufferNeeds needs_of(const program::Batch& batch, const PlannedLaunch& launch);
+BufferNeeds needs_of(const program::Batch& batch, const PlannedLaunch& launch, const DeviceInfo& info);
 
 /// Shared memory for the largest of the launch's programs, besides what the kernel itself needs.
 std::uint64_t shared_bytes_of(const program::Batch& batch, const PlannedLaunch& launch);

@@ -56,7 +56,7 @@ Expected<void> check_phase(const Program& p, const program::Walk& w, const Devic
       (w.stride_bytes % info.code_block_bytes != 0 || w.first_byte % info.code_block_bytes != 0))
     return bad(p, "jumps to where no block of code begins", "use whole blocks");
   if (w.path == Path::texture && info.texture_elements == 0) return lacking(p, "texture path");
-  if (w.path == Path::texture && (w.first_byte + w.footprint_bytes) / 4 > info.texture_elements)
+  if (w.path == Path::texture && !program::texture_part(w, info.texture_elements))
     return bad(p, fmt::format("a texture has {} elements of 4 B", info.texture_elements), "walk less");
   if (w.record == program::Record::latencies && program::lap_loads(w) > info.largest_recording)
     return bad(p, fmt::format("records over {} latencies", info.largest_recording), "record fewer loads");

@@ -169,5 +169,24 @@ TEST(Validate, PositionsCountWholeStrides) {
   EXPECT_EQ(lap_loads(w), 5U);
 }
 
+TEST(TexturePart, IsTheFirstWhereSomethingIsRecordedAndAnyWhereNothingIs) {
+  constexpr std::uint64_t elements = 1024;  // of 4 bytes
+  Walk w = good();
+  w.path = Path::texture;
+  EXPECT_EQ(texture_part(w, elements), 0U);
+  w.first_byte = 3 * 4096;
+  EXPECT_FALSE(texture_part(w, elements)) << "recorded";
+  w.record = Record::nothing;
+  EXPECT_EQ(texture_part(w, elements), 3U);
+  w.first_byte += 124;
+  EXPECT_EQ(texture_part(w, elements), 3U) << "the last load is of the part's last word";
+  w.first_byte += 4;
+  EXPECT_FALSE(texture_part(w, elements)) << "its last load lies in the next part";
+  w.first_byte -= 4;
+  w.lanes = 32;
+  EXPECT_FALSE(texture_part(w, elements)) << "several lanes";
+  EXPECT_FALSE(texture_part(good(), 0));
+}
+
 }  // namespace
 }  // namespace gputopo::program
