@@ -1,8 +1,11 @@
 #include "change_point/robust.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
+
+#include <boost/math/distributions/chi_squared.hpp>
 
 namespace gputopo::change_point {
 
@@ -34,6 +37,17 @@ double shorth(std::vector<double> values) {
     return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(half), 0.0) / static_cast<double>(half);
   };
   return 0.5 * (mean_from((first + last) / 2) + mean_from((first + last + 1) / 2));
+}
+
+double mean_of_most(std::vector<double> values) {
+  constexpr double left_out = 0.1;
+  const auto n = static_cast<double>(values.size());
+  const double kept = n - std::ceil(left_out * n);
+  if (kept < 1) return values.empty() ? 0 : *std::min_element(values.begin(), values.end());
+  std::sort(values.begin(), values.end());
+  const double sum = std::accumulate(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(kept), 0.0);
+  const double largest = boost::math::quantile(boost::math::chi_squared(1), kept / n);
+  return sum / n / boost::math::cdf(boost::math::chi_squared(3), largest);
 }
 
 double quantile(std::span<const Bin> bins, double share) {

@@ -17,6 +17,11 @@ double median(std::vector<double> values);
 /// for no values.
 double shorth(std::vector<double> values);
 
+/// The mean of values that are chi-squared of one degree but for a tenth of them, which are larger: without the largest
+/// tenth, over what that leaves of such values. A median would be 0 where most are, as between rows of two states. 0
+/// for no values.
+double mean_of_most(std::vector<double> values);
+
 /// The smallest bin value that at least `share` of all counts don't exceed. 0 for no bins.
 double quantile(std::span<const Bin> bins, double share);
 

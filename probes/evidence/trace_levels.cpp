@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 
+#include "change_point/disturbed.hpp"
 #include "change_point/isotonic.hpp"
 #include "change_point/significance.hpp"
 #include "evidence/trace_laps.hpp"
@@ -55,32 +56,6 @@ std::vector<std::vector<Observation>> count_misses(const Trace& trace, std::span
   return rows;
 }
 
-// Rows that miss far more than two larger footprints do were disturbed: what a cache holds of these it has room for in
-// a smaller one. They count as the larger ones do; one of these alone may be luck. Where that are many rows, here and
-// there, layout decides what a row misses, and they stay as they are.
-void level_what_fits_later(std::vector<Observation>& rows) {
-  constexpr double deviations = 6;  // the second least of many rows is few misses itself
-  constexpr double few_rows = 0.1;
-  std::vector<Observation> levelled = rows;
-  double least = HUGE_VAL, second = HUGE_VAL;  // shares of larger footprints
-  std::size_t count = 0, runs = 0;
-  bool is_run = false;
-  for (std::size_t i = rows.size(); i-- > 0;) {
-    const double share = rows[i].level(), expected = second * rows[i].weight;
-    const double most = std::max(2 * expected, expected + deviations * std::sqrt(2 * expected + 1));
-    const bool is_disturbed = rows[i].sum > most;
-    if (is_disturbed) levelled[i].sum = expected;
-    count += is_disturbed ? 1 : 0;
-    runs += is_disturbed && !is_run ? 1 : 0;
-    is_run = is_disturbed;
-    second = std::min(second, std::max(least, share));
-    least = std::min(least, share);
-  }
-  const bool first_too = is_run;  // nothing tells how rows were before
-  const bool are_few = runs <= 1 || static_cast<double>(count) <= few_rows * static_cast<double>(rows.size());
-  if (are_few && !first_too) rows = std::move(levelled);
-}
-
 // What rows rise by over levels that don't: log-likelihood, and the standard deviation of their levels.
 struct Rise {
   double gain = 0;
@@ -122,6 +97,8 @@ bool changes_before(const Separation& other, const Separation& main, std::size_t
       rows[i].sum = std::max(0.0, rows[i].sum - main.rows[i].sum);
     }
   }
+  // Where single loads cross the main one, they are no averages: then all of a row together is a drift.
+  if (are_of_one_kind(rows) && !are_of_one_kind(main.rows)) return false;
   return trace_chance_of(rise_of(rows).gain, count, candidates) < trace_beyond_doubt;
 }
 
@@ -144,6 +121,16 @@ double level_of(std::span<const Observation> rows) {
 
 double scatter_about_one_level(std::span<const Observation> rows) {
   return dispersion(rows, std::vector<double>(rows.size(), level_of(rows)), {}, 1);
+}
+
+bool are_of_one_kind(std::span<const Observation> rows) {
+  constexpr double of_other_kind = 0.05;
+  double other = 0, loads = 0, most = 0;
+  for (const Observation& row : rows) {
+    other += std::min(row.sum, row.weight - row.sum), loads += row.weight;
+    most = std::max(most, row.level());
+  }
+  return other <= of_other_kind * loads && most >= 1 - of_other_kind;
 }
 
 bool is_clean(std::span<const Observation> rows) {
@@ -179,7 +166,7 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
     Separation separation;
     separation.boundary = boundary;
     separation.rows = std::move(counts[i]);
-    level_what_fits_later(separation.rows);
+    separation.rows = without_disturbed(separation.rows, {});
     separation.sweep = sweep_of(trace, separation.rows, boundary.threshold_cycles);
     infer(separation);
     result.push_back(std::move(separation));
@@ -237,10 +224,9 @@ Separation without_outliers(const Trace& trace, const std::vector<Separation>& c
     if (changes_with_size(candidates[i], candidates.size(), significant_rise)) continue;
     const std::vector<Observation> slow = std::move(count_misses(trace, {&above, 1}).front());
     if (scatter_about_one_level(slow) > most_scatter) continue;
-    for (std::size_t r = 0; r < result.rows.size(); ++r)
-      result.rows[r].sum =
-          static_cast<double>(slower_than(trace.rows[r], result.boundary.threshold_cycles)) - slow[r].sum;
-    level_what_fits_later(result.rows);
+    result.rows = std::move(count_misses(trace, {&result.boundary, 1}).front());
+    for (std::size_t r = 0; r < result.rows.size(); ++r) result.rows[r].sum -= slow[r].sum;
+    result.rows = without_disturbed(result.rows, {});
     result.sweep.contamination.false_hit = std::max(result.sweep.contamination.false_hit, above.upper_share);
     infer(result);
     break;

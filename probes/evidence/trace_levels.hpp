@@ -35,6 +35,9 @@ inline constexpr double most_scatter = 3;
 /// How much more rows differ among themselves than their loads explain, about one level.
 double scatter_about_one_level(std::span<const change_point::Observation> rows);
 
+/// Whether rows are nearly all hits or all misses, and some are either: loads that drift cross a boundary together.
+bool are_of_one_kind(std::span<const change_point::Observation> rows);
+
 /// Whether rows miss as seldom as those that fit: isolated slow loads, and the line or two that something else takes.
 bool is_clean(std::span<const change_point::Observation> rows);
 

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include <boost/math/distributions/chi_squared.hpp>
-
+#include "change_point/disturbed.hpp"
 #include "change_point/latency_histogram.hpp"
 #include "change_point/reduction.hpp"
 #include "change_point/robust.hpp"
@@ -29,19 +28,6 @@ constexpr double least_rise_cycles = 2;
 constexpr double least_rise_share = 0.03;
 
 constexpr double significant = 0.05;
-
-// The mean of values that are chi-squared of one degree but for a tenth of them, which are larger: without the largest
-// tenth, over what that leaves of such values. A median would be 0 where most are, as between rows of two states.
-double mean_of_most(std::vector<double> values) {
-  constexpr double left_out = 0.1;
-  const auto n = static_cast<double>(values.size());
-  const double kept = n - std::ceil(left_out * n);
-  if (kept < 1) return values.empty() ? 0 : *std::min_element(values.begin(), values.end());
-  std::sort(values.begin(), values.end());
-  const double sum = std::accumulate(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(kept), 0.0);
-  const double largest = boost::math::quantile(boost::math::chi_squared(1), kept / n);
-  return sum / n / boost::math::cdf(boost::math::chi_squared(3), largest);
-}
 
 // The variance of one value: within rows where they have several values, and at least what neighbouring rows differ by,
 // but for a few steps. A steady rise inflates first differences, a step in a short sweep second ones: the smaller of
@@ -178,6 +164,7 @@ MeanCurve mean_curve(const Trace& trace) {
   curve.sweep.saturation = -1;
   curve.sweep.foreign = true;
   curve.sweep.levels = {LevelModel::Kind::gaussian, variance_of(curve.rows, within, loads)};
+  curve.rows = without_disturbed(curve.rows, curve.sweep.levels);
   return curve;
 }
 
@@ -221,9 +208,7 @@ Estimate size_by_means(const Trace& trace) {
   if (rises_by_chance(curve, rising)) return inconclusive("B", by_means, "rows differ by chance as much as they rise");
   if (posterior.probability.back() > better_part) return without_misses(trace);
   if (rises_from_the_start(curve.rows, fit, base, rising)) {
-    if (fit > 1) return inconclusive("B", by_means, "too few rows lie before the rise to tell whether they fit");
-    posterior.probability.assign(posterior.probability.size(), 0);
-    posterior.none_fits = 1;
+    return inconclusive("B", by_means, "too few rows lie before the rise to tell whether they fit");
   } else if (is_drift(curve.rows, rising, curve.sweep.levels.variance)) {
     return inconclusive("B", by_means, drifts);
   } else if (fit == 1 && curve.rows.front().weight < 2) {

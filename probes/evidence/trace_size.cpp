@@ -34,6 +34,11 @@ double scatter_about_rising_levels(std::span<const Observation> rows) {
   return rows.size() < 2 ? 1 : dispersion(rows, RisingLevels(rows, {}).fitted(), {}, 1);
 }
 
+// What widens everything, within bounds.
+double scatter_of_fitting(std::span<const Observation> rows) {
+  return std::min(10.0, scatter_about_one_level(rows));
+}
+
 // Rows past the first that miss far less than it: no cache that the first row overflows could do that.
 bool is_contradicted_later(std::span<const Observation> rows) {
   const Observation& first = rows.front();
@@ -65,6 +70,27 @@ Estimate size_of(const CapacityPosterior& posterior) {
   return inconclusive("B", trace_size_method, "there are too few loads to tell whether the smallest footprint fits");
 }
 
+// Misses that begin long before a cache whose misses begin there would miss so few: it goes on filling, in sets that
+// fill unevenly, or brings in what nobody asked for. How much it holds then isn't where they begin, nor where as many
+// are missed as of a full one.
+std::optional<Estimate> fills_unevenly(const Separation& s) {
+  Sweep of_any_law = s.sweep;
+  of_any_law.saturation = 0;
+  of_any_law.scatter = 1;
+  const std::size_t about = capacity_posterior(s.rows, of_any_law).best();
+  of_any_law.scatter = scatter_of_fitting(std::span(s.rows).first(about + 1));
+  const CapacityPosterior begins = capacity_posterior(s.rows, of_any_law);
+  if (s.posterior.none_fits > better_part || s.posterior.probability.back() > better_part) return std::nullopt;
+  const double least = s.posterior.credible(0.95).low;
+  double as_late = 0;
+  for (std::size_t i = 0; i < begins.probability.size(); ++i)
+    if (begins.footprints_bytes[i] >= least) as_late += begins.probability[i];
+  if (as_late > doubtful || begins.none_fits > doubtful) return std::nullopt;
+  Estimate e = at_least(begins);
+  e.note = "so much fits; of more ever more is missing, but less than of a full cache: sets that fill unevenly";
+  return e;
+}
+
 // No boundary is crossed by more loads the larger the footprint.
 Estimate without_change(const Separation& strongest) {
   constexpr double most_scatter_of_all = 5;
@@ -88,28 +114,21 @@ Estimate without_change(const Separation& strongest) {
   return e;
 }
 
-// The loads of the rows that fit, those that hit.
-Trace hits_of(const Trace& trace, const Separation& s, double size) {
-  Trace hits;
+// The loads of the rows that fit, those that hit, or of the others, those that miss.
+Trace of_one_side(const Trace& trace, const Separation& s, double size, bool hits) {
+  Trace side;
   for (const Row& row : trace.rows) {
-    if (row.control > size) break;
-    hits.rows.push_back({row.control, {}});
+    if ((row.control <= size) != hits) continue;
+    side.rows.push_back({row.control, {}});
     for (const double value : row.values)
-      if (value < s.boundary.threshold_cycles) hits.rows.back().values.push_back(value);
-    if (hits.rows.back().values.empty()) hits.rows.pop_back();
+      if ((value < s.boundary.threshold_cycles) == hits) side.rows.back().values.push_back(value);
+    if (side.rows.back().values.empty()) side.rows.pop_back();
   }
-  return hits;
+  return side;
 }
 
-// Whether rows are nearly all hits or all misses, and some are either: loads that drift cross a boundary together.
-bool are_rows_of_one_kind(const Separation& s) {
-  constexpr double of_other_kind = 0.05;
-  double other = 0, loads = 0, most = 0;
-  for (const Observation& row : s.rows) {
-    other += std::min(row.sum, row.weight - row.sum), loads += row.weight;
-    most = std::max(most, row.level());
-  }
-  return other <= of_other_kind * loads && most >= 1 - of_other_kind;
+std::optional<MeanRise> rise_within(const Trace& side) {
+  return side.rows.size() < 2 ? std::nullopt : rise_of_means(side);
 }
 
 // Whether a level of several rows comes before more of them miss: a level of hits as well as one of misses.
@@ -120,13 +139,17 @@ bool begins_with_a_level(std::span<const Observation> rows) {
 }
 
 // Hits that become slower before other loads miss: averages over laps, of which ever more miss. Then the size lies
-// anywhere from there on. Where they drift, by as much as levels are apart, what crossed the boundary was that drift.
+// anywhere from there on. Where all loads of a row cross the boundary together, and those on either side become slower
+// by as much as levels are apart, that they cross it there is a drift's doing, or an average's: their means say the
+// rest.
 Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) {
   const bool is_told = size.status == Status::upper_bound || size.status == Status::measured;
-  if (is_told && are_rows_of_one_kind(s) && drift(trace)) return inconclusive("B", trace_size_method, drifts);
+  if (is_told && are_of_one_kind(s.rows) && drift(trace)) return inconclusive("B", trace_size_method, drifts);
   if (size.status != Status::measured) return size;
-  const Trace hits = hits_of(trace, s, *size.value);
-  const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);
+  const auto rise = rise_within(of_one_side(trace, s, *size.value, true));
+  const auto beyond = rise_within(of_one_side(trace, s, *size.value, false));
+  const double rises = (rise ? rise->cycles : 0) + (beyond ? beyond->cycles : 0);
+  if (are_of_one_kind(s.rows) && 2 * rises > s.boundary.upper_mean - s.boundary.lower_mean) return size_by_means(trace);
   if (!rise) return size;
   if (rise->is_drift) {
     const bool is_all = 2 * rise->cycles > s.boundary.upper_mean - s.boundary.lower_mean;
@@ -150,10 +173,11 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   if (s.posterior.none_fits <= 0.5 && !is_clean(fitting_rows(s)) &&
       scatter_about_rising_levels(fitting_rows(s)) > most_scatter)
     return first_large_rise(trace, options);
-  s.sweep.scatter = std::min(10.0, scatter_about_one_level(fitting_rows(s)));
+  s.sweep.scatter = scatter_of_fitting(fitting_rows(s));
   const double misses_a_row = level_of(fitting_rows(s)) * s.rows.front().weight;
   s.posterior = capacity_posterior(s.rows, s.sweep);
   if (misses_a_row >= noisy_misses) s.posterior.slack = slack_of_noise;
+  if (const auto least = fills_unevenly(s)) return *least;
   const Estimate size = size_of(s.posterior);
   if (size.status == Status::upper_bound && begins_with_a_level(s.rows))
     return inconclusive(

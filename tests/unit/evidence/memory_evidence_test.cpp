@@ -59,7 +59,7 @@ TEST(FetchedAhead, IsNothingWhereFewLoadsHitByChance) {
 }
 
 // Two looks at each of so many lines.
-std::vector<program::PhaseTrace> looks_at(std::size_t lines, std::uint32_t first, std::uint32_t second) {
+std::vector<program::PhaseTrace> two_looks_at(std::size_t lines, std::uint32_t first, std::uint32_t second) {
   std::vector<program::PhaseTrace> looks(2 * lines);
   for (std::size_t i = 0; i < looks.size(); ++i) looks[i].latencies = {i % 2 == 0 ? first : second};
   return looks;
@@ -68,7 +68,7 @@ std::vector<program::PhaseTrace> looks_at(std::size_t lines, std::uint32_t first
 TEST(ColdMemory, IsMemorysOwnOnlyWhereTranslationsWereSeenToStay) {
   const LostByL2 lost{{800}, false};
   const auto why = [&](std::size_t lines, std::uint32_t first, std::uint32_t second) {
-    return why_untranslated(ColdMemory::are_alike(looks_at(lines, first, second), lost));
+    return why_untranslated(ColdMemory::are_alike(two_looks_at(lines, first, second), lost));
   };
   EXPECT_FALSE(why(32, 300, 300));
   ASSERT_TRUE(why(32, 390, 300));

@@ -1,7 +1,9 @@
 // What happens to a GPU while somebody else's trace is recorded: rows that a neighbour slows, clocks that change or
 // count in steps, averages over laps, lines that always lie far away. None of it is a capacity.
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +42,60 @@ TEST(SizeOfDisturbedTraces, RowsThatFitAgainLaterAreNoCapacity) {
             << loads << " loads, " << rows << " rows " << slower << ": " << said.note;
         EXPECT_EQ(said.value, footprint(31));
       }
+}
+
+// Two of a few rows, and the last but one: what fits behind it fits in it as well.
+TEST(SizeOfDisturbedTraces, SingleRowsThatFitAgainAreNoCapacity) {
+  for (const auto& slow : {std::vector{3, 9}, std::vector{10}, std::vector{2, 10}}) {
+    const Trace trace = disturbed_sweep(12, 16, [&](int row, int load) {
+      return load % 2 == 0 && std::find(slow.begin(), slow.end(), row) != slow.end() ? 90 : 40;
+    });
+    const Estimate said = find_size(trace);
+    EXPECT_EQ(said.status, Status::lower_bound) << slow.front() << ": " << said.note;
+    EXPECT_EQ(said.value, footprint(11));
+    const Trace means =
+        disturbed_sweep(16, 1, [&](int row, int) { return row == slow.front() ? 95 : 40 + 7 * row % 3; });
+    EXPECT_EQ(find_size(means).status, Status::lower_bound) << slow.front();
+  }
+}
+
+// One row that fits lies between it and what doesn't.
+TEST(SizeOfDisturbedTraces, ARowBeforeTheLastThatFitsIsNone) {
+  const Trace trace =
+      disturbed_sweep(24, 16, [](int row, int load) { return row > 12 || (row == 11 && load % 2 == 0) ? 90 : 40; });
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_EQ(said.value, footprint(12));
+}
+
+// Ever more is missing, but less than of a cache that is full where that begins: it holds more than that.
+TEST(SizeOfDisturbedTraces, SetsThatFillUnevenlyGiveABound) {
+  Random random(4);
+  Trace trace;
+  for (int row = 0; row < 28; ++row) {
+    const int loads = 64 + 16 * row;
+    Row& r = trace.rows.emplace_back();
+    r.control = 64.0 * loads;
+    for (int load = 0; load < loads; ++load)
+      r.values.push_back(random.uniform() < (row > 7 ? 0.02 + 0.01 * row : 0) ? 200 : 60);
+  }
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::lower_bound) << said.value.value_or(0) << said.note;
+  EXPECT_EQ(said.value, trace.rows[7].control);
+}
+
+// Hits that become slower are no level of their own where single loads miss behind them.
+TEST(SizeOfDisturbedTraces, AClockThatSettlesDoesntHideTheCapacity) {
+  const Trace trace = disturbed_sweep(30, 64, [](int row, int load) {
+    const double slower = 1 + 0.3 * (1 - std::exp(-row / 4.0));
+    return slower * (row > 19 && load < 6 * (row - 19) ? 210 : 100);
+  });
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_EQ(said.value, footprint(19));
+  const Trace alone =
+      disturbed_sweep(30, 64, [](int row, int) { return 100 * (1 + 0.3 * (1 - std::exp(-row / 4.0))); });
+  EXPECT_EQ(find_size(alone).status, Status::inconclusive);
 }
 
 // The capacity is told beside them.

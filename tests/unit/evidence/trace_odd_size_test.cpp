@@ -72,8 +72,7 @@ TEST(SizeOfOddTraces, ARowOfWholeLapsWithoutAMissIsNotAboveTheChange) {
 
 TEST(SizeOfOddTraces, AveragesThatRiseFromTheStartGiveNoSize) {
   const Trace rising = sweep(30, 1, [](int row, int) { return 60.0 + 3 * row; });
-  EXPECT_EQ(find_size(rising, {}).status, Status::upper_bound);
-  EXPECT_EQ(find_size(rising, {}).value, jump_control_of(0));
+  EXPECT_EQ(find_size(rising, {}).status, Status::inconclusive) << "a clock that drifts does that, too";
   const Trace uneven = sweep(30, 1, [](int row, int) { return row < 3 ? 60.0 + row % 2 : 60.0 + 3 * (row - 2); });
   EXPECT_EQ(find_size(uneven, {}).status, Status::inconclusive);
   // A jump says that the rows before it fit, few as they are.

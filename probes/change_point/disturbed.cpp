@@ -1,0 +1,135 @@
+#include "change_point/disturbed.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "change_point/robust.hpp"
+#include "stop/stop.hpp"
+
+namespace gputopo::change_point {
+namespace {
+
+constexpr double of_so_many_rows = 50;         // a run begins at one
+const double cost_of_another = std::log(2.0);  // as likely as not the next row is disturbed, too
+
+struct Run {
+  std::size_t first = 0, end = 0;
+};
+
+// What rows lose that have a level of their own, which may be any: of loads, each number of misses is as likely; of
+// means, each that the rows span.
+double cost_of_any_level(const Observation& row, const LevelModel& model, double span) {
+  if (model.kind == LevelModel::Kind::gaussian) {
+    constexpr double two_pi = 6.283185307179586;
+    return std::max(0.0, std::log(span / std::sqrt(two_pi * model.variance / row.weight)));
+  }
+  const double sequences =
+      std::lgamma(row.weight + 1) - std::lgamma(row.sum + 1) - std::lgamma(row.weight - row.sum + 1);
+  return std::max(0.0, std::log(row.weight + 1) + sequences + block_log_likelihood(model, row.weight, row.sum));
+}
+
+double variance_of(const Observation& row, double level, const LevelModel& model) {
+  return row.weight * (model.kind == LevelModel::Kind::gaussian ? model.variance : level * (1 - level));
+}
+
+// Neighbours that lie above the level that they share with others: what disturbs only adds.
+std::vector<Run> above_their_level(std::span<const Observation> rows, const std::vector<double>& levels,
+                                   const LevelModel& model) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double off = rows[i].sum - rows[i].weight * levels[i];
+    if (off <= 0 || off * off <= variance_of(rows[i], levels[i], model)) continue;
+    if (!runs.empty() && runs.back().end == i && levels[i - 1] == levels[i])
+      ++runs.back().end;
+    else
+      runs.push_back({i, i + 1});
+  }
+  return runs;
+}
+
+// How much more rows differ from their levels than their loads explain, but for a tenth of them.
+double scatter_of(std::span<const Observation> rows, const std::vector<double>& levels, const LevelModel& model) {
+  std::vector<double> squares;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double off = rows[i].sum - rows[i].weight * levels[i], variance = variance_of(rows[i], levels[i], model);
+    squares.push_back(variance > 0 ? off * off / variance : 0);
+  }
+  return std::max(1.0, mean_of_most(std::move(squares)));
+}
+
+// What is left without a run, and the level around it.
+struct Others {
+  double log_likelihood = 0, level = 0;
+  double scatter = 1;  // rows differ by this much more than their loads explain
+};
+
+Others others_than(std::span<const Observation> rows, const Run& run, const LevelModel& model) {
+  std::vector<Observation> others(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(run.first));
+  others.insert(others.end(), rows.begin() + static_cast<std::ptrdiff_t>(run.end), rows.end());
+  const RisingLevels rising(others, model);
+  const std::vector<double> levels = rising.fitted();
+  return {rising.log_likelihood(0), (levels[run.first - 1] + levels[run.first]) / 2, scatter_of(others, levels, model)};
+}
+
+struct Disturbed {
+  Run run;
+  double level = 0;  // around it
+};
+
+// The run that the others gain most without, if they gain enough.
+std::optional<Disturbed> most_disturbed(std::span<const Observation> rows, const LevelModel& model, double span) {
+  const RisingLevels rising(rows, model);
+  const std::vector<double> fitted = rising.fitted();
+  std::optional<Disturbed> best;
+  double best_gain = 0;
+  for (const Run& run : above_their_level(rows, fitted, model)) {
+    if (run.first == 0) continue;
+    double cost = std::log(of_so_many_rows), own = 0, at_level = 0;
+    for (std::size_t i = run.first; i < run.end; ++i) {
+      cost += cost_of_any_level(rows[i], model, span) + cost_of_another;
+      own += block_log_likelihood(model, rows[i].weight, rows[i].sum);
+      at_level += level_log_likelihood(model, rows[i].weight, rows[i].sum, fitted[i]);
+    }
+    // What the others gain comes of what the run lies beside its level: as much again where they weigh as much.
+    constexpr double at_most = 4;
+    if (at_most * (own - at_level) < cost) continue;
+    const Others others = others_than(rows, run, model);
+    const double gain = (others.log_likelihood + own - rising.log_likelihood(0)) / others.scatter - cost;
+    if (gain > best_gain) best_gain = gain, best = {run, others.level};
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<Observation> without_disturbed(std::span<const Observation> rows, const LevelModel& model) {
+  constexpr std::size_t a_few_runs = 2;
+  constexpr double few_rows = 0.1, next_to_nothing = 1e-6;
+  if (rows.empty()) return {};
+  const auto [least, most] = std::minmax_element(
+      rows.begin(), rows.end(), [](const Observation& a, const Observation& b) { return a.level() < b.level(); });
+  const double span = most->level() - least->level();
+  std::vector<Observation> told(rows.begin(), rows.end()), kept = told;
+  std::vector<std::size_t> place(rows.size());
+  std::iota(place.begin(), place.end(), std::size_t{0});
+  for (std::size_t runs = 1;; ++runs) {
+    stop::look();
+    const auto found = most_disturbed(kept, model, span);
+    if (!found) return told;
+    const auto& [run, level] = *found;
+    const auto begin = static_cast<std::ptrdiff_t>(run.first), end = static_cast<std::ptrdiff_t>(run.end);
+    for (std::size_t i = run.first; i < run.end; ++i) {
+      Observation& row = told[place[i]];
+      row.weight *= next_to_nothing;
+      row.sum = level * row.weight;
+    }
+    kept.erase(kept.begin() + begin, kept.begin() + end);
+    place.erase(place.begin() + begin, place.begin() + end);
+    const auto count = static_cast<double>(rows.size() - kept.size());
+    if (runs > a_few_runs && count > few_rows * static_cast<double>(rows.size())) return {rows.begin(), rows.end()};
+  }
+}
+
+}  // namespace gputopo::change_point
