@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "evidence/findings.hpp"
@@ -13,14 +13,6 @@
 #include "evidence/session.hpp"
 
 namespace gputopo::evidence {
-
-/// Lines that an SM had in the L2 and finds there no more.
-struct LostByL2 {
-  /// What they take, as timed: memory's loads, those of a cache behind the L2, of another side of it. None where there
-  /// is no L2.
-  std::vector<double> cycles;
-  bool may_be_far = false;  ///< of sides that keep copies one may be lost, and how long that takes isn't known
-};
 
 /// A stretch of memory behind what flushes walk. Every program that runs on it finds it in no cache.
 class ColdMemory {
@@ -31,8 +23,8 @@ class ColdMemory {
 
   /// Whether the GPU has the room. Where it hasn't nothing may be run.
   bool fits() const;
-  /// Where the room begins, in the flush slot.
-  std::uint64_t begin() const { return flush_bytes_ + gap_bytes; }
+  /// Where the room begins, in the flush slot: at a border of 64 KiB.
+  std::uint64_t begin() const { return (flush_bytes_ / gap_bytes + 2) * gap_bytes; }
   /// An empty program by SM 0 alone, on a quiet chip.
   program::Program program(std::string label) const;
   /// Runs the programs, in their order, after a flush. Nothing where a neighbour leaves no time for it; errors are the
@@ -43,9 +35,13 @@ class ColdMemory {
   program::Walk load(std::uint64_t place_bytes) const;
   /// Appends two loads of a line that the L2 has, both recorded.
   void look_twice(program::Program& p, std::uint64_t place_bytes) const;
-  /// Whether the first of both took longer no more often than the second: else translations were missing. What took as
-  /// long as lines do that were lost tells nothing. No answer where few are left.
-  static std::optional<bool> are_alike(std::span<const program::PhaseTrace> looks, const LostByL2& lost);
+  /// What the first and the second look of each took.
+  using Pairs = std::vector<std::pair<double, double>>;
+  /// Of recorded loads, in their order.
+  static Pairs pairs_of(std::span<const program::PhaseTrace> phases);
+  /// Whether the first of both took longer no more often than the second: else translations were missing, or what was
+  /// looked at. No answer where there are few.
+  static std::optional<bool> are_alike(const Pairs& looks);
 
   /// Latency below which a load was served by the cache that holds `hits`, for loads that took `misses` otherwise: a
   /// third of the way from one to the other, since what an open row or a nearer channel gains makes misses faster, and
@@ -57,17 +53,5 @@ class ColdMemory {
   Session* session_;
   std::uint64_t flush_bytes_, room_bytes_;
 };
-
-/// As far as is known so far.
-LostByL2 lost_by_l2(const Findings& findings);
-
-/// Whether a line's translation is there after a load of another line of its 64 KiB, whatever came before, as many
-/// pages as a flush is of among it: pages are as large, or TLBs keep as many of them. By lines that the L2 has, whose
-/// own loads are short. Asked once a discovery. Nothing where it is; else why what cold lines take needn't be memory's,
-/// also where it can't be told (memory's latency isn't known, there is no room, a neighbour leaves no time, too few
-/// lines were kept). Errors are the session's.
-Expected<std::optional<std::string_view>> why_untranslated(Session& session, Findings& findings);
-/// The same of what `ColdMemory::are_alike` said.
-std::optional<std::string_view> why_untranslated(std::optional<bool> are_alike);
 
 }  // namespace gputopo::evidence

@@ -47,8 +47,11 @@ Estimate where_it_begins(std::span<const GainAt> shown, std::uint64_t samples) {
     return e;
   }
   const GainAt& next = shown[1];
-  const double on =
-      static_cast<double>(near.distance_bytes) / static_cast<double>(next.distance_bytes - near.distance_bytes);
+  // Of places so many bytes apart no pair that is nearer lies in two rows.
+  const auto in_two_rows = [](const GainAt& g) {
+    return static_cast<double>(g.distance_bytes / row_places_bytes * row_places_bytes);
+  };
+  const double on = in_two_rows(near) / (in_two_rows(next) - in_two_rows(near));
   const double cycles = near.cycles + on * std::max(0.0, near.cycles - next.cycles);
   const double error = 1.96 * std::hypot((1 + on) * near.error_cycles, on * next.error_cycles);
   Estimate e = measured(cycles, "cycles", row_method, samples);

@@ -10,6 +10,9 @@
 
 namespace gputopo::evidence {
 
+/// Lines that are looked at lie at multiples of so much from where rows may begin.
+inline constexpr std::uint64_t row_places_bytes = 128;
+
 /// Lines of one distance, each by what its load took less right after one so far away than after one much farther.
 struct GainAt {
   std::uint64_t distance_bytes = 0;

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "evidence/cold_memory.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/kept_translation.hpp"
 #include "evidence/eviction_index.hpp"
 #include "evidence/eviction_policy.hpp"
 #include "evidence/eviction_sets.hpp"
@@ -116,10 +116,11 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
     leave_organisation_open(memory, evictions, why);
     return {};
   }
-  auto untranslated = why_untranslated(session, findings);
-  if (!untranslated) return tl::unexpected<Error>(untranslated.error());
-  if (*untranslated) {
-    leave_organisation_open(memory, evictions, **untranslated);
+  // Lines of all of it are looked at, whose translations TLBs may have lost: what that takes is no miss.
+  const auto translation = kept_translation(session, findings);
+  if (!translation) return tl::unexpected<Error>(translation.error());
+  if (translation->missing_cycles.value_or(HUGE_VAL) >= part.levels.threshold_cycles) {
+    leave_organisation_open(memory, evictions, "translation takes a part in it: TLBs' misses may look like its own");
     return {};
   }
   const EvictedCache cache{l2->line_bytes, static_cast<std::uint64_t>(*part.bytes.value) / l2->line_bytes,

@@ -1,11 +1,12 @@
 // How much memory's lines differ in latency, as one SM sees them: by channel and distance, and from load to load.
-#include <span>
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "evidence/cold_memory.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/kept_translation.hpp"
 #include "evidence/line_spread.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
@@ -16,10 +17,10 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::uint64_t spread_lines = 1024;
+constexpr std::uint64_t spread_lines = 1021;  // the last one is loaded before, too
 // 33 lines of 128 B: over all channels and slices, in pages that the smallest TLB there has been knows all of.
 constexpr std::uint64_t spread_apart_bytes = 33 * 128;
-constexpr std::uint64_t translating_lines = 16;
+constexpr std::uint64_t translating_lines = 15;  // one in each 64 KiB at least
 constexpr std::uint64_t spread_room_bytes = spread_lines * spread_apart_bytes;
 
 struct LinesLooked {
@@ -27,41 +28,50 @@ struct LinesLooked {
   std::optional<std::string_view> untranslated;  // why what they take needn't be memory's
 };
 
-Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, const LostByL2& lost) {
+Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, std::uint64_t l2_bytes) {
   program::Program p = cold.program("lines of memory");
   program::Walk walk =
       recorded(make_walk(l2_path, spread_room_bytes, spread_apart_bytes, 1), program::Record::latencies, 1);
   walk.first_byte = cold.begin();
   walk.order = program::Order::shuffled;  // none right after one of its own row of DRAM
   walk.order_seed = 1;
-  // One line in 16, in each 64 KiB, isn't looked at but loaded before: what translation takes belongs to no line.
+  // One line in 15, in each 64 KiB, isn't looked at but loaded before: what translation takes belongs to no line.
   program::Walk translate = make_walk(l2_path, spread_room_bytes, translating_lines * spread_apart_bytes, 1);
   translate.first_byte = cold.begin();
-  p.phases = {translate, walk};
-  // One in each 64 KiB once more, far from the one before: whether their translation is there.
-  constexpr std::uint64_t parts = spread_lines / translating_lines, step = 37;  // prime to each other
-  std::vector<std::uint64_t> places;
-  for (std::uint64_t i = 0; i < parts; ++i)
-    places.push_back((i * step % parts * translating_lines + translating_lines / 2) * spread_apart_bytes);
-  for (const std::uint64_t place : places) p.phases.emplace_back(cold.load(place));
-  for (const std::uint64_t place : places) cold.look_twice(p, place);
+  // As many of them as the L2 keeps twice more, the second time from there, and then some by themselves: whether
+  // their translation was there.
+  constexpr std::uint64_t least = 72, longest_line = 256, by_themselves = 96;
+  const std::uint64_t again_lines = std::clamp(l2_bytes / longest_line / 4, least, spread_lines);
+  const std::uint64_t every = again_lines > by_themselves ? again_lines / by_themselves : 1;
+  program::Walk again = walk;
+  again.loads_per_lap = again_lines;
+  program::Walk bring = again;
+  bring.record = program::Record::nothing;
+  p.phases = {translate, walk, bring, again};
   const program::Stepping order = program::stepping(walk.order, walk.order_seed, spread_lines);
+  for (std::uint64_t k = 0, line = order.first; k < again_lines; ++k) {
+    const program::Walk load = cold.load(line * spread_apart_bytes);
+    if (k % every == 0) p.phases.insert(p.phases.end(), {load, recorded(load, program::Record::latencies, 1)});
+    line = program::advance(line, order.step, spread_lines);
+  }
   LinesLooked looked;
   LooksByLine& looks = looked.cold;
   looks.resize(spread_lines);
+  ColdMemory::Pairs pairs;
   for (std::size_t i = 0; i < looks_at_a_line; ++i) {
     auto traces = cold.run({p});
     if (!traces) return tl::unexpected<Error>(traces.error());
     if (!*traces) return std::optional<LinesLooked>();
     const auto& phases = (*traces)->back().phases;
-    if (!looked.untranslated)
-      looked.untranslated = why_untranslated(ColdMemory::are_alike(std::span(phases).subspan(2), lost));
     std::uint64_t line = order.first;
     for (const std::uint32_t cycles : phases[1].latencies) {
       looks[line].push_back(cycles);
       line = program::advance(line, order.step, spread_lines);
     }
+    for (std::uint64_t k = 0; k < again_lines; k += every)
+      pairs.emplace_back(phases[3].latencies[k], phases[5 + 2 * (k / every)].latencies.front());
   }
+  looked.untranslated = why_untranslated(ColdMemory::are_alike(pairs));
   for (std::uint64_t line = 0; line < spread_lines; line += translating_lines) looks[line].clear();
   std::erase_if(looks, [](const auto& of_line) { return of_line.empty(); });
   return std::optional(std::move(looked));
@@ -84,7 +94,7 @@ Expected<void> measure_memory_lines(Session& session, Findings& findings) {
     leave_spread_open(memory, "memory has no room for it behind what empties the L2");
     return {};
   }
-  auto looks = look_at_lines(cold, lost_by_l2(findings));
+  auto looks = look_at_lines(cold, findings.near_l2_bytes(session.info()).value_or(0));
   if (!looks) return tl::unexpected<Error>(looks.error());
   if (!*looks) {
     leave_spread_open(memory, "a neighbour on the GPU left no time for it");

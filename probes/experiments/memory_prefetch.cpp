@@ -7,6 +7,7 @@
 
 #include "evidence/cold_memory.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/kept_translation.hpp"
 #include "evidence/fetched_ahead.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
@@ -22,10 +23,10 @@ constexpr std::uint64_t least_stride_bytes = 32;  // no sector there has been is
 constexpr std::uint64_t most_stride_bytes = 4096;
 constexpr std::uint64_t run_loads = 16;
 constexpr std::uint64_t runs_of_an_order = 24;  // with 15 loads each: 5 % of them are 18
-// Runs begin at borders of 4 KiB and lie so far apart that nothing of one is fetched with another. Translation is
-// warmed by a load behind each, before its first.
-constexpr std::uint64_t run_apart_bytes = (128 + 4) << 10;
-constexpr std::uint64_t warming_at_bytes = 96 << 10;
+// Runs lie in 64 KiB each, the smallest page that GPUs are known to give device memory, and so far apart that nothing of
+// one is fetched with another. Translation is warmed by a load at the end of these, before a run's first.
+constexpr std::uint64_t run_apart_bytes = 192 << 10;
+constexpr std::uint64_t warming_at_bytes = 62 << 10;
 constexpr std::size_t phases_of_a_run = 4;
 constexpr std::array<Order, 3> run_orders{Order::forward, Order::reverse, Order::shuffled};
 constexpr std::uint64_t runs_room_bytes = run_orders.size() * runs_of_an_order * run_apart_bytes;

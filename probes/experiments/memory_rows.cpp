@@ -8,6 +8,7 @@
 
 #include "evidence/cold_memory.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/kept_translation.hpp"
 #include "evidence/latency.hpp"
 #include "evidence/row_gain.hpp"
 #include "experiments/experiments.hpp"

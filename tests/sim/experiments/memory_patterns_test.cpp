@@ -157,6 +157,27 @@ TEST(OpenRowsBesideTlbs, AreNotTranslation) {
   seen.expect_near("row_gain", 0.01);
 }
 
+// TLBs that another SM's loads fill as well, or that keep a little less than what is looked at, make none of these.
+TEST(PatternsBesideSharedTlbs, OfAllSMsArentMemorys) {
+  for (const Json& tlb : {Json{{"page", "4 KiB"}, {"entries", 64}, {"miss_penalty", 60}},
+                          {{"page", "64 KiB"}, {"entries", 64}, {"miss_penalty", 320}},
+                          {{"page", "64 KiB"}, {"entries", 64}, {"miss_penalty", 320}, {"replacement", "tree_plru"}}}) {
+    Json text = memory_model();
+    text["tlbs"] = {{"one", tlb}};
+    text["tlbs"]["one"]["scope"] = "gpu";
+    text["paths"]["global_cached"][0]["tlbs"] = {"one"};
+    const SeenMemory seen(text);
+    const Estimate& gain = *seen.found.find("row_gain");
+    EXPECT_TRUE(!gain.value || *gain.value < 1) << tlb << *gain.value << gain.note;
+    const auto& by_line = seen.stated("latency_by_line");
+    EXPECT_TRUE(by_line.value.empty() || by_line.value == "alike") << tlb << by_line.value << by_line.note;
+    for (const char* name : {"latency_low", "latency_middle", "latency_high"}) {
+      const Estimate& e = *seen.found.find(name);
+      EXPECT_TRUE(!e.value || *e.value < 520) << tlb << name << *e.value;
+    }
+  }
+}
+
 // The line next to it is what a cache behind the L2 brought in as well.
 TEST(OpenRows, AreNotLinesOfACacheBehindTheL2) {
   Json text = memory_model();

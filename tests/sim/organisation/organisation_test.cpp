@@ -158,6 +158,22 @@ TEST(OrganisationOfTheL2, IsToldForEveryPolicy) {
   }
 }
 
+// What a translation takes that a TLB of few ways lost looks like a line that the L2 lost: no set of either is told.
+TEST(OrganisationOfTheL2, IsNoneOfATlb) {
+  for (const char* policy : {"lru", "random", "not_most_recent"}) {
+    Json text = model_with_cache({{"size", "16 KiB"}, {"line", 64}, {"ways", 4}}, false);
+    text["caches"]["l2"] = {{"size", "1 MiB"}, {"line", 64}, {"ways", 32}, {"replacement", policy}, {"scope", "gpu"}};
+    text["tlbs"] = {{"one", {{"page", "64 KiB"}, {"entries", 16}, {"ways", 2}, {"miss_penalty", 1000}}}};
+    for (auto& [path, levels] : text["paths"].items())
+      for (auto& level : levels)
+        if (level["level"] == "l2") level["tlbs"] = {"one"};
+    const auto model = sim::parse_model(text.dump(), "tlb");
+    ASSERT_TRUE(model) << model.error().message;
+    for (const Found& found : organisation_found(*model, discovered_deep(*model, {"l2"})))
+      EXPECT_NE(found.answer, Answer::wrong) << policy << text_of(found);
+  }
+}
+
 TEST(Organisation, IsNoPartOfAPlainDiscovery) {
   const auto model = sim::builtin_model("gt200");
   ASSERT_TRUE(model);
