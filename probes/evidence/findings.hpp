@@ -64,12 +64,13 @@ struct KeptTranslation {
 struct Findings {
   Topology topology;
   std::map<std::string, CacheFacts, std::less<>> caches;
-  bool others_fill_l2 = false;       ///< another program brings lines into the L2 all the time
-  bool others_fill_sms = false;      ///< and into caches of SMs
-  bool others_delay_loads = false;   ///< more loads of the L2 wait than strangers make
-  bool lines_have_sides = false;     ///< a line of the L2 lives on one side, and is far from the SMs of the others
-  bool may_have_sides = false;       ///< that, or distance: which of both isn't known
-  KeptTranslation kept_translation;  ///< as evidence/kept_translation.hpp asks it; nothing before that
+  bool others_fill_l2 = false;      ///< another program brings lines into the L2 all the time
+  bool others_fill_sms = false;     ///< and into caches of SMs
+  bool others_delay_loads = false;  ///< more loads of the L2 wait than strangers make
+  bool lines_have_sides = false;    ///< a line of the L2 lives on one side, and is far from the SMs of the others
+  bool may_have_sides = false;      ///< that, or distance: which of both isn't known
+  LinesApart lines_apart = in_a_small_page;  ///< so that each one's translation is there, and memory's row isn't
+  KeptTranslation kept_translation;          ///< as evidence/kept_translation.hpp asks it; nothing before that
   /// What some SMs bring in others find beyond their own L2 and nearer than memory: sides that keep copies of what
   /// their own SMs read, or a cache behind several L2s. Nothing where there is no such thing.
   struct Beyond {

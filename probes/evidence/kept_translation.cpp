@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::uint64_t large_page = 64 << 10;    // the smallest that GPUs are known to give device memory
 constexpr std::uint64_t smallest_page = 4 << 10;  // and that any could
-constexpr std::uint64_t apart = 4 * large_page;
+constexpr std::uint64_t places_apart = 4 * large_page;
 
 // Right before a line is looked at: a load of its smallest page, of its large one, or of none.
 enum Before : std::size_t { own_page, own_large_page, nothing, ways_to_look };
 constexpr std::uint64_t looked_at = 16;  // lines of each: few, of an L2 that loses them at random
 
 // Another SM that finds near what SM 0 does, and as far from it as can be, so that neither knows the other's
-// translations; SM 0 itself where nobody knows of one.
+// translations; SM 0 itself where nobody can know of one.
 std::uint32_t other_sm(const Session& session, const Findings& findings) {
   const bool are_sets_known = findings.l2_sets && findings.l2_sets->why_open.empty();
   if (!are_sets_known) return findings.may_lines_be_far() ? 0 : session.info().gpu.sm_count - 1;
@@ -33,7 +33,7 @@ std::uint32_t other_sm(const Session& session, const Findings& findings) {
 // In the room that is cold, all over the sets of the L2, each in the lower half of its smallest page: what is fetched
 // ahead of a load in the upper half isn't looked at.
 std::uint64_t place(std::uint64_t i) {
-  return i * apart + i * 5 % 8 * smallest_page + i * 3 % 16 * 128;
+  return i * places_apart + i * 5 % 8 * smallest_page + i * 3 % 16 * 128;
 }
 
 std::uint64_t looked(Before before, std::uint64_t i) {
@@ -41,10 +41,10 @@ std::uint64_t looked(Before before, std::uint64_t i) {
 }
 
 // Looks at lines that another SM brought, with one line of so many other pages in between: TLBs may be both SMs'.
-program::Program looks_after(const ColdMemory& cold, const Session& session, const Findings& findings,
-                             std::uint64_t flush_bytes, std::uint64_t pages) {
+program::Program looks_after_pages(const ColdMemory& cold, const Session& session, std::uint32_t other,
+                                   std::uint64_t flush_bytes, std::uint64_t pages) {
   program::Program p = cold.program(fmt::format("translation of cold memory after {} pages", pages));
-  p.agents.push_back({other_sm(session, findings), 0});
+  p.agents.push_back({other, 0});
   p.phases = {by_all_lanes(make_walk(l2_path, flush_bytes, smallest_page, 1), session.info())};
   for (std::uint64_t i = 0; i < looked_at * ways_to_look; ++i) {
     program::Walk bring = cold.load(place(i));
@@ -64,27 +64,29 @@ program::Program looks_after(const ColdMemory& cold, const Session& session, con
 }
 
 // As many other pages as leave the L2 the lines that were brought, and fewer where it fetches ahead, or loses lines at
-// random: those whose own page was just loaded say whether it still has them.
-Expected<KeptTranslation> ask(Session& session, const Findings& findings, const CacheFacts& memory) {
+// random: those whose own page was just loaded say whether it still has them. Nothing where it never does: what the
+// other SM brought may lie in another L2.
+Expected<std::optional<KeptTranslation>> ask(Session& session, const Findings& findings, const CacheFacts& memory,
+                                             std::uint32_t other) {
   constexpr std::uint64_t enough = 16384, fewer = 8, longest_line = 256, most_bytes = 8192;
   const std::uint64_t l2 = findings.near_l2_bytes(session.info()).value_or(0);
   const std::uint64_t kept = l2 == 0 ? enough : l2 / longest_line / 4;
-  const ColdMemory room(session, memory.capacity_bytes, looked_at * ways_to_look * apart);
-  ColdMemory cold = room;
-  if (!cold.fits()) return KeptTranslation{};
+  ColdMemory cold(session, memory.capacity_bytes, looked_at * ways_to_look * places_apart);
+  if (!cold.fits()) return std::optional<KeptTranslation>();
   for (std::uint64_t pages = std::min({enough, kept, memory.capacity_bytes / most_bytes});; pages /= fewer) {
-    auto traces = cold.run({looks_after(cold, session, findings, memory.capacity_bytes, pages)});
+    auto traces = cold.run({looks_after_pages(cold, session, other, memory.capacity_bytes, pages)});
     if (!traces) return tl::unexpected<Error>(traces.error());
-    if (!*traces) return KeptTranslation{};
+    if (!*traces) return std::optional<KeptTranslation>();
     const ColdMemory::Pairs pairs = ColdMemory::pairs_of((*traces)->back().phases);
     std::array<ColdMemory::Pairs, ways_to_look> looks;
     for (std::size_t i = 0; i < pairs.size(); ++i) looks[i % ways_to_look].push_back(pairs[i]);
     if (ColdMemory::are_alike(looks[own_page]) == true) {
       std::vector<double> missing;
       for (const auto& [first, second] : looks[nothing]) missing.push_back(first);
-      return KeptTranslation{ColdMemory::are_alike(looks[own_large_page]), change_point::median(std::move(missing))};
+      return std::optional(
+          KeptTranslation{ColdMemory::are_alike(looks[own_large_page]), change_point::median(std::move(missing))});
     }
-    if (pages == 0) return KeptTranslation{};
+    if (pages == 0) return std::optional<KeptTranslation>();
   }
 }
 
@@ -93,9 +95,12 @@ Expected<KeptTranslation> ask(Session& session, const Findings& findings, const 
 Expected<KeptTranslation> kept_translation(Session& session, Findings& findings) {
   const CacheFacts* memory = findings.cache("device_memory");
   if (!findings.kept_translation.in_a_large_page && memory != nullptr) {
-    auto kept = ask(session, findings, *memory);
-    if (!kept) return kept;
-    findings.kept_translation = *kept;
+    for (const std::uint32_t other : {other_sm(session, findings), 0U}) {
+      auto kept = ask(session, findings, *memory, other);
+      if (!kept) return tl::unexpected<Error>(kept.error());
+      findings.kept_translation = kept->value_or(KeptTranslation{});
+      if (*kept) break;
+    }
   }
   return findings.kept_translation;
 }

@@ -72,11 +72,16 @@ program::Walk past_l1(program::Walk walk);
 /// multiples of the golden section, modulo 1).
 double even_place(std::uint64_t number);
 
-/// Whether the `i`-th line of a walk from `first_byte` on, in steps of `stride_bytes`, lies in the page of the one
-/// before, whose load had the translation brought in that its own needs. Pages are 4 KiB at least.
-inline bool is_translated(std::uint64_t first_byte, std::uint64_t stride_bytes, std::size_t i) {
-  constexpr std::uint64_t smallest_page = 4096;
-  return i != 0 && (first_byte + i * stride_bytes) % smallest_page >= stride_bytes;
-}
+/// How far lines lie apart whose load brings the next one's translation: an odd number of 128 B, so that none finds
+/// what a neighbour fetched, in a page of the smallest kind that there could be, or that GPUs are known to give device
+/// memory. Of the latter no two neighbours lie in one row of DRAM.
+struct LinesApart {
+  std::uint64_t stride_bytes, page_bytes;
+  /// Whether the `i`-th of a walk from `first_byte` on lies in the page of the one before.
+  bool is_translated(std::uint64_t first_byte, std::size_t i) const {
+    return i != 0 && (first_byte + i * stride_bytes) % page_bytes >= stride_bytes;
+  }
+};
+inline constexpr LinesApart in_a_small_page{9 * 128, 4 << 10}, in_a_large_page{129 * 128, 64 << 10};
 
 }  // namespace gputopo::evidence

@@ -9,6 +9,7 @@
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/flush.hpp"
+#include "evidence/kept_translation.hpp"
 #include "evidence/latency.hpp"
 #include "experiments/experiments.hpp"
 
@@ -20,27 +21,25 @@ using program::Record;
 using program::Walk;
 
 constexpr std::uint64_t device_memory_lines = 384;
-constexpr std::uint64_t device_memory_stride_bytes =
-    1152;  // nine lines of 128 B: no load finds what a neighbour fetched
 
 // Looks at lines that `flush_bytes` of other loads came after, which lie from `begin` on; at those whose translation
 // the line before brought in.
-Expected<LooksByLine> looks_behind(Session& session, std::uint64_t begin, std::uint64_t flush_bytes,
-                                   std::size_t times) {
-  constexpr std::uint64_t looked_bytes = device_memory_lines * device_memory_stride_bytes;
+Expected<LooksByLine> looks_behind(Session& session, std::uint64_t begin, std::uint64_t flush_bytes, std::size_t times,
+                                   const LinesApart& apart) {
+  const std::uint64_t looked_bytes = device_memory_lines * apart.stride_bytes;
   const std::uint64_t end = begin + flush_bytes, buffer_bytes = end + looked_bytes;
   program::Program p =
       make_program(fmt::format("device memory behind {} MiB", flush_bytes >> 20), session.info(), slot_flush);
   p.isolation = Scope::gpu;
   p.buffers[slot_flush].size_bytes = std::max(buffer_bytes, slot_bytes);
-  Walk timed = make_walk(l2_path, looked_bytes, device_memory_stride_bytes, 1);
+  Walk timed = make_walk(l2_path, looked_bytes, apart.stride_bytes, 1);
   timed.first_byte = end;
   program::Program translate = p;
   translate.phases = {timed};  // the TLBs' first misses belong to nobody's latency
   p.phases = {recorded(timed, Record::latencies, 1)};
   std::vector<std::size_t> lines;
   for (std::size_t line = 0; line < device_memory_lines; ++line)
-    if (is_translated(end, device_memory_stride_bytes, line)) lines.push_back(line);
+    if (apart.is_translated(end, line)) lines.push_back(line);
   LooksByLine looks(lines.size());
   for (std::size_t i = 0; i < times; ++i) {
     auto traces = session.run_in_order([&] {
@@ -63,6 +62,19 @@ bool are_level(const Histogram& less, const Histogram& more) {
   return *now.value - *before.value <= same * *before.value + std::hypot(half_width(before), half_width(now));
 }
 
+// Neighbours in one row of DRAM are as near as open rows are. Where lines in rows of their own are farther, and TLBs
+// have their translations, they are memory's.
+Expected<LinesApart> how_far_apart(Session& session, Findings& findings, std::uint64_t begin, std::uint64_t flush_bytes,
+                                   const Histogram& near) {
+  auto far = looks_behind(session, begin, flush_bytes, 1, in_a_large_page);
+  if (!far) return tl::unexpected<Error>(far.error());
+  if (are_level(near, histogram_of(*far))) return in_a_small_page;
+  const auto untranslated = why_untranslated(session, findings);
+  if (!untranslated) return tl::unexpected<Error>(untranslated.error());
+  findings.kept_translation = {};  // more will be known of the L2 when it is asked for that
+  return *untranslated ? in_a_small_page : in_a_large_page;
+}
+
 }  // namespace
 
 Expected<void> measure_device_memory(Session& session, Findings& findings) {
@@ -78,23 +90,28 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   // As much as the largest cache behind an L2 that there is (docs/domain.md), held against twice as much.
   const std::uint64_t first = std::min(room, std::max<std::uint64_t>(8 * session.info().l2_bytes, 32 << 20));
   std::uint64_t flush = first;
-  auto timed = looks_behind(session, 0, flush, 1);
+  auto timed = looks_behind(session, 0, flush, 1, in_a_small_page);
   if (!timed) return tl::unexpected<Error>(timed.error());
   bool level = false;
   for (int doubling = 0; doubling < most_doublings && 2 * flush <= room && !level; ++doubling) {
     // All of it new: of what came before a cache that goes by age keeps lines where they are, and lets none go for it.
-    auto more = looks_behind(session, 2 * flush - first, 2 * flush, 1);
+    auto more = looks_behind(session, 2 * flush - first, 2 * flush, 1, in_a_small_page);
     if (!more) return tl::unexpected<Error>(more.error());
     level = are_level(histogram_of(*timed), histogram_of(*more));
     if (!level) flush *= 2;
     timed = more;
   }
-  auto again = looks_behind(session, flush - first, flush, looks_at_a_line);
+  CacheFacts& facts = findings.caches["device_memory"];
+  facts.capacity_bytes = flush;
+  facts.overhead_cycles = load->overhead_cycles;
+  const auto apart = how_far_apart(session, findings, flush - first, flush, histogram_of(*timed));
+  if (!apart) return tl::unexpected<Error>(apart.error());
+  findings.lines_apart = *apart;
+  auto again = looks_behind(session, flush - first, flush, looks_at_a_line, *apart);
   if (!again) return tl::unexpected<Error>(again.error());
   const Histogram all = histogram_of(*again);
   std::vector<double> by_line = undisturbed_by_line(std::move(*again));
   Estimate latency = without_clock(mean_estimate(by_line, "cycles", method), load->overhead_cycles);
-  CacheFacts& facts = findings.caches["device_memory"];
   facts.by_line = by_line;
   for (double& cycles : by_line) cycles -= load->overhead_cycles;
   session.keep(numbers_curve(memory.id, "latency", {"latency without the clock", "cycles", false}, "lines",
@@ -103,10 +120,8 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   if (!level) bound_below(latency, "the latency still grew with what was loaded in between");
   memory.attributes["latency"] = latency;
   facts.latency_cycles = *latency.value;
-  facts.overhead_cycles = load->overhead_cycles;
   findings.caches["l2"].latency_cycles = load->cycles;  // if there is one
   facts.levels.next = all;
-  facts.capacity_bytes = flush;
   return {};
 }
 

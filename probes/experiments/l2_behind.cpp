@@ -231,7 +231,7 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return {};
   Expected<std::optional<Histogram>> lost = findings.lost_by_l2;
-  if (!findings.lost_by_l2 && !l2->next_level) lost = time_just_lost(session, l2->capacity_bytes);
+  if (!findings.lost_by_l2 && !l2->next_level) lost = time_just_lost(session, l2->capacity_bytes, findings.lines_apart);
   if (!lost) return tl::unexpected<Error>(lost.error());
   LinesFrom to = LinesFrom::unknown;
   // Others who fill the L2 push lines out of a cache behind it as well.

@@ -217,7 +217,7 @@ Expected<std::optional<Levels>> levels_by_lost(Session& session, Findings& findi
   const auto statement = findings.memory("l2").structure.find("l2_sides");
   const bool is_one = statement != findings.memory("l2").structure.end() && statement->second.value == "1";
   if (!is_one || findings.beyond_own_l2) return std::optional<Levels>();
-  auto lost = time_just_lost(session, session.info().l2_bytes);
+  auto lost = time_just_lost(session, session.info().l2_bytes, findings.lines_apart);
   if (!lost) return tl::unexpected<Error>(lost.error());
   if (!*lost) return std::optional<Levels>();
   Levels levels = graded_levels(l2.levels.hit, {**lost, l2.levels.next}, l2.overhead_cycles);

@@ -8,10 +8,10 @@
 
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
-#include "evidence/kept_translation.hpp"
 #include "evidence/eviction_index.hpp"
 #include "evidence/eviction_policy.hpp"
 #include "evidence/eviction_sets.hpp"
+#include "evidence/kept_translation.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 

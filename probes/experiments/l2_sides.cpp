@@ -26,7 +26,7 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::uint64_t l2_sides_stride_bytes = 1152;
+constexpr std::uint64_t l2_sides_stride_bytes = in_a_small_page.stride_bytes;
 constexpr std::uint64_t l2_sides_lines = 270;      // 192 of them behind another one of their page
 constexpr std::uint64_t beside_sides_bytes = 512;  // another line of the same page, between two that are looked at
 constexpr std::size_t most_sms = 16;
@@ -59,7 +59,7 @@ Expected<std::vector<std::vector<double>>> look_later(Session& session, const st
   for (const auto& trace : *traces) {
     LooksByLine looks;
     for (std::uint64_t line = 0; line < l2_sides_lines; ++line) {
-      if (!is_translated(at, l2_sides_stride_bytes, line)) continue;
+      if (!in_a_small_page.is_translated(at, line)) continue;
       looks.emplace_back();
       for (std::size_t lap = 1; lap <= looks_at_a_line; ++lap)
         looks.back().push_back(trace.phases[lap].latencies.at(line));

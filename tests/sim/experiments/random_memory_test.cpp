@@ -112,6 +112,23 @@ TEST_P(RandomMemory, IsToldRightOrLeftOpen) {
   }
 }
 
+// Neighbours in an open row are nearer than memory is to anything else.
+TEST(MemoryLatency, IsNoneOfAnOpenRow) {
+  const Json text = {
+      {"schema", "gputopo-model/1"},
+      {"name", "rows"},
+      {"gpu", {{"name", "Rows"}, {"sm_count", 4}, {"memory", "2 GiB"}, {"clock_khz", 1500000}}},
+      {"caches", {{"l2", {{"size", "512 KiB"}, {"line", 64}, {"ways", 16}, {"scope", "gpu"}}}}},
+      {"paths",
+       {{"global_cached", {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 404}}}}}},
+      {"rows", {{"size", "4 KiB"}, {"banks", 8}, {"gain", 60}}}};
+  const auto model = sim::parse_model(text.dump(), "rows");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_plainly(*model);
+  EXPECT_NEAR(*found.find("device_memory")->find("latency")->value, 404, 4);
+  EXPECT_NEAR(*found.find("l2")->find("miss_penalty")->value, 204, 4);
+}
+
 // Sets that an uneven index gives few lines of a flush keep what was there: no more than a few lines in a hundred,
 // which made memory and the L2's penalty 12 cycles faster than they are.
 TEST(MemoryLatency, IsNoneOfWhatTheL2Kept) {
