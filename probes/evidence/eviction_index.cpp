@@ -29,13 +29,20 @@ std::uint64_t common_step(const std::vector<EvictionSet>& sets, std::uint64_t to
   return step;
 }
 
-// What the differences (by XOR) of lines of one set span: of b bits of a line's number an index of 2^k sets that is
-// linear over them leaves b - k dimensions at most.
+// What the differences (by XOR) of lines of one set span: of b dimensions that those of all lines do, an index of 2^k
+// sets that is linear over the bits of a line's number leaves b - k at most.
 class LineDifferences {
  public:
   explicit LineDifferences(const std::vector<EvictionSet>& sets) {
     for (const EvictionSet& set : sets)
       for (const std::uint64_t line : set.lines) add(line ^ set.lines.front());
+  }
+  /// What they could have spanned: those of all lines between.
+  static std::uint32_t most_dimensions(const std::vector<EvictionSet>& sets) {
+    LineDifferences all({});
+    for (const EvictionSet& set : sets)
+      for (std::uint64_t line = set.lines.front(); line <= set.lines.back(); ++line) all.add(line ^ set.lines.front());
+    return all.dimensions();
   }
   std::uint64_t count() const { return count_; }
   std::uint32_t dimensions() const { return static_cast<std::uint32_t>(basis_.size()); }
@@ -120,11 +127,8 @@ Expected<EvictionIndex> linear_or_hash(Evictions& look, const std::vector<Evicti
   const LineDifferences differences(sets);
   EvictionIndex index;
   index.checks = differences.count();
-  std::uint64_t highest = 0;
-  for (const EvictionSet& set : sets)
-    for (const std::uint64_t line : set.lines) highest = std::max(highest, line);
-  const auto bits = static_cast<std::uint32_t>(std::bit_width(highest));
-  const std::string spanned = fmt::format("{} of {} bits", differences.dimensions(), bits);
+  const std::uint32_t bits = LineDifferences::most_dimensions(sets);
+  const std::string spanned = fmt::format("{} of {} dimensions", differences.dimensions(), bits);
   const double most_linear = std::ldexp(1.0, static_cast<int>(bits - differences.dimensions()));
   if (most_linear < range.low) {
     index.kind = "hash";

@@ -158,6 +158,30 @@ TEST(OrganisationOfTheL2, IsToldForEveryPolicy) {
   }
 }
 
+// Lines of a stretch differ in few bits of their numbers, wherever it begins.
+TEST(OrganisationOfTheL2, WithTwoSidesOfFewSetsIsToldToTheSet) {
+  Json text = model_with_cache({{"size", "16 KiB"}, {"line", 64}, {"ways", 4}}, false);
+  text["caches"]["l2"] = {{"size", "256 KiB"},
+                          {"line", 128},
+                          {"sets", 64},
+                          {"ways", 16},
+                          {"index", "xor"},
+                          {"scope", "gpu"},
+                          {"partitions", {{"count", 2}, {"mode", "near_copy"}}}};
+  text["groups"]["partition"] = 2;
+  for (auto& [path, levels] : text["paths"].items())
+    for (auto& level : levels)
+      if (level["level"] != "l1") level["far_latency"] = level["latency"].get<double>() + 34;
+  const auto model = sim::parse_model(text.dump(), "sides");
+  ASSERT_TRUE(model) << model.error().message;
+  std::map<std::string, Found> said;
+  for (const Found& found : organisation_found(*model, discovered_deep(*model, {"l2"}))) {
+    EXPECT_NE(found.answer, Answer::wrong) << text_of(found);
+    said.insert_or_assign(found.quantity, found);
+  }
+  EXPECT_EQ(said.at("sets").answer, Answer::exact) << text_of(said.at("sets"));
+}
+
 // What a translation takes that a TLB of few ways lost looks like a line that the L2 lost: no set of either is told.
 TEST(OrganisationOfTheL2, IsNoneOfATlb) {
   for (const char* policy : {"lru", "random", "not_most_recent"}) {
