@@ -72,7 +72,7 @@ class Instructions {
       if (!loses) return tl::unexpected<Error>(loses.error());
       if (*loses && (*loses)->is_same()) break;
       // Names go by how many there are.
-      if (*loses && !(*loses)->decided) {
+      if (*loses ? !(*loses)->decided : may_be_a_side(next.level)) {
         leave_instruction_caches_open(findings_, "whether a cache of code that shows is the L2 can't be told");
         return {};
       }
@@ -305,12 +305,21 @@ class Instructions {
     return seen;
   }
 
+  // Of two sides of the L2 the farther one looks like what is behind the nearer, over however much code.
+  bool may_be_a_side(const CodeLevel& level) const {
+    constexpr double alike = 0.1;
+    const auto farther = findings_.far_less_near_cycles();
+    return farther &&
+           std::fabs(level.lost_cycles - level.hit_cycles - *farther) <= alike * *farther + level.error_cycles;
+  }
+
   // Where all the code that there is may be more than the L2 holds it shows as a cache of code: then it loses that to
   // what an SM loads past its own caches. Nothing where the L2 holds far more than this one, or there is none.
   Expected<std::optional<Sameness>> loses_to_l2(const CodeLevel& level, const CacheFacts& cache) {
     const CacheFacts* l2 = findings_.cache("l2");
     constexpr std::uint64_t far_more = 4;
-    const bool may_be_it = l2 != nullptr && l2->present && l2->capacity_bytes <= far_more * level.lost_from_bytes;
+    const bool may_be_it = l2 != nullptr && l2->present &&
+                           (l2->capacity_bytes <= far_more * level.lost_from_bytes || may_be_a_side(level));
     if (!may_be_it || !cache.can_be_filled()) return std::optional<Sameness>();
     constexpr std::uint64_t sector_bytes = 32, few_bytes = 4 << 10;
     const std::uint64_t bytes = std::min(4 * l2->capacity_bytes, session_.info().largest_buffer_bytes / 2);
