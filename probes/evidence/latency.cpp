@@ -189,7 +189,7 @@ Overhead overhead_of(const std::vector<Place>& places) {
     const Overhead o = overhead_of(place);
     cycles.push_back(o.cycles), squares += o.error * o.error;
   }
-  return {std::max(0.0, median(cycles)), of_a_median * std::sqrt(squares) / static_cast<double>(places.size())};
+  return {median(cycles), of_a_median * std::sqrt(squares) / static_cast<double>(places.size())};
 }
 
 // Loads of all places as those of one.
