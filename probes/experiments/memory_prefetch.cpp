@@ -7,8 +7,8 @@
 
 #include "evidence/cold_memory.hpp"
 #include "evidence/estimates.hpp"
-#include "evidence/kept_translation.hpp"
 #include "evidence/fetched_ahead.hpp"
+#include "evidence/kept_translation.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 
@@ -23,8 +23,8 @@ constexpr std::uint64_t least_stride_bytes = 32;  // no sector there has been is
 constexpr std::uint64_t most_stride_bytes = 4096;
 constexpr std::uint64_t run_loads = 16;
 constexpr std::uint64_t runs_of_an_order = 24;  // with 15 loads each: 5 % of them are 18
-// Runs lie in 64 KiB each, the smallest page that GPUs are known to give device memory, and so far apart that nothing of
-// one is fetched with another. Translation is warmed by a load at the end of these, before a run's first.
+// Runs lie in 64 KiB each, the smallest page that GPUs are known to give device memory, and so far apart that nothing
+// of one is fetched with another. Translation is warmed by a load at the end of these, before a run's first.
 constexpr std::uint64_t run_apart_bytes = 192 << 10;
 constexpr std::uint64_t warming_at_bytes = 62 << 10;
 constexpr std::size_t phases_of_a_run = 4;
