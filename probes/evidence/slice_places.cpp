@@ -40,6 +40,15 @@ class Places {
     std::erase_if(places_, [](const OnePlace& p) { return p.lines < 2; });
   }
 
+  // Those that several lines lie in by either half of their looks alone: what strangers delay lies somewhere else in one.
+  void keep_seen_twice(const Fingerprints& first, const Fingerprints& second) {
+    std::vector<std::size_t> lines(places_.size());
+    for (std::size_t i = 0; i < first.size(); ++i)
+      if (const std::size_t at = nearest(first[i]); at != places_.size() && at == nearest(second[i])) ++lines[at];
+    std::size_t i = 0;
+    std::erase_if(places_, [&](const OnePlace&) { return lines[i++] < 2; });
+  }
+
   std::size_t count() const { return places_.size(); }
 
   std::vector<std::size_t> of_line() const {
@@ -119,7 +128,8 @@ SlicePlaces slice_places(const Fingerprints& first, const Fingerprints& second) 
     for (std::size_t k = 0; k < line.size(); ++k) line[k] = (line[k] + second[i][k]) / 2;
   }
   found.noise_cycles = std::max(least_noise, std::sqrt(change_point::median(squares)));
-  const Places places(lines, found.noise_cycles * found.noise_cycles);
+  Places places(lines, found.noise_cycles * found.noise_cycles);
+  places.keep_seen_twice(first, second);
   found.of_line = places.of_line();
   found.count = places.count();
   const auto placed = static_cast<std::size_t>(

@@ -44,6 +44,13 @@ TEST(SlicePlaces, AreAsManyAsSlicesWhereThoseLieApart) {
   for (std::size_t line = 40; line < 800; ++line) EXPECT_EQ(places.of_line[line], places.of_line[line - 40]);
 }
 
+// As many cycles more for two lines of a slice, from one SM and in one half of the looks.
+TEST(SlicePlaces, ArentWhereStrangersPutSomeLines) {
+  Chip chip = looks_at(slices_of(12, 20), 480, 0.1);
+  for (const std::size_t line : {5U, 17U, 41U, 53U}) chip.second[line][line % 4] += 60;
+  EXPECT_EQ(slice_places(chip.first, chip.second).count, 12U);
+}
+
 TEST(SlicePlaces, OfSlicesInOnePlaceAreOne) {
   Fingerprints centres = slices_of(40, 20);
   for (std::size_t i = 0; i < 10; ++i) centres[i] = centres[i + 10];
