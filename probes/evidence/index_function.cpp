@@ -231,17 +231,16 @@ IndexFunction index_function(const Collisions& seen, std::uint64_t sets, std::ui
     return f;
   }
   f.consecutive_lines = block_of(seen.sets);
-  if (ways != 0 && std::has_single_bit(sets)) {
-    const LinearIndex linear = linear_index(seen, sets, ways, f.consecutive_lines);
+  // Neighbours may come in runs by an XOR of single lines, too.
+  for (const std::uint32_t together : {f.consecutive_lines, 1U}) {
+    if (ways == 0 || !std::has_single_bit(sets)) break;
+    const LinearIndex linear = linear_index(seen, sets, ways, together);
     const auto bits = static_cast<std::uint64_t>(std::countr_zero(sets));
     if (linear.contradictions() == 0 && linear.checks() * bits >= enough_bits) {
-      if (linear.is_plain()) {
-        f.kind = IndexFunction::Kind::modulo;
-        f.detail = modulo_text(sets, line_bytes * f.consecutive_lines);
-        return f;
-      }
-      f.kind = IndexFunction::Kind::exclusive_or;
-      f.detail = linear.text(static_cast<std::uint32_t>(std::countr_zero(line_bytes * f.consecutive_lines)));
+      f.consecutive_lines = together;
+      f.kind = linear.is_plain() ? IndexFunction::Kind::modulo : IndexFunction::Kind::exclusive_or;
+      f.detail = linear.is_plain() ? modulo_text(sets, line_bytes * together)
+                                   : linear.text(static_cast<std::uint32_t>(std::countr_zero(line_bytes * together)));
       return f;
     }
     if (!linear.told().is_mostly_wrong()) {

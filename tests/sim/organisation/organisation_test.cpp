@@ -198,6 +198,23 @@ TEST(OrganisationOfTheL2, IsNoneOfATlb) {
   }
 }
 
+// Of two sets by two bits of a line's number neighbours come in runs of two, though each lies where its own bits say.
+TEST(Organisation, OfAnXorWhoseNeighboursComeInPairsIsNoHash) {
+  const auto model = sim::parse_model(
+      model_with_cache({{"size", "2 KiB"}, {"line", 64}, {"sets", 2}, {"ways", 16}, {"index", "xor"}, {"folds", 1}},
+                       false)
+          .dump(),
+      "pairs");
+  ASSERT_TRUE(model) << model.error().message;
+  std::size_t told = 0;
+  for (const Found& found : organisation_found(*model, discovered_deep(*model, {"l1"}))) {
+    if (found.memory != "l1") continue;
+    EXPECT_NE(found.answer, Answer::wrong) << text_of(found);
+    told += found.quantity == "index" && found.answer == Answer::exact ? 1 : 0;
+  }
+  EXPECT_EQ(told, 1U);
+}
+
 TEST(Organisation, IsNoPartOfAPlainDiscovery) {
   const auto model = sim::builtin_model("gt200");
   ASSERT_TRUE(model);
