@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 #include "change_point/robust.hpp"
 #include "stop/stop.hpp"
@@ -78,34 +77,35 @@ struct Disturbed {
   double level = 0;  // around it
 };
 
-// The run that the others gain most without, if they gain enough.
-std::optional<Disturbed> most_disturbed(std::span<const Observation> rows, const LevelModel& model, double span) {
+// Runs that the others gain enough without, each by itself.
+std::vector<Disturbed> disturbed(std::span<const Observation> rows, const LevelModel& model, double span) {
   const RisingLevels rising(rows, model);
   const std::vector<double> fitted = rising.fitted();
-  std::optional<Disturbed> best;
-  double best_gain = 0;
+  std::vector<Disturbed> found;
   for (const Run& run : above_their_level(rows, fitted, model)) {
-    if (run.first == 0) continue;
+    if (run.first == 0 || run.end == rows.size()) continue;
+    stop::look();
     double cost = std::log(of_so_many_rows), own = 0, at_level = 0;
     for (std::size_t i = run.first; i < run.end; ++i) {
       cost += cost_of_any_level(rows[i], model, span) + cost_of_another;
       own += block_log_likelihood(model, rows[i].weight, rows[i].sum);
       at_level += level_log_likelihood(model, rows[i].weight, rows[i].sum, fitted[i]);
     }
-    // What the others gain comes of what the run lies beside its level: as much again where they weigh as much.
+    // What the others gain comes of what the run lies beside its level: by as much again where they weigh as much, and
+    // not by more than this where the run isn't most of the rows.
     constexpr double at_most = 4;
     if (at_most * (own - at_level) < cost) continue;
     const Others others = others_than(rows, run, model);
-    const double gain = (others.log_likelihood + own - rising.log_likelihood(0)) / others.scatter - cost;
-    if (gain > best_gain) best_gain = gain, best = {run, others.level};
+    if ((others.log_likelihood + own - rising.log_likelihood(0)) / others.scatter > cost)
+      found.push_back({run, others.level});
   }
-  return best;
+  return found;
 }
 
 }  // namespace
 
 std::vector<Observation> without_disturbed(std::span<const Observation> rows, const LevelModel& model) {
-  constexpr std::size_t a_few_runs = 2;
+  constexpr std::size_t a_few_runs = 2, most_rounds = 4;
   constexpr double few_rows = 0.1, next_to_nothing = 1e-6;
   if (rows.empty()) return {};
   const auto [least, most] = std::minmax_element(
@@ -114,22 +114,26 @@ std::vector<Observation> without_disturbed(std::span<const Observation> rows, co
   std::vector<Observation> told(rows.begin(), rows.end()), kept = told;
   std::vector<std::size_t> place(rows.size());
   std::iota(place.begin(), place.end(), std::size_t{0});
-  for (std::size_t runs = 1;; ++runs) {
-    stop::look();
-    const auto found = most_disturbed(kept, model, span);
-    if (!found) return told;
-    const auto& [run, level] = *found;
-    const auto begin = static_cast<std::ptrdiff_t>(run.first), end = static_cast<std::ptrdiff_t>(run.end);
-    for (std::size_t i = run.first; i < run.end; ++i) {
-      Observation& row = told[place[i]];
-      row.weight *= next_to_nothing;
-      row.sum = level * row.weight;
+  std::size_t runs = 0;
+  // Without some others show.
+  for (std::size_t round = 0; round < most_rounds; ++round) {
+    const std::vector<Disturbed> found = disturbed(kept, model, span);
+    if (found.empty()) break;
+    runs += found.size();
+    for (auto it = found.rbegin(); it != found.rend(); ++it) {
+      const auto begin = static_cast<std::ptrdiff_t>(it->run.first), end = static_cast<std::ptrdiff_t>(it->run.end);
+      for (std::size_t i = it->run.first; i < it->run.end; ++i) {
+        Observation& row = told[place[i]];
+        row.weight *= next_to_nothing;
+        row.sum = it->level * row.weight;
+      }
+      kept.erase(kept.begin() + begin, kept.begin() + end);
+      place.erase(place.begin() + begin, place.begin() + end);
     }
-    kept.erase(kept.begin() + begin, kept.begin() + end);
-    place.erase(place.begin() + begin, place.begin() + end);
     const auto count = static_cast<double>(rows.size() - kept.size());
     if (runs > a_few_runs && count > few_rows * static_cast<double>(rows.size())) return {rows.begin(), rows.end()};
   }
+  return told;
 }
 
 }  // namespace gputopo::change_point

@@ -47,9 +47,8 @@ void ColdMemory::look_twice(program::Program& p, std::uint64_t place_bytes) cons
 }
 
 std::optional<bool> ColdMemory::are_alike(const Pairs& looks) {
-  constexpr double most_longer = 1.02;    // a TLB's miss takes more
-  constexpr double deviations = 3;        // of as many that are longer by chance as shorter
-  constexpr std::size_t least_pairs = 8;  // of fewer nothing is known
+  constexpr double deviations = 3;         // of as many that are longer by chance as shorter
+  constexpr std::size_t least_pairs = 10;  // of fewer even all would pass for chance
   if (looks.size() < least_pairs) return std::nullopt;
   double longer = 0, shorter = 0;
   for (const auto& [first, second] : looks) {

@@ -37,10 +37,11 @@ class ColdMemory {
   void look_twice(program::Program& p, std::uint64_t place_bytes) const;
   /// What the first and the second look of each took.
   using Pairs = std::vector<std::pair<double, double>>;
+  static constexpr double most_longer = 1.02;  ///< a TLB's miss takes more
   /// Of recorded loads, in their order.
   static Pairs pairs_of(std::span<const program::PhaseTrace> phases);
   /// Whether the first of both took longer no more often than the second: else translations were missing, or what was
-  /// looked at. No answer where there are few.
+  /// looked at. No answer where there are few. Where no cache keeps the lines an open row of DRAM looks so, too.
   static std::optional<bool> are_alike(const Pairs& looks);
 
   /// Latency below which a load was served by the cache that holds `hits`, for loads that took `misses` otherwise: a

@@ -40,8 +40,10 @@ class LineDifferences {
   /// What they could have spanned: those of all lines between.
   static std::uint32_t most_dimensions(const std::vector<EvictionSet>& sets) {
     LineDifferences all({});
-    for (const EvictionSet& set : sets)
-      for (std::uint64_t line = set.lines.front(); line <= set.lines.back(); ++line) all.add(line ^ set.lines.front());
+    for (const EvictionSet& set : sets) {
+      const std::uint64_t first = set.lines.front(), last = set.lines.back();
+      for (std::uint64_t line = first; line <= last; ++line) all.add(line ^ first);
+    }
     return all.dimensions();
   }
   std::uint64_t count() const { return count_; }

@@ -69,8 +69,9 @@ struct Findings {
   bool others_delay_loads = false;  ///< more loads of the L2 wait than strangers make
   bool lines_have_sides = false;    ///< a line of the L2 lives on one side, and is far from the SMs of the others
   bool may_have_sides = false;      ///< that, or distance: which of both isn't known
-  LinesApart lines_apart = in_a_small_page;  ///< so that each one's translation is there, and memory's row isn't
-  KeptTranslation kept_translation;          ///< as evidence/kept_translation.hpp asks it; nothing before that
+  LinesApart lines_apart =
+      in_a_small_page;  ///< so that each one's translation is there, and memory's row isn't, as far as is known
+  std::optional<KeptTranslation> kept_translation;  ///< as evidence/kept_translation.hpp asks it; nothing before that
   /// What some SMs bring in others find beyond their own L2 and nearer than memory: sides that keep copies of what
   /// their own SMs read, or a cache behind several L2s. Nothing where there is no such thing.
   struct Beyond {

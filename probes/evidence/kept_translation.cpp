@@ -63,6 +63,13 @@ program::Program looks_after_pages(const ColdMemory& cold, const Session& sessio
   return p;
 }
 
+// Of lines whose translation is surely there at most a quarter may have been lost.
+bool are_kept(const ColdMemory::Pairs& looks) {
+  const auto lost = std::count_if(looks.begin(), looks.end(),
+                                  [](const auto& look) { return look.first > ColdMemory::most_longer * look.second; });
+  return 4 * static_cast<std::size_t>(lost) <= looks.size();
+}
+
 // As many other pages as leave the L2 the lines that were brought, and fewer where it fetches ahead, or loses lines at
 // random: those whose own page was just loaded say whether it still has them. Nothing where it never does: what the
 // other SM brought may lie in another L2.
@@ -72,15 +79,15 @@ Expected<std::optional<KeptTranslation>> ask(Session& session, const Findings& f
   const std::uint64_t l2 = findings.near_l2_bytes(session.info()).value_or(0);
   const std::uint64_t kept = l2 == 0 ? enough : l2 / longest_line / 4;
   ColdMemory cold(session, memory.capacity_bytes, looked_at * ways_to_look * places_apart);
-  if (!cold.fits()) return std::optional<KeptTranslation>();
+  if (!cold.fits()) return std::optional(KeptTranslation{});
   for (std::uint64_t pages = std::min({enough, kept, memory.capacity_bytes / most_bytes});; pages /= fewer) {
     auto traces = cold.run({looks_after_pages(cold, session, other, memory.capacity_bytes, pages)});
     if (!traces) return tl::unexpected<Error>(traces.error());
-    if (!*traces) return std::optional<KeptTranslation>();
+    if (!*traces) return std::optional(KeptTranslation{});
     const ColdMemory::Pairs pairs = ColdMemory::pairs_of((*traces)->back().phases);
     std::array<ColdMemory::Pairs, ways_to_look> looks;
     for (std::size_t i = 0; i < pairs.size(); ++i) looks[i % ways_to_look].push_back(pairs[i]);
-    if (ColdMemory::are_alike(looks[own_page]) == true) {
+    if (are_kept(looks[own_page])) {
       std::vector<double> missing;
       for (const auto& [first, second] : looks[nothing]) missing.push_back(first);
       return std::optional(
@@ -94,15 +101,13 @@ Expected<std::optional<KeptTranslation>> ask(Session& session, const Findings& f
 
 Expected<KeptTranslation> kept_translation(Session& session, Findings& findings) {
   const CacheFacts* memory = findings.cache("device_memory");
-  if (!findings.kept_translation.in_a_large_page && memory != nullptr) {
-    for (const std::uint32_t other : {other_sm(session, findings), 0U}) {
-      auto kept = ask(session, findings, *memory, other);
-      if (!kept) return tl::unexpected<Error>(kept.error());
-      findings.kept_translation = kept->value_or(KeptTranslation{});
-      if (*kept) break;
-    }
-  }
-  return findings.kept_translation;
+  if (findings.kept_translation || memory == nullptr) return findings.kept_translation.value_or(KeptTranslation{});
+  const std::uint32_t other = other_sm(session, findings);
+  auto kept = ask(session, findings, *memory, other);
+  if (kept && !*kept && other != 0) kept = ask(session, findings, *memory, 0);
+  if (!kept) return tl::unexpected<Error>(kept.error());
+  findings.kept_translation = kept->value_or(KeptTranslation{});
+  return *findings.kept_translation;
 }
 
 std::optional<std::string_view> why_untranslated(std::optional<bool> are_alike) {

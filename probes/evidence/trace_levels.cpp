@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <span>
 
 #include "change_point/disturbed.hpp"
@@ -97,8 +96,6 @@ bool changes_before(const Separation& other, const Separation& main, std::size_t
       rows[i].sum = std::max(0.0, rows[i].sum - main.rows[i].sum);
     }
   }
-  // Where single loads cross the main one, they are no averages: then all of a row together is a drift.
-  if (are_of_one_kind(rows) && !are_of_one_kind(main.rows)) return false;
   return trace_chance_of(rise_of(rows).gain, count, candidates) < trace_beyond_doubt;
 }
 
@@ -166,8 +163,8 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
     Separation separation;
     separation.boundary = boundary;
     separation.rows = std::move(counts[i]);
-    separation.rows = without_disturbed(separation.rows, {});
     separation.sweep = sweep_of(trace, separation.rows, boundary.threshold_cycles);
+    separation.rows = without_disturbed(separation.rows, {});
     infer(separation);
     result.push_back(std::move(separation));
   }

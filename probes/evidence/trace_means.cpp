@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "change_point/disturbed.hpp"
 #include "change_point/latency_histogram.hpp"

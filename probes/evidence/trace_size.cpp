@@ -74,13 +74,13 @@ Estimate size_of(const CapacityPosterior& posterior) {
 // fill unevenly, or brings in what nobody asked for. How much it holds then isn't where they begin, nor where as many
 // are missed as of a full one.
 std::optional<Estimate> fills_unevenly(const Separation& s) {
+  if (s.posterior.none_fits > better_part || s.posterior.probability.back() > better_part) return std::nullopt;
   Sweep of_any_law = s.sweep;
   of_any_law.saturation = 0;
   of_any_law.scatter = 1;
   const std::size_t about = capacity_posterior(s.rows, of_any_law).best();
   of_any_law.scatter = scatter_of_fitting(std::span(s.rows).first(about + 1));
   const CapacityPosterior begins = capacity_posterior(s.rows, of_any_law);
-  if (s.posterior.none_fits > better_part || s.posterior.probability.back() > better_part) return std::nullopt;
   const double least = s.posterior.credible(0.95).low;
   double as_late = 0;
   for (std::size_t i = 0; i < begins.probability.size(); ++i)
@@ -127,6 +127,32 @@ Trace of_one_side(const Trace& trace, const Separation& s, double size, bool hit
   return side;
 }
 
+// Whether whole rows rise by and by: they pass several levels between the lowest and the highest, all loads of a row
+// together. Those of a further cache are lost at once, or one by one.
+bool rise_by_and_by(const Trace& side) {
+  constexpr std::size_t several = 3;
+  constexpr double together = 0.25, apart = 0.05, at_an_end = 0.1;  // of the whole rise
+  std::vector<double> middles, spreads;
+  for (const Row& row : side.rows) {
+    std::vector<double> values = row.values;
+    std::sort(values.begin(), values.end());
+    middles.push_back(values[values.size() / 2]);
+    spreads.push_back(values[values.size() * 9 / 10] - values[values.size() / 10]);
+  }
+  if (middles.empty()) return false;
+  const auto [least, most] = std::minmax_element(middles.begin(), middles.end());
+  const double low = *least, rise = *most - low;
+  std::vector<double> between;
+  for (std::size_t i = 0; i < middles.size(); ++i) {
+    const double at = middles[i] - low;
+    if (at > at_an_end * rise && at < (1 - at_an_end) * rise && spreads[i] <= together * rise) between.push_back(at);
+  }
+  std::sort(between.begin(), between.end());
+  std::size_t levels = between.empty() ? 0 : 1;
+  for (std::size_t i = 1; i < between.size(); ++i) levels += between[i] - between[i - 1] > apart * rise ? 1 : 0;
+  return levels >= several;
+}
+
 std::optional<MeanRise> rise_within(const Trace& side) {
   return side.rows.size() < 2 ? std::nullopt : rise_of_means(side);
 }
@@ -140,19 +166,22 @@ bool begins_with_a_level(std::span<const Observation> rows) {
 
 // Hits that become slower before other loads miss: averages over laps, of which ever more miss. Then the size lies
 // anywhere from there on. Where all loads of a row cross the boundary together, and those on either side become slower
-// by as much as levels are apart, that they cross it there is a drift's doing, or an average's: their means say the
+// by half of what levels are apart, that they cross it there is a drift's doing, or an average's: their means say the
 // rest.
 Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) {
   const bool is_told = size.status == Status::upper_bound || size.status == Status::measured;
   if (is_told && are_of_one_kind(s.rows) && drift(trace)) return inconclusive("B", trace_size_method, drifts);
   if (size.status != Status::measured) return size;
   const auto rise = rise_within(of_one_side(trace, s, *size.value, true));
-  const auto beyond = rise_within(of_one_side(trace, s, *size.value, false));
-  const double rises = (rise ? rise->cycles : 0) + (beyond ? beyond->cycles : 0);
-  if (are_of_one_kind(s.rows) && 2 * rises > s.boundary.upper_mean - s.boundary.lower_mean) return size_by_means(trace);
+  const Trace slow = of_one_side(trace, s, *size.value, false);
+  const auto beyond = rise_within(slow);
+  const bool is_beyond = beyond && (beyond->is_drift || rise_by_and_by(slow));
+  const double rises = (rise ? rise->cycles : 0) + (is_beyond ? beyond->cycles : 0);
+  const double apart = s.boundary.upper_mean - s.boundary.lower_mean;
+  if (are_of_one_kind(s.rows) && 2 * rises > apart) return size_by_means(trace);
   if (!rise) return size;
   if (rise->is_drift) {
-    const bool is_all = 2 * rise->cycles > s.boundary.upper_mean - s.boundary.lower_mean;
+    const bool is_all = 2 * rise->cycles > apart;
     return is_all ? inconclusive("B", trace_size_method, drifts) : size;
   }
   size.interval->low = std::min(size.interval->low, rise->from);

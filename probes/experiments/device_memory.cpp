@@ -71,7 +71,7 @@ Expected<LinesApart> how_far_apart(Session& session, Findings& findings, std::ui
   if (are_level(near, histogram_of(*far))) return in_a_small_page;
   const auto untranslated = why_untranslated(session, findings);
   if (!untranslated) return tl::unexpected<Error>(untranslated.error());
-  findings.kept_translation = {};  // more will be known of the L2 when it is asked for that
+  findings.kept_translation.reset();  // more will be known of the L2 when it is asked for that
   return *untranslated ? in_a_small_page : in_a_large_page;
 }
 
@@ -104,11 +104,15 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   CacheFacts& facts = findings.caches["device_memory"];
   facts.capacity_bytes = flush;
   facts.overhead_cycles = load->overhead_cycles;
+  const auto give_up = [&](const Error& why) {
+    findings.caches.erase("device_memory");
+    return tl::unexpected<Error>(why);
+  };
   const auto apart = how_far_apart(session, findings, flush - first, flush, histogram_of(*timed));
-  if (!apart) return tl::unexpected<Error>(apart.error());
+  if (!apart) return give_up(apart.error());
   findings.lines_apart = *apart;
   auto again = looks_behind(session, flush - first, flush, looks_at_a_line, *apart);
-  if (!again) return tl::unexpected<Error>(again.error());
+  if (!again) return give_up(again.error());
   const Histogram all = histogram_of(*again);
   std::vector<double> by_line = undisturbed_by_line(std::move(*again));
   Estimate latency = without_clock(mean_estimate(by_line, "cycles", method), load->overhead_cycles);

@@ -314,7 +314,8 @@ class Instructions {
   }
 
   // Where all the code that there is may be more than the L2 holds it shows as a cache of code: then it loses that to
-  // what an SM loads past its own caches. Nothing where the L2 holds far more than this one, or there is none.
+  // what an SM loads past its own caches. Nothing where the L2 holds far more than this one and isn't of two sides, or
+  // there is none, or this one can't be filled.
   Expected<std::optional<Sameness>> loses_to_l2(const CodeLevel& level, const CacheFacts& cache) {
     const CacheFacts* l2 = findings_.cache("l2");
     constexpr std::uint64_t far_more = 4;

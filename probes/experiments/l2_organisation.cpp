@@ -119,7 +119,11 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
   // Lines of all of it are looked at, whose translations TLBs may have lost: what that takes is no miss.
   const auto translation = kept_translation(session, findings);
   if (!translation) return tl::unexpected<Error>(translation.error());
-  if (translation->missing_cycles.value_or(HUGE_VAL) >= part.levels.threshold_cycles) {
+  if (!translation->missing_cycles) {
+    leave_organisation_open(memory, evictions, "what a line takes whose translation TLBs lost can't be told");
+    return {};
+  }
+  if (*translation->missing_cycles >= part.levels.threshold_cycles) {
     leave_organisation_open(memory, evictions, "translation takes a part in it: TLBs' misses may look like its own");
     return {};
   }

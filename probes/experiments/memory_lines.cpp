@@ -21,7 +21,8 @@ constexpr std::uint64_t spread_lines = 1021;  // the last one is loaded before, 
 // 33 lines of 128 B: over all channels and slices, in pages that the smallest TLB there has been knows all of.
 constexpr std::uint64_t spread_apart_bytes = 33 * 128;
 constexpr std::uint64_t translating_lines = 15;  // one in each 64 KiB at least
-constexpr std::uint64_t spread_room_bytes = spread_lines * spread_apart_bytes;
+constexpr std::uint64_t spread_room_bytes =
+    (spread_lines / translating_lines + 1) * translating_lines * spread_apart_bytes;
 
 struct LinesLooked {
   LooksByLine cold;
@@ -30,8 +31,8 @@ struct LinesLooked {
 
 Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, std::uint64_t l2_bytes) {
   program::Program p = cold.program("lines of memory");
-  program::Walk walk =
-      recorded(make_walk(l2_path, spread_room_bytes, spread_apart_bytes, 1), program::Record::latencies, 1);
+  program::Walk walk = recorded(make_walk(l2_path, spread_lines * spread_apart_bytes, spread_apart_bytes, 1),
+                                program::Record::latencies, 1);
   walk.first_byte = cold.begin();
   walk.order = program::Order::shuffled;  // none right after one of its own row of DRAM
   walk.order_seed = 1;

@@ -174,7 +174,7 @@ std::optional<std::uint64_t> texture_part(const Walk& walk, std::uint64_t elemen
   const std::uint64_t bytes = 4 * elements;
   if (bytes == 0) return std::nullopt;
   const std::uint64_t part = walk.first_byte / bytes;
-  if (part != 0 && (walk.record != Record::nothing || walk.lanes > 1)) return std::nullopt;
+  if (part != 0 && (walk.record != Record::nothing || walk.lanes > 1 || walk.laps > 1)) return std::nullopt;
   const std::uint64_t last = (positions(walk) - 1) * walk.stride_bytes;
   const bool is_within = walk.first_byte % bytes + last + 4 <= bytes;
   return is_within ? std::optional(part) : std::nullopt;

@@ -190,7 +190,7 @@ HeldPhases held_phases(const Program& program, std::size_t index);
 const Walk* laid_chase(const Phase& phase);
 
 /// A texture has so many 4-byte `elements`: which such part of its buffer a walk through one lies in. The first, or any
-/// one where a single lane walks and nothing is recorded. Nothing where it lies in none.
+/// one where a single lane walks once and nothing is recorded. Nothing where it lies in none.
 std::optional<std::uint64_t> texture_part(const Walk& walk, std::uint64_t elements);
 
 /// Whether a phase stores to global memory.

@@ -114,7 +114,7 @@ void set_walk(Task& task, const Program& program, const Walk& walk, const ReadyB
     }
   }
   if (part != 0) {
-    task.lead = static_cast<std::uint32_t>(program::lap_loads(walk) * walk.laps);
+    task.lead = static_cast<std::uint32_t>(program::lap_loads(walk));
     task.lead_first = task.first_position;
     task.lead_step = task.step;
     task.loads = 0;

@@ -84,18 +84,23 @@ TEST(SizeOfDisturbedTraces, SetsThatFillUnevenlyGiveABound) {
   EXPECT_EQ(said.value, trace.rows[7].control);
 }
 
-// Hits that become slower are no level of their own where single loads miss behind them.
-TEST(SizeOfDisturbedTraces, AClockThatSettlesDoesntHideTheCapacity) {
-  const Trace trace = disturbed_sweep(30, 64, [](int row, int load) {
-    const double slower = 1 + 0.3 * (1 - std::exp(-row / 4.0));
-    return slower * (row > 19 && load < 6 * (row - 19) ? 210 : 100);
-  });
-  const Estimate said = find_size(trace);
-  ASSERT_EQ(said.status, Status::measured) << said.note;
-  EXPECT_EQ(said.value, footprint(19));
+TEST(SizeOfDisturbedTraces, AClockThatSettlesHasNoSize) {
   const Trace alone =
       disturbed_sweep(30, 64, [](int row, int) { return 100 * (1 + 0.3 * (1 - std::exp(-row / 4.0))); });
   EXPECT_EQ(find_size(alone).status, Status::inconclusive);
+}
+
+// A next level is no drift of what misses, whether it fills at once or by and by.
+TEST(SizeOfDisturbedTraces, TheFirstOfTwoCachesIsToldBeforeTheNext) {
+  for (const bool at_once : {true, false}) {
+    const Trace trace = disturbed_sweep(60, 64, [&](int row, int load) {
+      const bool is_past_next = row > 39 && (at_once || load < 3 * (row - 39));
+      return row <= 15 ? 40 : is_past_next ? 500 : 200;
+    });
+    const Estimate said = find_size(trace);
+    ASSERT_EQ(said.status, Status::measured) << at_once << said.note;
+    EXPECT_EQ(said.value, footprint(15)) << at_once;
+  }
 }
 
 // The capacity is told beside them.
