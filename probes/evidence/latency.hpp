@@ -12,11 +12,10 @@
 namespace gputopo::evidence {
 
 struct LoadLatency {
-  Estimate estimate;  ///< cycles; inconclusive where too many loads were slow to tell
-  double cycles = 0;  ///< by laps, whatever made their loads slow, of lines that may be near and far
-  double overhead_cycles =
-      0;            ///< what a load by a clock of its own takes more, by its lower quartile: less than 0 of jitter
-  Histogram timed;  ///< the same loads, each timed
+  Estimate estimate;           ///< cycles; inconclusive where too many loads were slow to tell
+  double cycles = 0;           ///< by laps, whatever made their loads slow, of lines that may be near and far
+  double overhead_cycles = 0;  ///< what a load's own clock adds to its lower quartile: of mere jitter less than 0
+  Histogram timed;             ///< the same loads, each timed
 };
 
 /// A few lines again and again: laps of n and of 2n loads, which differ by n loads whatever a lap costs by itself.

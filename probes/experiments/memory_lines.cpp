@@ -41,9 +41,14 @@ Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, std::uint64
   translate.first_byte = cold.begin();
   // As many of them as the L2 keeps twice more, the second time from there, and then some by themselves: whether
   // their translation was there.
-  constexpr std::uint64_t least = 72, longest_line = 256, by_themselves = 96;
+  constexpr std::uint64_t least = 72, longest_line = 256;
+  constexpr double by_themselves = 96;
   const std::uint64_t again_lines = std::clamp(l2_bytes / longest_line / 4, least, spread_lines);
-  const std::uint64_t every = again_lines > by_themselves ? again_lines / by_themselves : 1;
+  // Some all over them, at no equal distances: what a TLB loses may recur.
+  const double share = std::min(1.0, by_themselves / static_cast<double>(again_lines));
+  std::vector<std::uint64_t> some;
+  for (std::uint64_t k = 0; k < again_lines; ++k)
+    if (even_place(k) < share) some.push_back(k);
   program::Walk again = walk;
   again.loads_per_lap = again_lines;
   program::Walk bring = again;
@@ -52,7 +57,7 @@ Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, std::uint64
   const program::Stepping order = program::stepping(walk.order, walk.order_seed, spread_lines);
   for (std::uint64_t k = 0, line = order.first; k < again_lines; ++k) {
     const program::Walk load = cold.load(line * spread_apart_bytes);
-    if (k % every == 0) p.phases.insert(p.phases.end(), {load, recorded(load, program::Record::latencies, 1)});
+    if (even_place(k) < share) p.phases.insert(p.phases.end(), {load, recorded(load, program::Record::latencies, 1)});
     line = program::advance(line, order.step, spread_lines);
   }
   LinesLooked looked;
@@ -69,8 +74,8 @@ Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, std::uint64
       looks[line].push_back(cycles);
       line = program::advance(line, order.step, spread_lines);
     }
-    for (std::uint64_t k = 0; k < again_lines; k += every)
-      pairs.emplace_back(phases[3].latencies[k], phases[5 + 2 * (k / every)].latencies.front());
+    for (std::size_t j = 0; j < some.size(); ++j)
+      pairs.emplace_back(phases[3].latencies[some[j]], phases[5 + 2 * j].latencies.front());
   }
   looked.untranslated = why_untranslated(ColdMemory::are_alike(pairs));
   for (std::uint64_t line = 0; line < spread_lines; line += translating_lines) looks[line].clear();
