@@ -15,6 +15,7 @@ const double cost_of_another = std::log(2.0);  // as likely as not the next row 
 
 struct Run {
   std::size_t first = 0, end = 0;
+  std::size_t block = 0;  // where the level begins that it is held against
 };
 
 // What rows lose that have a level of their own, which may be any: of loads, each number of misses is as likely; of
@@ -34,17 +35,18 @@ double variance_of(const Observation& row, double level, const LevelModel& model
 }
 
 // Neighbours that lie above the level that they share with others: what disturbs only adds.
-std::vector<Run> above_their_level(std::span<const Observation> rows, const std::vector<double>& levels,
+std::vector<Run> above_their_level(std::span<const Observation> rows, const RisingLevels& rising,
                                    const LevelModel& model) {
   std::vector<Run> runs;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double off = rows[i].sum - rows[i].weight * levels[i];
-    if (off <= 0 || off * off <= variance_of(rows[i], levels[i], model)) continue;
-    if (!runs.empty() && runs.back().end == i && levels[i - 1] == levels[i])
-      ++runs.back().end;
-    else
-      runs.push_back({i, i + 1});
-  }
+  for (std::size_t block = 0; block < rows.size(); block = rising.block(block).end)
+    for (std::size_t i = block; i < rising.block(block).end; ++i) {
+      const double level = rising.block(block).level(), off = rows[i].sum - rows[i].weight * level;
+      if (off <= 0 || off * off <= variance_of(rows[i], level, model)) continue;
+      if (!runs.empty() && runs.back().end == i && runs.back().block == block)
+        ++runs.back().end;
+      else
+        runs.push_back({i, i + 1, block});
+    }
   return runs;
 }
 
@@ -80,21 +82,22 @@ struct Disturbed {
 // Runs that the others gain enough without, each by itself.
 std::vector<Disturbed> disturbed(std::span<const Observation> rows, const LevelModel& model, double span) {
   const RisingLevels rising(rows, model);
-  const std::vector<double> fitted = rising.fitted();
   std::vector<Disturbed> found;
-  for (const Run& run : above_their_level(rows, fitted, model)) {
+  for (const Run& run : above_their_level(rows, rising, model)) {
     if (run.first == 0 || run.end == rows.size()) continue;
-    stop::look();
-    double cost = std::log(of_so_many_rows), own = 0, at_level = 0;
+    const Block& block = rising.block(run.block);
+    double cost = std::log(of_so_many_rows), own = 0, weight = block.weight, sum = block.sum;
     for (std::size_t i = run.first; i < run.end; ++i) {
       cost += cost_of_any_level(rows[i], model, span) + cost_of_another;
       own += block_log_likelihood(model, rows[i].weight, rows[i].sum);
-      at_level += level_log_likelihood(model, rows[i].weight, rows[i].sum, fitted[i]);
+      weight -= rows[i].weight, sum -= rows[i].sum;
     }
-    // What the others gain comes of what the run lies beside its level: by as much again where they weigh as much, and
-    // not by more than this where the run isn't most of the rows.
-    constexpr double at_most = 4;
-    if (at_most * (own - at_level) < cost) continue;
+    // At least that is gained by the rest of its level alone; what levels before and within that gain is little more.
+    constexpr double little_more = 1.5;
+    const double gained = block_log_likelihood(model, weight, std::max(0.0, sum)) + own -
+                          block_log_likelihood(model, block.weight, block.sum);
+    if (little_more * gained < cost) continue;
+    stop::look();
     const Others others = others_than(rows, run, model);
     if ((others.log_likelihood + own - rising.log_likelihood(0)) / others.scatter > cost)
       found.push_back({run, others.level});

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "change_point/isotonic.hpp"
+#include "change_point/significance.hpp"
 #include "change_point/trace_check.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/trace_levels.hpp"
@@ -75,6 +76,11 @@ Estimate size_of(const CapacityPosterior& posterior) {
 // are missed as of a full one.
 std::optional<Estimate> fills_unevenly(const Separation& s) {
   if (s.posterior.none_fits > better_part || s.posterior.probability.back() > better_part) return std::nullopt;
+  // Levels that only rise follow the scatter of what fits as well: that is by chance.
+  constexpr double beyond_doubt = 1e-4;
+  const std::span fitting = fitting_rows(s);
+  const double gain = gain_of_rising(fitting, RisingLevels(fitting, {}), {});
+  if (chi_squared_tail(2 * gain) * static_cast<double>(fitting.size()) > beyond_doubt) return std::nullopt;
   Sweep of_any_law = s.sweep;
   of_any_law.saturation = 0;
   of_any_law.scatter = 1;

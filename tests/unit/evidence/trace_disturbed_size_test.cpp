@@ -84,6 +84,21 @@ TEST(SizeOfDisturbedTraces, SetsThatFillUnevenlyGiveABound) {
   EXPECT_EQ(said.value, trace.rows[7].control);
 }
 
+// Of thousands of rows those that fit scatter, and levels that only rise follow that.
+TEST(SizeOfDisturbedTraces, ManyRowsThatScatterFitAllTheSame) {
+  Random random(3);
+  Trace trace;
+  for (int row = 1; row <= 2000; ++row) {
+    Row& r = trace.rows.emplace_back();
+    r.control = 32.0 * row;
+    const double missing = 0.005 + std::max(0.0, 3.0 * (row - 1200) / 2000);
+    for (int load = 0; load < 64; ++load) r.values.push_back(random.uniform() < missing ? 240 : 40);
+  }
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.value.value_or(0) << said.note;
+  EXPECT_NEAR(*said.value, 32.0 * 1200, 32.0 * 15);
+}
+
 TEST(SizeOfDisturbedTraces, AClockThatSettlesHasNoSize) {
   const Trace alone =
       disturbed_sweep(30, 64, [](int row, int) { return 100 * (1 + 0.3 * (1 - std::exp(-row / 4.0))); });
