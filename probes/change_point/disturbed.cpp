@@ -60,18 +60,10 @@ double scatter_of(std::span<const Observation> rows, const std::vector<double>& 
   return std::max(1.0, mean_of_most(std::move(squares)));
 }
 
-// What is left without a run, and the level around it.
-struct Others {
-  double log_likelihood = 0, level = 0;
-  double scatter = 1;  // rows differ by this much more than their loads explain
-};
-
-Others others_than(std::span<const Observation> rows, const Run& run, const LevelModel& model) {
+std::vector<Observation> without_run(std::span<const Observation> rows, const Run& run) {
   std::vector<Observation> others(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(run.first));
   others.insert(others.end(), rows.begin() + static_cast<std::ptrdiff_t>(run.end), rows.end());
-  const RisingLevels rising(others, model);
-  const std::vector<double> levels = rising.fitted();
-  return {rising.log_likelihood(0), (levels[run.first - 1] + levels[run.first]) / 2, scatter_of(others, levels, model)};
+  return others;
 }
 
 struct Disturbed {
@@ -98,9 +90,13 @@ std::vector<Disturbed> disturbed(std::span<const Observation> rows, const LevelM
                           block_log_likelihood(model, block.weight, block.sum);
     if (little_more * gained < cost) continue;
     stop::look();
-    const Others others = others_than(rows, run, model);
-    if ((others.log_likelihood + own - rising.log_likelihood(0)) / others.scatter > cost)
-      found.push_back({run, others.level});
+    const std::vector<Observation> others = without_run(rows, run);
+    const RisingLevels without(others, model);
+    const double gain = without.log_likelihood(0) + own - rising.log_likelihood(0);
+    if (gain <= cost) continue;
+    const std::vector<double> levels = without.fitted();
+    if (gain / scatter_of(others, levels, model) > cost)
+      found.push_back({run, (levels[run.first - 1] + levels[run.first]) / 2});
   }
   return found;
 }

@@ -44,8 +44,9 @@ double mean_of_most(std::vector<double> values) {
   const auto n = static_cast<double>(values.size());
   const double kept = n - std::ceil(left_out * n);
   if (kept < 1) return values.empty() ? 0 : *std::min_element(values.begin(), values.end());
-  std::sort(values.begin(), values.end());
-  const double sum = std::accumulate(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(kept), 0.0);
+  const auto end = values.begin() + static_cast<std::ptrdiff_t>(kept);
+  std::nth_element(values.begin(), end - 1, values.end());
+  const double sum = std::accumulate(values.begin(), end, 0.0);
   const double largest = boost::math::quantile(boost::math::chi_squared(1), kept / n);
   return sum / n / boost::math::cdf(boost::math::chi_squared(3), largest);
 }
