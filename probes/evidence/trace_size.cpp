@@ -76,9 +76,10 @@ Estimate size_of(const CapacityPosterior& posterior) {
 // are missed as of a full one.
 std::optional<Estimate> fills_unevenly(const Separation& s) {
   if (s.posterior.none_fits > better_part || s.posterior.probability.back() > better_part) return std::nullopt;
-  // Levels that only rise follow the scatter of what fits as well: that is by chance.
+  // A few may be others' lines, and levels that only rise follow the scatter of what fits as well.
   constexpr double beyond_doubt = 1e-4;
   const std::span fitting = fitting_rows(s);
+  if (is_clean(fitting)) return std::nullopt;
   const double gain = gain_of_rising(fitting, RisingLevels(fitting, {}), {});
   if (chi_squared_tail(2 * gain) * static_cast<double>(fitting.size()) > beyond_doubt) return std::nullopt;
   Sweep of_any_law = s.sweep;
