@@ -47,8 +47,6 @@ Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, std::uint64
   // Some all over them, at no equal distances: what a TLB loses may recur.
   const double share = std::min(1.0, by_themselves / static_cast<double>(again_lines));
   std::vector<std::uint64_t> some;
-  for (std::uint64_t k = 0; k < again_lines; ++k)
-    if (even_place(k) < share) some.push_back(k);
   program::Walk again = walk;
   again.loads_per_lap = again_lines;
   program::Walk bring = again;
@@ -57,7 +55,10 @@ Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, std::uint64
   const program::Stepping order = program::stepping(walk.order, walk.order_seed, spread_lines);
   for (std::uint64_t k = 0, line = order.first; k < again_lines; ++k) {
     const program::Walk load = cold.load(line * spread_apart_bytes);
-    if (even_place(k) < share) p.phases.insert(p.phases.end(), {load, recorded(load, program::Record::latencies, 1)});
+    if (even_place(k) < share) {
+      some.push_back(k);
+      p.phases.insert(p.phases.end(), {load, recorded(load, program::Record::latencies, 1)});
+    }
     line = program::advance(line, order.step, spread_lines);
   }
   LinesLooked looked;

@@ -176,6 +176,11 @@ TEST(PatternsBesideSharedTlbs, OfAllSMsArentMemorys) {
       EXPECT_TRUE(!e.value || *e.value < 520) << tlb << name << *e.value;
     }
   }
+  // One that keeps all of them leaves them to be told.
+  Json text = memory_model();
+  text["tlbs"] = {{"one", {{"page", "2 MiB"}, {"entries", 512}, {"miss_penalty", 320}, {"scope", "gpu"}}}};
+  text["paths"]["global_cached"][0]["tlbs"] = {"one"};
+  EXPECT_EQ(SeenMemory(text).stated("latency_by_line").value, "alike");
 }
 
 // The line next to it is what a cache behind the L2 brought in as well.
