@@ -261,6 +261,12 @@ Estimate by_single_loads(const Swift& swift, const Overhead& overhead, std::uint
   return e;
 }
 
+// Whether laps take longer than the loads that hit: where lines are lost in turns no lap is without a lost one, however
+// many loads are.
+bool is_beyond(const Estimate& laps, const Estimate& single) {
+  return laps.interval && single.interval && laps.interval->low > single.interval->high;
+}
+
 }  // namespace
 
 Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& path) {
@@ -283,8 +289,9 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
   result.estimate = difference_of(*timed);
   result.cycles = result.estimate.value.value_or(0);
   DecidingCurve curve = laps_curve(path.id, *timed, result.estimate);
-  if (!fill_laps(all.swift, all.longer_laps)) {
-    result.estimate = by_single_loads(all.swift, overhead, total(result.timed));
+  const Estimate single = by_single_loads(all.swift, overhead, total(result.timed));
+  if (!fill_laps(all.swift, all.longer_laps) || is_beyond(result.estimate, single)) {
+    result.estimate = single;
     curve = make_curve(path.id, "latency", {"latency without the clock", "cycles", true}, share_axis("loads"));
     curve.series = {share_up_to("single loads", result.timed, overhead.cycles)};
     mark(curve, result.estimate);

@@ -94,11 +94,11 @@ std::vector<Merge> average_linkage(const Correlations& r) {
 
 }  // namespace
 
-SmSets opposite_sides(const Correlations& r) {
+SmSets opposite_sides(const Correlations& r, std::size_t sides) {
   constexpr double against = -0.1;  // of independent vectors of 384 lines, average correlations lie within 0.1 of 0
   SmSets all(1);
   for (std::uint32_t i = 0; i < r.size(); ++i) all[0].push_back(i);
-  if (r.size() < 2) return all;
+  if (sides < 2 || r.size() < sides) return all;
   // All merges but the last, by the sets' union-find.
   std::vector<std::uint32_t> parent = all[0];
   const auto root_of = [&](std::uint32_t i) {
@@ -106,14 +106,21 @@ SmSets opposite_sides(const Correlations& r) {
     return i;
   };
   const std::vector<Merge> merges = average_linkage(r);
-  for (std::size_t m = 0; m + 1 < merges.size(); ++m) {
+  for (std::size_t m = 0; m + sides <= merges.size(); ++m) {
     if (merges[m].correlation < 0) return all;
     parent[root_of(merges[m].first)] = root_of(merges[m].second);
   }
-  SmSets sets(2);
-  for (const std::uint32_t i : all[0]) sets[root_of(i) == root_of(0) ? 0 : 1].push_back(i);
-  if (r.between(sets[0], sets[1]) > against || separation(r, sets) <= 0) return all;
-  return sets;
+  SmSets sets;
+  std::vector<std::uint32_t> roots;
+  for (const std::uint32_t i : all[0]) {
+    const auto at = static_cast<std::size_t>(std::find(roots.begin(), roots.end(), root_of(i)) - roots.begin());
+    if (at == roots.size()) roots.push_back(root_of(i)), sets.emplace_back();
+    sets[at].push_back(i);
+  }
+  for (std::size_t a = 0; a < sets.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (r.between(sets[a], sets[b]) > against) return all;
+  return separation(r, sets) > 0 ? sets : all;
 }
 
 double separation(const Correlations& r, const SmSets& sets) {

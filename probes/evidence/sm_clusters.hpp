@@ -22,9 +22,9 @@ class Correlations {
   std::vector<std::vector<double>> r_;  // below the diagonal
 };
 
-/// Two sets of SMs whose vectors run against each other, by average linkage; one set of all where there are none. Takes
-/// time and memory in proportion to the pairs of SMs.
-SmSets opposite_sides(const Correlations& r);
+/// As many sets of SMs as there are sides, whose vectors run against each other, by average linkage; one set of all
+/// where there are none. Takes time and memory in proportion to the pairs of SMs.
+SmSets opposite_sides(const Correlations& r, std::size_t sides);
 
 /// The least sure member's margin: its average correlation with its own set less that with the next best one.
 double separation(const Correlations& r, const SmSets& sets);

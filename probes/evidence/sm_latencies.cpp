@@ -31,4 +31,13 @@ Expected<std::vector<std::vector<double>>> latencies_by_sm(Session& session, std
   return least;
 }
 
+std::vector<std::vector<double>> beyond_nearest(std::vector<std::vector<double>> by_sm) {
+  for (std::uint64_t line = 0; line < by_sm.front().size(); ++line) {
+    double nearest = by_sm.front()[line];
+    for (const auto& latencies : by_sm) nearest = std::min(nearest, latencies[line]);
+    for (auto& latencies : by_sm) latencies[line] -= nearest;
+  }
+  return by_sm;
+}
+
 }  // namespace gputopo::evidence

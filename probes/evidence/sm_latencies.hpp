@@ -14,4 +14,8 @@ inline constexpr std::uint64_t seen_line_bytes = 128;  ///< from one line that S
 Expected<std::vector<std::vector<double>>> latencies_by_sm(Session& session, std::size_t lines,
                                                            std::size_t repetitions);
 
+/// By SM, what each line's loads take longer than for the SM that is nearest to it: where it lies for all of them, a
+/// TLB's miss, a line that others pushed out, memory behind the L2 are the same for all.
+std::vector<std::vector<double>> beyond_nearest(std::vector<std::vector<double>> by_sm);
+
 }  // namespace gputopo::evidence

@@ -1,5 +1,5 @@
 // Where does an SM sit? Where lines live on sides of the L2, each SM times the same ones; SMs on one side see the same
-// pattern of near and far, those on the other its opposite. Without sides such a pattern is distance alone.
+// pattern of near and far, and no two sides have a near line in common. Without sides such a pattern is distance alone.
 #include <fmt/format.h>
 
 #include "evidence/curves.hpp"
@@ -37,9 +37,10 @@ Expected<void> measure_chip_map(Session& session, Findings& findings) {
   if (l2 == nullptr || !l2->present || !findings.lines_have_sides) return {};
   auto latencies = latencies_by_sm(session, chip_map_lines, chip_map_repetitions);
   if (!latencies) return tl::unexpected<Error>(latencies.error());
-  const Correlations r(*latencies);
-  const SmSets sides = opposite_sides(r);
-  if (sides.size() != 2) return {};
+  const Correlations r(beyond_nearest(*latencies));
+  const Estimate* partitions = findings.memory("l2").find("partitions");
+  const SmSets sides = opposite_sides(r, static_cast<std::size_t>(partitions->value.value()));
+  if (sides.size() == 1) return {};
   findings.place_sms(sides);
   session.keep(sides_curve(r, sides));
   findings.memory("l2").attributes["partition_separation"] =

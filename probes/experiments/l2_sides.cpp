@@ -16,6 +16,7 @@
 #include "evidence/modes.hpp"
 #include "evidence/near_and_far.hpp"
 #include "evidence/sm_clusters.hpp"
+#include "evidence/sm_latencies.hpp"
 #include "evidence/structure.hpp"
 #include "experiments/experiments.hpp"
 
@@ -79,17 +80,6 @@ struct Homes {
   std::size_t sides = 1;
   std::vector<double> near, far;  // what SMs see of lines on their own side and on others
 };
-
-// By SM, what each line's loads take longer than for the SM that is nearest to it: a TLB's miss, a line that others
-// pushed out, memory behind the L2 are the same for all of them.
-std::vector<std::vector<double>> beyond_nearest(std::vector<std::vector<double>> by_sm) {
-  for (std::uint64_t line = 0; line < by_sm.front().size(); ++line) {
-    double nearest = by_sm.front()[line];
-    for (const auto& latencies : by_sm) nearest = std::min(nearest, latencies[line]);
-    for (auto& latencies : by_sm) latencies[line] -= nearest;
-  }
-  return by_sm;
-}
 
 // SMs with one pattern of near and far lines form a set; with lines on k sides there are k of them, and every line is
 // near for exactly one.

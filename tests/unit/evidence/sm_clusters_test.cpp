@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "evidence/sm_latencies.hpp"
+
 namespace gputopo::evidence {
 namespace {
 
@@ -23,16 +25,27 @@ std::vector<std::vector<double>> vectors(const std::vector<int>& sides, double a
 }
 
 TEST(SmClusters, OppositePatternsAreTwoSides) {
-  const SmSets sides = opposite_sides(Correlations(vectors({1, -1, 1, -1, -1, 1}, 20)));
+  const SmSets sides = opposite_sides(Correlations(vectors({1, -1, 1, -1, -1, 1}, 20)), 2);
   EXPECT_EQ(sides, (SmSets{{0, 2, 5}, {1, 3, 4}}));
 }
 
 TEST(SmClusters, LikePatternsAreOneSet) {
-  EXPECT_EQ(opposite_sides(Correlations(vectors({1, 1, 1, 1}, 20))).size(), 1U);
+  EXPECT_EQ(opposite_sides(Correlations(vectors({1, 1, 1, 1}, 20)), 2).size(), 1U);
 }
 
 TEST(SmClusters, ScatterAloneIsNoSide) {
-  EXPECT_EQ(opposite_sides(Correlations(vectors({1, -1, 1, -1}, 0))).size(), 1U);
+  EXPECT_EQ(opposite_sides(Correlations(vectors({1, -1, 1, -1}, 0)), 2).size(), 1U);
+}
+
+// Each line is near for the SMs of one side; where it lies counts for all of them alike.
+TEST(SmClusters, LinesOnFourSidesAreFourSets) {
+  auto all = vectors({0, 0, 0, 0, 0, 0}, 0);
+  const std::vector<int> sides = {0, 1, 2, 3, 1, 0};
+  for (std::size_t sm = 0; sm < sides.size(); ++sm)
+    for (std::size_t line = 0; line < all[sm].size(); ++line)
+      all[sm][line] += 10 * std::sin(static_cast<double>(line)) +
+                       (static_cast<int>(line * 2654435761U >> 7U) % 4 == sides[sm] ? 0 : 20);
+  EXPECT_EQ(opposite_sides(Correlations(beyond_nearest(all)), 4), (SmSets{{0, 5}, {1, 4}, {2}, {3}}));
 }
 
 TEST(SmClusters, SeparationTellsHowSure) {

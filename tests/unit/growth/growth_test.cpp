@@ -220,7 +220,7 @@ TEST(Growth, OfSidesByThePairsOfSms) {
     return rows;
   };
   expect_growth_in_proportion(400 * 400, [&](std::size_t pairs) {
-    return [rows = rows_of(static_cast<double>(pairs))] { evidence::opposite_sides(evidence::Correlations(rows)); };
+    return [rows = rows_of(static_cast<double>(pairs))] { evidence::opposite_sides(evidence::Correlations(rows), 2); };
   });
 }
 
