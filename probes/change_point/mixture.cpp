@@ -172,45 +172,55 @@ std::vector<Component> fit_mixture(std::span<const Bin> bins, std::size_t max_co
   return best.components;
 }
 
-std::vector<Boundary> boundaries_of(std::span<const Component> components, std::span<const Bin> bins) {
-  Moments all;
-  for (const Bin& bin : bins) {
-    all.add(bin.value, static_cast<double>(bin.count));
+Boundary boundary_at(std::span<const Bin> bins, std::size_t first_upper, double step) {
+  Moments low, all;
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    const auto count = static_cast<double>(bins[i].count);
+    all.add(bins[i].value, count);
+    if (i < first_upper) low.add(bins[i].value, count);
   }
+  const Moments high{all.count - low.count, all.sum - low.sum, all.squares - low.squares};
+  Boundary boundary;
+  boundary.threshold_cycles = bins[first_upper].value;
+  boundary.lower_mean = low.sum / low.count;
+  boundary.upper_mean = high.sum / high.count;
+  boundary.lower_deviation =
+      std::sqrt(std::max(0.0, low.squares / low.count - boundary.lower_mean * boundary.lower_mean));
+  boundary.upper_share = high.count / all.count;
+  boundary.step = step;
+  const double gap = boundary.upper_mean - boundary.lower_mean;
+  boundary.between_variance = boundary.upper_share * (1 - boundary.upper_share) * gap * gap;
+  const double middle = (bins[first_upper - 1].value + bins[first_upper].value) / 2;
+  for (const Bin& bin : bins)
+    if (std::abs(bin.value - middle) <= gap / 8)
+      (bin.value < middle ? boundary.just_below : boundary.just_above) += static_cast<double>(bin.count);
+  boundary.just_below /= low.count;
+  boundary.just_above /= high.count;
+  return boundary;
+}
+
+std::vector<Boundary> boundaries_of(std::span<const Component> components, std::span<const Bin> bins) {
   std::vector<Boundary> boundaries;
   for (std::size_t c = 0; c + 1 < components.size(); ++c) {
     // The first bin above the lower component's mean that the components above c explain better.
-    Moments low;
     std::size_t first_upper = bins.size();
     for (std::size_t i = 0; i < bins.size(); ++i) {
       const double value = bins[i].value;
-      if (value > components[c].mean) {
-        double below = 0;
-        double above = 0;
-        for (std::size_t other = 0; other < components.size(); ++other) {
-          (other <= c ? below : above) += std::exp(log_density(components[other], value));
-        }
-        if (above > below || value >= components[c + 1].mean) {
-          first_upper = i;
-          break;
-        }
+      if (value <= components[c].mean) continue;
+      double below = 0;
+      double above = 0;
+      for (std::size_t other = 0; other < components.size(); ++other) {
+        (other <= c ? below : above) += std::exp(log_density(components[other], value));
       }
-      low.add(value, static_cast<double>(bins[i].count));
+      if (above > below || value >= components[c + 1].mean) {
+        first_upper = i;
+        break;
+      }
     }
     if (first_upper == 0 || first_upper == bins.size()) {
       continue;
     }
-    const Moments high{all.count - low.count, all.sum - low.sum, all.squares - low.squares};
-    Boundary boundary;
-    boundary.threshold_cycles = bins[first_upper].value;
-    boundary.lower_mean = low.sum / low.count;
-    boundary.upper_mean = high.sum / high.count;
-    boundary.lower_deviation =
-        std::sqrt(std::max(0.0, low.squares / low.count - boundary.lower_mean * boundary.lower_mean));
-    boundary.upper_share = high.count / all.count;
-    boundary.step = components[c + 1].mean - components[c].mean;
-    const double gap = boundary.upper_mean - boundary.lower_mean;
-    boundary.between_variance = boundary.upper_share * (1 - boundary.upper_share) * gap * gap;
+    const Boundary boundary = boundary_at(bins, first_upper, components[c + 1].mean - components[c].mean);
     if (boundaries.empty() || boundary.threshold_cycles > boundaries.back().threshold_cycles) {
       boundaries.push_back(boundary);
     }

@@ -34,7 +34,12 @@ struct Boundary {
   double upper_share = 0;       ///< share of all loads on the upper side
   double step = 0;              ///< distance between the means of the two components next to it, cycles
   double between_variance = 0;  ///< Otsu's criterion: variance explained by the two sides, cycles^2
+  double just_below = 0;        ///< of the lower side's loads, within an eighth of the means' distance of the threshold
+  double just_above = 0;        ///< of the upper side's
 };
+
+/// That below `bins[first_upper]`, of levels that are `step` cycles apart. Needs bins on either side.
+Boundary boundary_at(std::span<const Bin> bins, std::size_t first_upper, double step);
 
 /// The boundaries between neighbouring components: where the upper ones become more likely than the lower ones.
 std::vector<Boundary> boundaries_of(std::span<const Component> components, std::span<const Bin> bins);

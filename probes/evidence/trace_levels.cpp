@@ -7,6 +7,7 @@
 
 #include "change_point/disturbed.hpp"
 #include "change_point/isotonic.hpp"
+#include "change_point/rising_boundary.hpp"
 #include "change_point/significance.hpp"
 #include "evidence/trace_laps.hpp"
 #include "stop/stop.hpp"
@@ -23,7 +24,6 @@ constexpr double significant_rise = 0.05;
 
 // Misses that a fitting footprint may show: isolated slow loads, and the line or two that something else takes.
 constexpr double tolerated_share = 0.02;
-constexpr double tolerated_misses = 2.5;   // a row
 constexpr double tolerated_of_few = 0.25;  // of a row's loads: of more, those that fit and those that don't are alike
 
 bool is_material(const Boundary& boundary, double quantum, std::size_t loads) {
@@ -80,7 +80,7 @@ double trace_chance_of(double gain, std::size_t rows, std::size_t candidates) {
 }
 
 bool changes_with_size(const Separation& candidate, std::size_t candidates, double level) {
-  return trace_chance_of(candidate.gain, candidate.rows.size(), candidates) < level;
+  return trace_chance_of(candidate.gain, candidate.rows.size(), candidates * candidate.choices) < level;
 }
 
 // Does another boundary's count rise with size before the main one is crossed? Loads above both are the main one's, and
@@ -97,6 +97,14 @@ bool changes_before(const Separation& other, const Separation& main, std::size_t
     }
   }
   return trace_chance_of(rise_of(rows).gain, count, candidates) < trace_beyond_doubt;
+}
+
+// Where a level's loads reach the boundary, as many may lie twice as far beyond it: as if one of so few had.
+void expect_overlap(const Boundary& boundary, Contamination& contamination) {
+  constexpr double most = 0.5;  // more would be the other level
+  contamination.false_miss = std::clamp(2 * boundary.just_below, contamination.false_miss, most);
+  contamination.false_hit = std::clamp(2 * boundary.just_above, contamination.false_hit, most);
+  contamination.loads = 1 / contamination.false_miss;
 }
 
 void infer(Separation& separation) {
@@ -118,16 +126,6 @@ double level_of(std::span<const Observation> rows) {
 
 double scatter_about_one_level(std::span<const Observation> rows) {
   return dispersion(rows, std::vector<double>(rows.size(), level_of(rows)), {}, 1);
-}
-
-bool are_of_one_kind(std::span<const Observation> rows) {
-  constexpr double of_other_kind = 0.05;
-  double other = 0, loads = 0, most = 0;
-  for (const Observation& row : rows) {
-    other += std::min(row.sum, row.weight - row.sum), loads += row.weight;
-    most = std::max(most, row.level());
-  }
-  return other <= of_other_kind * loads && most >= 1 - of_other_kind;
 }
 
 bool is_clean(std::span<const Observation> rows) {
@@ -153,6 +151,13 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
   }
   const double quantum = clock_quantum(bins);
   std::vector<Boundary> boundaries = boundaries_of(components, bins);
+  const auto rising = rising_boundary(trace, bins);
+  if (rising) {
+    const auto at =
+        std::lower_bound(boundaries.begin(), boundaries.end(), *rising,
+                         [](const Boundary& a, const Boundary& b) { return a.threshold_cycles < b.threshold_cycles; });
+    if (at == boundaries.end() || at->threshold_cycles != rising->threshold_cycles) boundaries.insert(at, *rising);
+  }
   boundaries.erase(std::remove_if(boundaries.begin(), boundaries.end(),
                                   [&](const Boundary& boundary) { return !is_material(boundary, quantum, loads); }),
                    boundaries.end());
@@ -162,8 +167,10 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
     const Boundary& boundary = boundaries[i];
     Separation separation;
     separation.boundary = boundary;
+    if (rising && boundary.threshold_cycles == rising->threshold_cycles) separation.choices = bins.size();
     separation.rows = std::move(counts[i]);
     separation.sweep = sweep_of(trace, separation.rows, boundary.threshold_cycles);
+    expect_overlap(boundary, separation.sweep.contamination);
     separation.rows = without_disturbed(separation.rows, {});
     infer(separation);
     result.push_back(std::move(separation));
@@ -188,13 +195,16 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
   if (!main) {
     return main;
   }
-  // Boundaries that explain about as much differ in a few loads between two levels: the sharper change decides.
+  // Boundaries that explain about as much differ in a few loads between two levels: the sharper change decides, and of
+  // those that are as sharp, but for a likelihood that is no better than chance, the one that fewer loads lie about.
+  constexpr double by_chance = 2;
   const double as_much = 0.9 * candidates[*main].effect_of_size;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (is_significant(candidates[i]) && candidates[i].effect_of_size >= as_much &&
-        candidates[i].gain > candidates[*main].gain) {
-      main = i;
-    }
+    if (!is_significant(candidates[i]) || candidates[i].effect_of_size < as_much) continue;
+    const double sharper = candidates[i].gain - candidates[*main].gain;
+    const bool is_clearer =
+        candidates[i].sweep.contamination.false_miss < candidates[*main].sweep.contamination.false_miss;
+    if (sharper > by_chance || (sharper > -by_chance && is_clearer)) main = i;
   }
   // The earliest onset that has evidence of its own; of several with the same onset, the sharpest.
   const double enough = 0.1 * candidates[*main].boundary.between_variance;

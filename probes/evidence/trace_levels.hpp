@@ -16,7 +16,8 @@ struct Separation {
   std::vector<change_point::Observation> rows;
   Sweep sweep;  ///< how the trace seems to have walked them
   CapacityPosterior posterior;
-  double gain = 0;  ///< log-likelihood that levels which rise with size gain over one that doesn't
+  double gain = 0;          ///< log-likelihood that levels which rise with size gain over one that doesn't
+  std::size_t choices = 1;  ///< boundaries that this one was chosen from for telling rows apart
   /// How much of the boundary is size's doing, cycles^2: the standard deviation of the rows' fitted shares (outliers
   /// and banks that no size changes have none, however far they lie) times the squared distance of the two sides' means
   /// (a drift of the hit level changes many loads by little).
@@ -26,6 +27,9 @@ struct Separation {
 /// Levels of memory differ by at least this share of the nearer.
 inline constexpr double least_level_share = 0.04;
 
+/// Misses of a row by the line or two that something else takes.
+inline constexpr double tolerated_misses = 2.5;
+
 /// Misses among all loads of the rows.
 double level_of(std::span<const change_point::Observation> rows);
 
@@ -34,9 +38,6 @@ inline constexpr double most_scatter = 3;
 
 /// How much more rows differ among themselves than their loads explain, about one level.
 double scatter_about_one_level(std::span<const change_point::Observation> rows);
-
-/// Whether rows are nearly all hits or all misses, and some are either: loads that drift cross a boundary together.
-bool are_of_one_kind(std::span<const change_point::Observation> rows);
 
 /// Whether rows miss as seldom as those that fit: isolated slow loads, and the line or two that something else takes.
 bool is_clean(std::span<const change_point::Observation> rows);

@@ -28,6 +28,8 @@ constexpr double least_rise_share = 0.03;
 
 constexpr double significant = 0.05;
 
+constexpr std::size_t of_curve = 4;  // parameters of a polynomial of the third degree
+
 // The variance of one value: within rows where they have several values, and at least what neighbouring rows differ by,
 // but for a few steps. A steady rise inflates first differences, a step in a short sweep second ones: the smaller of
 // the two counts.
@@ -64,42 +66,49 @@ bool rises_from_the_start(const std::vector<Observation>& rows, std::size_t fit,
   return fit == 1 || most->level() - least->level() > 0.25 * onset;
 }
 
-// What rows lack to a straight line through all of them, as of a clock or a temperature that drifts.
-std::vector<double> beside_a_line(const std::vector<Observation>& rows) {
-  double weight = 0, sum = 0, along = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    weight += rows[i].weight;
-    sum += rows[i].sum;
-    along += rows[i].weight * static_cast<double>(i);
-  }
-  const double middle = along / weight, level = sum / weight;
-  double rise = 0, spread = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double at = static_cast<double>(i) - middle;
-    rise += at * (rows[i].sum - level * rows[i].weight);
-    spread += at * at * rows[i].weight;
-  }
+// What rows lack to a smooth curve through all of them, a polynomial of the third degree, as of a clock or a
+// temperature that drifts.
+std::vector<double> beside_a_curve(const std::vector<Observation>& rows) {
   std::vector<double> beside;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    beside.push_back(rows[i].level() - level - rise / spread * (static_cast<double>(i) - middle));
+  for (const Observation& row : rows) beside.push_back(row.level());
+  std::vector<std::vector<double>> basis;
+  const auto along = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) sum += rows[i].weight * a[i] * b[i];
+    return sum;
+  };
+  const auto take_away = [&](std::vector<double>& from, const std::vector<double>& one) {
+    const double much = along(from, one) / along(one, one);
+    for (std::size_t i = 0; i < rows.size(); ++i) from[i] -= much * one[i];
+  };
+  for (std::size_t degree = 0; degree < std::min(of_curve, rows.size()); ++degree) {
+    std::vector<double> next;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      next.push_back(std::pow(2 * (static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()) - 1,
+                              static_cast<double>(degree)));
+    for (const auto& one : basis) take_away(next, one);
+    basis.push_back(std::move(next));
+    take_away(beside, basis.back());
+  }
   return beside;
 }
 
-// Whether that line explains rows as well as levels that rise from somewhere on, by Akaike's criterion: each level is a
-// parameter. Or a rise of several cycles but for the clock's whole ones, which all loads of a row have in common.
+// Whether that curve explains rows as well as levels that rise from somewhere on, by Akaike's criterion: each level is
+// a parameter. Or a rise of several cycles but for the clock's whole ones, which all loads of a row have in common.
 bool is_drift(const std::vector<Observation>& rows, const RisingLevels& rising, double variance) {
-  constexpr double of_line = 2, whole_cycles = 0.75, several = 3;
-  const std::vector<double> levels = rising.fitted(), beside = beside_a_line(rows);
-  double by_line = 0, by_levels = 0;
+  constexpr double whole_cycles = 0.75, several = 3;
+  const std::vector<double> levels = rising.fitted(), beside = beside_a_curve(rows);
+  double by_curve = 0, by_levels = 0;
   bool is_rounded = levels.back() - levels.front() >= several;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     by_levels += rows[i].weight * std::pow(rows[i].level() - levels[i], 2);
-    by_line += rows[i].weight * std::pow(beside[i], 2);
+    by_curve += rows[i].weight * std::pow(beside[i], 2);
     is_rounded = is_rounded && std::fabs(beside[i]) < whole_cycles;
   }
   std::size_t blocks = 0;
   for (std::size_t i = 0; i < rows.size(); i = rising.block(i).end) ++blocks;
-  return is_rounded || (by_line - by_levels) / (2 * variance) <= static_cast<double>(blocks) - of_line;
+  return is_rounded ||
+         (by_curve - by_levels) / (2 * variance) <= static_cast<double>(blocks) - static_cast<double>(of_curve);
 }
 
 double least_rise(double base) {
@@ -120,10 +129,13 @@ double base_of(const std::vector<Observation>& rows, std::size_t count) {
   return sum / loads;
 }
 
-// By chance the best of so many rows gains that much.
-bool rises_by_chance(const MeanCurve& curve, const RisingLevels& rising) {
+// That the best of so many rows gains that much.
+double chance_of(const MeanCurve& curve, const RisingLevels& rising) {
   const double gain = gain_of_rising(curve.rows, rising, curve.sweep.levels);
-  return chi_squared_tail(2 * gain) * static_cast<double>(curve.rows.size()) > significant;
+  return chi_squared_tail(2 * gain) * static_cast<double>(curve.rows.size());
+}
+bool rises_by_chance(const MeanCurve& curve, const RisingLevels& rising) {
+  return chance_of(curve, rising) > significant;
 }
 
 // Nothing changes: what a smaller cache would have missed is the evidence for a bound.
@@ -167,10 +179,40 @@ MeanCurve mean_curve(const Trace& trace) {
   return curve;
 }
 
-bool drift(const Trace& trace) {
+double chance_of_means(const Trace& trace) {
   const MeanCurve curve = mean_curve(trace);
-  const RisingLevels rising(curve.rows, curve.sweep.levels);
-  return !rises_by_chance(curve, rising) && is_drift(curve.rows, rising, curve.sweep.levels.variance);
+  return chance_of(curve, RisingLevels(curve.rows, curve.sweep.levels));
+}
+
+bool do_loads_move_together(const Trace& trace) {
+  constexpr double an_end = 0.15;  // of the rise, at either end
+  constexpr double deviations = 2;
+  const MeanCurve curve = mean_curve(trace);
+  const std::vector<double> levels = RisingLevels(curve.rows, curve.sweep.levels).fitted();
+  const double low = levels.front(), rise = levels.back() - low;
+  if (rise <= 0) return false;
+  // Squares about their rows' means, of rows at the lower end and of those between.
+  struct Scatter {
+    double squares = 0, loads = 0, rows = 0;
+    double variance() const { return squares / std::max(1.0, loads - rows); }
+  } at_the_end, between;
+  double expected = 0;
+  for (std::size_t i = 0; i < trace.rows.size(); ++i) {
+    const double share = (levels[i] - low) / rise, loads = static_cast<double>(trace.rows[i].values.size());
+    if (share > 1 - an_end) continue;
+    double sum = 0, squares = 0;
+    for (const double value : trace.rows[i].values) {
+      const double clipped = std::min(value, curve.slowest);
+      sum += clipped, squares += clipped * clipped;
+    }
+    Scatter& into = share < an_end ? at_the_end : between;
+    into.squares += squares - sum * sum / loads, into.loads += loads, into.rows += 1;
+    if (share >= an_end) expected += loads * share * (1 - share) * rise * rise;
+  }
+  if (between.loads <= between.rows || at_the_end.loads <= at_the_end.rows) return false;
+  const double alone = at_the_end.variance();
+  const double error = alone * std::sqrt(2 / (between.loads - between.rows) + 2 / (at_the_end.loads - at_the_end.rows));
+  return between.variance() - alone + deviations * error < expected / between.loads / 2;
 }
 
 std::optional<MeanRise> rise_of_means(const Trace& trace) {

@@ -20,11 +20,15 @@ struct MeanCurve {
 };
 MeanCurve mean_curve(const change_point::Trace& trace);
 
+/// The probability that the rows' means rise as much by chance, at most.
+double chance_of_means(const change_point::Trace& trace);
+
 inline constexpr std::string_view drifts = "latencies drift from row to row: no row is where they begin to rise";
 
-/// Whether the rows' means rise by more than chance, and a straight line explains that as well as levels that rise from
-/// somewhere on.
-bool drift(const change_point::Trace& trace);
+/// Whether all loads of a row become slower together, as a drift makes them or where each is an average: rows whose
+/// means lie between the levels of others scatter by less than half of what loads of either level would, by more than
+/// chance.
+bool do_loads_move_together(const change_point::Trace& trace);
 
 /// How the rows' means rise, if they do by as much as levels of memory differ.
 struct MeanRise {

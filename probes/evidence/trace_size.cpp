@@ -71,6 +71,17 @@ Estimate size_of(const CapacityPosterior& posterior) {
   return inconclusive("B", trace_size_method, "there are too few loads to tell whether the smallest footprint fits");
 }
 
+// Whether the last of these rows miss more than their first level and the line or two of others explain.
+bool end_beyond_others_lines(std::span<const Observation> rows, double first_level) {
+  constexpr double deviations = 4;
+  double expected = 0, seen = 0;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    expected += first_level * row->weight + tolerated_misses, seen += row->sum;
+    if (seen - expected > deviations * std::sqrt(expected)) return true;
+  }
+  return false;
+}
+
 // Misses that begin long before a cache whose misses begin there would miss so few: it goes on filling, in sets that
 // fill unevenly, or brings in what nobody asked for. How much it holds then isn't where they begin, nor where as many
 // are missed as of a full one.
@@ -79,8 +90,9 @@ std::optional<Estimate> fills_unevenly(const Separation& s) {
   // A few may be others' lines, and levels that only rise follow the scatter of what fits as well.
   constexpr double beyond_doubt = 1e-4;
   const std::span fitting = fitting_rows(s);
-  if (is_clean(fitting)) return std::nullopt;
-  const double gain = gain_of_rising(fitting, RisingLevels(fitting, {}), {});
+  const RisingLevels rising(fitting, {});
+  if (!end_beyond_others_lines(fitting, rising.block(0).level())) return std::nullopt;
+  const double gain = gain_of_rising(fitting, rising, {});
   if (chi_squared_tail(2 * gain) * static_cast<double>(fitting.size()) > beyond_doubt) return std::nullopt;
   Sweep of_any_law = s.sweep;
   of_any_law.saturation = 0;
@@ -121,47 +133,17 @@ Estimate without_change(const Separation& strongest) {
   return e;
 }
 
-// The loads of the rows that fit, those that hit, or of the others, those that miss.
-Trace of_one_side(const Trace& trace, const Separation& s, double size, bool hits) {
-  Trace side;
+// Those of the loads of rows that fit that hit.
+Trace hits_of(const Trace& trace, const Separation& s, double size) {
+  Trace hits;
   for (const Row& row : trace.rows) {
-    if ((row.control <= size) != hits) continue;
-    side.rows.push_back({row.control, {}});
+    if (row.control > size) continue;
+    hits.rows.push_back({row.control, {}});
     for (const double value : row.values)
-      if ((value < s.boundary.threshold_cycles) == hits) side.rows.back().values.push_back(value);
-    if (side.rows.back().values.empty()) side.rows.pop_back();
+      if (value < s.boundary.threshold_cycles) hits.rows.back().values.push_back(value);
+    if (hits.rows.back().values.empty()) hits.rows.pop_back();
   }
-  return side;
-}
-
-// Whether whole rows rise by and by: they pass several levels between the lowest and the highest, all loads of a row
-// together. Those of a further cache are lost at once, or one by one.
-bool rise_by_and_by(const Trace& side) {
-  constexpr std::size_t several = 3;
-  constexpr double together = 0.25, apart = 0.05, at_an_end = 0.1;  // of the whole rise
-  std::vector<double> middles, spreads;
-  for (const Row& row : side.rows) {
-    std::vector<double> values = row.values;
-    std::sort(values.begin(), values.end());
-    middles.push_back(values[values.size() / 2]);
-    spreads.push_back(values[values.size() * 9 / 10] - values[values.size() / 10]);
-  }
-  if (middles.empty()) return false;
-  const auto [least, most] = std::minmax_element(middles.begin(), middles.end());
-  const double low = *least, rise = *most - low;
-  std::vector<double> between;
-  for (std::size_t i = 0; i < middles.size(); ++i) {
-    const double at = middles[i] - low;
-    if (at > at_an_end * rise && at < (1 - at_an_end) * rise && spreads[i] <= together * rise) between.push_back(at);
-  }
-  std::sort(between.begin(), between.end());
-  std::size_t levels = between.empty() ? 0 : 1;
-  for (std::size_t i = 1; i < between.size(); ++i) levels += between[i] - between[i - 1] > apart * rise ? 1 : 0;
-  return levels >= several;
-}
-
-std::optional<MeanRise> rise_within(const Trace& side) {
-  return side.rows.size() < 2 ? std::nullopt : rise_of_means(side);
+  return hits;
 }
 
 // Whether a level of several rows comes before more of them miss: a level of hits as well as one of misses.
@@ -172,23 +154,16 @@ bool begins_with_a_level(std::span<const Observation> rows) {
 }
 
 // Hits that become slower before other loads miss: averages over laps, of which ever more miss. Then the size lies
-// anywhere from there on. Where all loads of a row cross the boundary together, and those on either side become slower
-// by half of what levels are apart, that they cross it there is a drift's doing, or an average's: their means say the
-// rest.
+// anywhere from there on. Where all loads of a row become slower together, that they cross the boundary is a drift's
+// doing, or an average's: their means say the rest.
 Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) {
-  const bool is_told = size.status == Status::upper_bound || size.status == Status::measured;
-  if (is_told && are_of_one_kind(s.rows) && drift(trace)) return inconclusive("B", trace_size_method, drifts);
+  if (size.has_value() && do_loads_move_together(trace)) return size_by_means(trace);
   if (size.status != Status::measured) return size;
-  const auto rise = rise_within(of_one_side(trace, s, *size.value, true));
-  const Trace slow = of_one_side(trace, s, *size.value, false);
-  const auto beyond = rise_within(slow);
-  const bool is_beyond = beyond && (beyond->is_drift || rise_by_and_by(slow));
-  const double rises = (rise ? rise->cycles : 0) + (is_beyond ? beyond->cycles : 0);
-  const double apart = s.boundary.upper_mean - s.boundary.lower_mean;
-  if (are_of_one_kind(s.rows) && 2 * rises > apart) return size_by_means(trace);
+  const Trace hits = hits_of(trace, s, *size.value);
+  const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);
   if (!rise) return size;
   if (rise->is_drift) {
-    const bool is_all = 2 * rise->cycles > apart;
+    const bool is_all = 2 * rise->cycles > s.boundary.upper_mean - s.boundary.lower_mean;
     return is_all ? inconclusive("B", trace_size_method, drifts) : size;
   }
   size.interval->low = std::min(size.interval->low, rise->from);
@@ -201,9 +176,15 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
       trace.loads() == trace.rows.size() ? std::vector<Separation>{} : separations(trace, counted);
   if (candidates.empty()) return size_by_means(trace);
   const auto chosen = capacity_separation(candidates);
-  if (!chosen)
+  if (!chosen) {
+    // Levels nearer than loads scatter have no boundary between them: then their means rise.
+    constexpr double beyond_doubt = 1e-4, by_chance = 0.05;
+    const double chance = chance_of_means(trace);
+    if (chance < beyond_doubt) return size_by_means(trace);
+    if (chance < by_chance) return inconclusive("B", trace_size_method, "latencies rise with size, but may by chance");
     return without_change(*std::max_element(candidates.begin(), candidates.end(),
                                             [](const auto& a, const auto& b) { return a.gain < b.gain; }));
+  }
   Separation s = without_outliers(trace, candidates, *chosen);
   if (s.posterior.none_fits > 0.5 && is_contradicted_later(s.rows)) return first_large_rise(trace, options);
   if (s.posterior.none_fits <= 0.5 && !is_clean(fitting_rows(s)) &&

@@ -12,8 +12,8 @@ namespace {
 
 using namespace change_point;
 
-constexpr int traces_of_noise = 60;
-constexpr int most_by_chance = 7;  // of 60 at 5 % each: more in one of 200 such sets
+constexpr int traces_of_noise = 240;
+constexpr int most_by_chance = 21;  // of 240 at 5 % each: more in one of 200 such sets
 
 using LoadNoise = std::function<double(Random&, int row)>;
 
