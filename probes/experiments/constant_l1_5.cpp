@@ -110,6 +110,7 @@ std::string why_open(const Session& session, const Findings& findings, const Cac
 struct PushedOut {
   std::vector<Histogram> graded;
   Eviction last;
+  LooksByLine before, after;  // the same lines when no more than the L1 had lost them, and pushed out by the last
 };
 
 // What tells constants that the L1 lost from those that were pushed out. Those are few, and all of one place: others
@@ -125,22 +126,33 @@ Levels levels_behind(const CacheFacts& l1, const Histogram& second, double hit_c
   return levels;
 }
 
-// Those lines when the L1 alone lost them: of a few lines of a circle, all may be farther away than the others. Looked
-// at one after the other an L1 that replaces in order has most of them still; of all lines, in their turns, it loses
-// what it did in the circle.
-Expected<Histogram> time_same_lines(Session& session, const CacheFacts& l1, std::uint64_t stride) {
-  auto looks = time_cold(session, stride, l1.stride(), {l1.circle_bytes(), 0, 0, 0});
-  if (!looks) return tl::unexpected<Error>(looks.error());
-  return between(histogram_of(coarse(*looks, stride)), l1.levels.threshold_cycles, 1e9);
+// What lines that the L1 had lost before took longer once they were pushed out, each by itself: others may be farther
+// away. Those that then took `threshold_cycles` or longer.
+std::vector<double> pushed_lines_beyond(const PushedOut& out, const CacheFacts& l1, double threshold_cycles) {
+  const std::vector<double> before = undisturbed_by_line(out.before), after = undisturbed_by_line(out.after);
+  std::vector<double> more;
+  for (std::size_t line = 0; line < std::min(before.size(), after.size()); ++line)
+    if (before[line] >= l1.levels.threshold_cycles && after[line] >= threshold_cycles)
+      more.push_back(after[line] - before[line]);
+  return more;
 }
 
-// Whether what was pushed out is slower than the same lines that the L1 lost.
-Expected<bool> are_pushed_further(Session& session, const CacheFacts& l1, const Histogram& pushed, Histogram& same) {
+// Whether what was pushed out is slower than the same lines when the L1 alone lost them: of a few lines of a circle,
+// all may be farther away than the others. Looked at one after the other an L1 that replaces in order has most of them
+// still; of all lines, in their turns, it loses what it did in the circle. What it never lost is held against nothing.
+Expected<bool> are_pushed_further(Session& session, const CacheFacts& l1, PushedOut& out) {
+  const auto lost = [&](const LooksByLine& looks) {
+    return between(histogram_of(looks), l1.levels.threshold_cycles, 1e9);
+  };
   for (const std::uint64_t stride : {coarse_stride_bytes, l1.stride()}) {
-    auto timed = time_same_lines(session, l1, stride);
+    auto timed = time_cold(session, stride, l1.stride(), {l1.circle_bytes(), 0, 0, 0});
     if (!timed) return tl::unexpected<Error>(timed.error());
-    same = std::move(*timed);
-    if (levels_of(same, pushed).usable()) return true;
+    out.before = coarse(*timed, stride);
+    const std::vector<double> usual = undisturbed_by_line(out.before);
+    LooksByLine after;
+    for (std::size_t line = 0; line < usual.size(); ++line)
+      if (usual[line] >= l1.levels.threshold_cycles) after.push_back(out.after[line]);
+    if (levels_of(lost(out.before), lost(after)).usable()) return true;
   }
   return false;
 }
@@ -168,6 +180,8 @@ Expected<PushedOut> push_out(Session& session, const Findings& findings, const C
     if (left < 1 && (!told.usable() || told.false_hit > left / 2)) break;
     result.last = e;
     result.graded.push_back(std::move(timed));
+    result.after = std::move(*cold);
+    if (!told.usable()) result.before = result.after;
     if (told.usable()) left = told.false_hit;
     if (left < hardly_any) break;
   }
@@ -264,15 +278,16 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
 // Whether what was pushed out takes as much longer as memory does behind the L2, less than levels are apart, and didn't
 // surely come `from_l2` still, or while something keeps that from being filled; or as its other side does where that
 // keeps copies: these constants may be the L2's, which lost them to somebody else or to what pushed.
-bool may_be_lost_by_l2(Session& session, const Findings& findings, const Histogram& hits, const PushedOut& out,
+bool may_be_lost_by_l2(Session& session, const Findings& findings, const CacheFacts& l1, const PushedOut& out,
                        double threshold, bool from_l2) {
   const Memory* l2 = findings.topology.find("l2");
   const Memory* memory = findings.topology.find("device_memory");
   const Estimate* near = l2 == nullptr ? nullptr : l2->find("latency");
   const Estimate* far = memory == nullptr ? nullptr : memory->find("latency");
   if (near == nullptr || far == nullptr || !near->has_value() || !far->has_value()) return false;
-  const double more =
-      undisturbed(between(out.graded.back(), threshold, 1e9)).value_or(0) - undisturbed(hits).value_or(0);
+  const std::vector<double> lines = pushed_lines_beyond(out, l1, threshold);
+  if (lines.empty()) return false;
+  const double more = median(lines);
   const Interval of_near = near->interval.value_or(Interval{*near->value, *near->value});
   const auto is_as_much = [&](const Estimate& level) {
     const Interval of_level = level.interval.value_or(Interval{*level.value, *level.value});
@@ -360,16 +375,16 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
     return are_alike(near, out->graded.back(), cache.overhead_cycles, session.clock_share());
   };
   if (!cache.levels.usable()) return state_one_level(session, findings, second, *out, alike_with(second));
-  if (out->graded.size() == 1) {
-    Histogram same;
-    auto further = are_pushed_further(session, *l1, out->graded.back(), same);
+  if (out->before.empty()) {
+    auto further = are_pushed_further(session, *l1, *out);
     if (!further) return tl::unexpected<Error>(further.error());
+    const Histogram same = between(histogram_of(out->before), l1->levels.threshold_cycles, 1e9);
     if (!*further) return state_one_level(session, findings, second, *out, alike_with(same));
   }
   stand_behind(*l1, cache);
   auto from_l2 = still_from_l2(session, findings, cache, out->last);
   if (!from_l2) return tl::unexpected<Error>(from_l2.error());
-  if (may_be_lost_by_l2(session, findings, hits, *out, cache.levels.threshold_cycles, *from_l2)) {
+  if (may_be_lost_by_l2(session, findings, *l1, *out, cache.levels.threshold_cycles, *from_l2)) {
     set_open(
         memory, "levels",
         "what is pushed out takes as much longer as memory or another side does behind the L2, which may have lost "

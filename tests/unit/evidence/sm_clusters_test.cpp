@@ -44,7 +44,7 @@ TEST(SmClusters, LinesOnFourSidesAreFourSets) {
   for (std::size_t sm = 0; sm < sides.size(); ++sm)
     for (std::size_t line = 0; line < all[sm].size(); ++line)
       all[sm][line] += 10 * std::sin(static_cast<double>(line)) +
-                       (static_cast<int>(line * 2654435761U >> 7U) % 4 == sides[sm] ? 0 : 20);
+                       (static_cast<int>((line * 2654435761U >> 7U) % 4) == sides[sm] ? 0 : 20);
   EXPECT_EQ(opposite_sides(Correlations(beyond_nearest(all)), 4), (SmSets{{0, 5}, {1, 4}, {2}, {3}}));
 }
 
