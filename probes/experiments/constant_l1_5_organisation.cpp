@@ -33,10 +33,17 @@ struct Row {
   std::uint64_t first = 0, distance = 0;
 };
 
+// What became of lines that were asked for in turns.
+enum class Fate {
+  fit,
+  lost,
+  unseen,  // the cache in front answered most of the loads
+};
+
 // Whether as many lines a distance apart fit as sets that far apart have ways, and a line more.
 struct Fit {
   Row row;
-  bool fits = false, one_more_fits = false;
+  Fate as_many = Fate::unseen, one_more = Fate::unseen;
 };
 
 // All rows of one distance.
@@ -45,11 +52,11 @@ struct Distance {
   std::vector<Fit> rows;
   std::size_t full() const {
     return static_cast<std::size_t>(
-        std::count_if(rows.begin(), rows.end(), [](const Fit& f) { return f.fits && !f.one_more_fits; }));
+        std::ranges::count_if(rows, [](const Fit& f) { return f.as_many == Fate::fit && f.one_more == Fate::lost; }));
   }
   std::size_t roomy() const {
     return static_cast<std::size_t>(
-        std::count_if(rows.begin(), rows.end(), [](const Fit& f) { return f.fits && f.one_more_fits; }));
+        std::ranges::count_if(rows, [](const Fit& f) { return f.as_many == Fate::fit && f.one_more == Fate::fit; }));
   }
   /// The lines of each row share a set, and one of a cache that holds as many of them as it should.
   bool is_of_a_set() const { return 2 * full() > rows.size() && roomy() == 0; }
@@ -74,8 +81,8 @@ class Banks {
     std::size_t next = 0;
     for (Distance& d : distances)
       for (Fit& f : d.rows) {
-        f.fits = fits((*traces)[next++]);
-        f.one_more_fits = fits((*traces)[next++]);
+        f.as_many = fate_of((*traces)[next++]);
+        f.one_more = fate_of((*traces)[next++]);
       }
     return {};
   }
@@ -153,13 +160,14 @@ class Banks {
     return all;
   }
 
-  bool fits(const program::ProgramTrace& trace) const {
+  Fate fate_of(const program::ProgramTrace& trace) const {
     const Histogram timed = recorded_histogram(trace);
     const auto told = static_cast<double>(count_from(timed, cache_.front_threshold_cycles));
     const auto missed = static_cast<double>(count_from(timed, cache_.levels.threshold_cycles));
     // What is one too many costs a set of n lines a miss in each round at least, an n-th of all.
     const double expected = std::max(1e-5, cache_.levels.false_miss) * told;
-    return missed <= 2 + expected + 6 * std::sqrt(expected);
+    if (2 * told < static_cast<double>(total(timed))) return Fate::unseen;
+    return missed <= 2 + expected + 6 * std::sqrt(expected) ? Fate::fit : Fate::lost;
   }
 
   // What the cache in front answered never reached the set. The first quarter of what did doesn't count.
@@ -188,7 +196,7 @@ std::vector<Distance> distances_of(std::uint64_t capacity_lines, std::uint64_t r
     Distance d{distance, capacity_lines / distance, {}};
     if (capacity_lines % distance != 0 || (d.ways + 1) * distance > room_lines) continue;
     const std::uint64_t places = std::min(most_places, distance);
-    for (std::uint64_t i = 0; i < places; ++i) d.rows.push_back({{distance * i / places, distance}, false, false});
+    for (std::uint64_t i = 0; i < places; ++i) d.rows.push_back({{distance * i / places, distance}});
     all.push_back(std::move(d));
   }
   return all;
