@@ -1,6 +1,7 @@
 // What experiments have found so far, for the ones that build on it.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,7 +33,7 @@ struct CacheFacts {
   std::uint64_t line_bytes = 0;
   std::uint64_t capacity_bytes = 0;    ///< 0 where unknown
   std::uint32_t warm_laps = 3;         ///< until its steady state
-  std::uint64_t front_line_bytes = 0;  ///< line of a cache in front of it; 0: none
+  std::uint64_t front_line_bytes = 0;  ///< what a cache in front of it asks for at once; 0: none
   std::uint64_t front_capacity_bytes = 0;
   double front_threshold_cycles = 0;      ///< what is faster was served by that one
   std::uint64_t bank_bytes = 0;           ///< it is larger than a module's bank, of so much, and walked over several
@@ -46,6 +47,8 @@ struct CacheFacts {
     constexpr std::uint64_t least = 32;  // no line there has been is shorter
     return line_bytes != 0 ? line_bytes : sector_bytes != 0 ? sector_bytes : least;
   }
+  /// What a miss asks of the level behind.
+  std::uint64_t asked_bytes() const { return sector_bytes != 0 ? std::min(sector_bytes, stride()) : stride(); }
   /// A little more than it holds: what it loses of that round and round, a level right behind has even if not much
   /// larger.
   std::uint64_t circle_bytes() const { return (capacity_bytes * 9 / 8 / stride() + 1) * stride(); }

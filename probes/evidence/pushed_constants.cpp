@@ -88,7 +88,8 @@ Expected<LostBySm> time_lost_constants(Session& session, const CacheFacts& l1, c
   const std::size_t looks = std::max(fewest_looks, looks_at_a_line / sms.size());
   program::Batch batch;
   for (const std::uint32_t sm : sms)
-    batch.insert(batch.end(), looks, cold_program(session.info(), coarse_stride_bytes, l1.stride(), e, nullptr, sm));
+    batch.insert(batch.end(), looks,
+                 cold_program(session.info(), coarse_stride_bytes, l1.asked_bytes(), e, nullptr, sm));
   auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   LostBySm by_sm;

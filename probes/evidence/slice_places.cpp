@@ -40,7 +40,8 @@ class Places {
     std::erase_if(places_, [](const OnePlace& p) { return p.lines < 2; });
   }
 
-  // Those that several lines lie in by either half of their looks alone: what strangers delay lies somewhere else in one.
+  // Those that several lines lie in by either half of their looks alone: what strangers delay lies somewhere else in
+  // one.
   void keep_seen_twice(const Fingerprints& first, const Fingerprints& second) {
     std::vector<std::size_t> lines(places_.size());
     for (std::size_t i = 0; i < first.size(); ++i)

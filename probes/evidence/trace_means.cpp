@@ -111,6 +111,25 @@ bool is_drift(const std::vector<Observation>& rows, const RisingLevels& rising, 
          (by_curve - by_levels) / (2 * variance) <= static_cast<double>(blocks) - static_cast<double>(of_curve);
 }
 
+// Loads about their rows' means.
+struct Scatter {
+  double squares = 0, sum = 0, loads = 0, rows = 0;
+
+  void add(const Row& row) {
+    double of_row = 0, of_squares = 0;
+    const auto count = static_cast<double>(row.values.size());
+    for (const double value : row.values) of_row += value, of_squares += value * value;
+    squares += std::max(0.0, of_squares - of_row * of_row / count);
+    sum += of_row, loads += count, rows += 1;
+  }
+  void add(const Scatter& other) {
+    squares += other.squares, sum += other.sum, loads += other.loads, rows += other.rows;
+  }
+  double mean() const { return sum / loads; }
+  double degrees() const { return loads - rows; }
+  double variance() const { return degrees() > 0 ? squares / degrees() : 0; }
+};
+
 double least_rise(double base) {
   return std::max(least_rise_cycles, least_rise_share * base);
 }
@@ -184,35 +203,56 @@ double chance_of_means(const Trace& trace) {
   return chance_of(curve, RisingLevels(curve.rows, curve.sweep.levels));
 }
 
-bool do_loads_move_together(const Trace& trace) {
-  constexpr double an_end = 0.15;  // of the rise, at either end
+bool do_loads_move_together(std::span<const Row> rows) {
+  constexpr double an_end = 0.15;   // of the rise, on either side
+  constexpr double a_level = 0.25;  // of the rise: rows that a step as high leads to, or away from, are a level's
   constexpr double deviations = 2;
+  LatencyCounts loads_of_all;
+  for (const Row& row : rows) loads_of_all.add(row.values);
+  const std::vector<Bin> bins = loads_of_all.bins(4096);
+  const double fast = change_point::quantile(bins, 0.1), slow = change_point::quantile(bins, 0.95);
+  Trace trace{{rows.begin(), rows.end()}};  // what is slower than any level is something else
+  for (Row& row : trace.rows)
+    for (double& value : row.values) value = std::min(value, slow + (slow - fast));
   const MeanCurve curve = mean_curve(trace);
-  const std::vector<double> levels = RisingLevels(curve.rows, curve.sweep.levels).fitted();
-  const double low = levels.front(), rise = levels.back() - low;
+  const RisingLevels rising(curve.rows, curve.sweep.levels);
+  const std::vector<double> levels = rising.fitted();
+  const double first = levels.front(), rise = levels.back() - first;
   if (rise <= 0) return false;
-  // Squares about their rows' means, of rows at the lower end and of those between.
-  struct Scatter {
-    double squares = 0, loads = 0, rows = 0;
-    double variance() const { return squares / std::max(1.0, loads - rows); }
-  } at_the_end, between;
-  double expected = 0;
-  for (std::size_t i = 0; i < trace.rows.size(); ++i) {
-    const double share = (levels[i] - low) / rise, loads = static_cast<double>(trace.rows[i].values.size());
-    if (share > 1 - an_end) continue;
-    double sum = 0, squares = 0;
-    for (const double value : trace.rows[i].values) {
-      const double clipped = std::min(value, curve.slowest);
-      sum += clipped, squares += clipped * clipped;
-    }
-    Scatter& into = share < an_end ? at_the_end : between;
-    into.squares += squares - sum * sum / loads, into.loads += loads, into.rows += 1;
-    if (share >= an_end) expected += loads * share * (1 - share) * rise * rise;
+  const auto share_of = [&](std::size_t i) { return (levels[i] - first) / rise; };
+  Scatter low, high;
+  struct Passing {
+    double level = 0, way = 0;  // of the rise, to its neighbours' middles
+    Scatter loads;
+  };
+  std::vector<Passing> passing;
+  for (std::size_t begin = 0, end = 0; begin < levels.size(); begin = end) {
+    end = rising.block(begin).end;
+    Scatter block;
+    for (std::size_t i = begin; i < end; ++i) block.add(trace.rows[i]);
+    const double share = share_of(begin);
+    if (share <= an_end) low.add(block);
+    if (share >= 1 - an_end) high.add(block);
+    if (share <= an_end || share >= 1 - an_end || block.degrees() <= 0) continue;
+    const double from = levels[begin - 1], to = levels[end];
+    if (levels[begin] - from < a_level * rise && to - levels[begin] < a_level * rise)
+      passing.push_back({levels[begin], (to - from) / 2, block});
   }
-  if (between.loads <= between.rows || at_the_end.loads <= at_the_end.rows) return false;
-  const double alone = at_the_end.variance();
-  const double error = alone * std::sqrt(2 / (between.loads - between.rows) + 2 / (at_the_end.loads - at_the_end.rows));
-  return between.variance() - alone + deviations * error < expected / between.loads / 2;
+  if (passing.empty() || low.degrees() <= 0 || high.degrees() <= 0) return false;
+  // Of loads at two levels, whichever share of them misses, the variance lies above a straight line between both ends
+  // by the product of what means are away from these; of three, by a quarter of that at least, on the whole way.
+  constexpr double least = 1.0 / 8;
+  const double alone = std::max(low.variance(), high.variance());
+  double expected = 0, seen = 0, way = 0, error = 0;
+  for (const Passing& p : passing) {
+    const double up = p.level - low.mean(), down = high.mean() - p.level;
+    const double by_line = (low.variance() * down + high.variance() * up) / (up + down);
+    expected += p.way * up * down;
+    seen += p.way * (p.loads.variance() - by_line);
+    way += p.way, error += p.way * p.way * 2 / p.loads.degrees();
+  }
+  error = alone * std::sqrt(error + way * way * (2 / low.degrees() + 2 / high.degrees()));
+  return seen + deviations * error < least * expected;
 }
 
 std::optional<MeanRise> rise_of_means(const Trace& trace) {

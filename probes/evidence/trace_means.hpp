@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -28,7 +29,7 @@ inline constexpr std::string_view drifts = "latencies drift from row to row: no 
 /// Whether all loads of a row become slower together, as a drift makes them or where each is an average: rows whose
 /// means lie between the levels of others scatter by less than half of what loads of either level would, by more than
 /// chance.
-bool do_loads_move_together(const change_point::Trace& trace);
+bool do_loads_move_together(std::span<const change_point::Row> rows);
 
 /// How the rows' means rise, if they do by as much as levels of memory differ.
 struct MeanRise {

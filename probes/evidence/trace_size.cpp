@@ -157,7 +157,8 @@ bool begins_with_a_level(std::span<const Observation> rows) {
 // anywhere from there on. Where all loads of a row become slower together, that they cross the boundary is a drift's
 // doing, or an average's: their means say the rest.
 Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) {
-  if (size.has_value() && do_loads_move_together(trace)) return size_by_means(trace);
+  const std::size_t last = s.posterior.none_fits > better_part ? 0 : s.posterior.best();
+  if (size.has_value() && do_loads_move_together(std::span(trace.rows).subspan(last))) return size_by_means(trace);
   if (size.status != Status::measured) return size;
   const Trace hits = hits_of(trace, s, *size.value);
   const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);

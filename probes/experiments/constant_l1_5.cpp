@@ -36,7 +36,7 @@ struct SecondLevel {
 Expected<SecondLevel> time_second_level(Session& session, const CacheFacts& l1) {
   FootprintSpec circle;
   circle.path = path;
-  circle.stride_bytes = l1.stride();
+  circle.stride_bytes = l1.asked_bytes();
   circle.isolation = Scope::gpu;
   circle.warm_laps = settling_laps;
   circle.timed_laps = 16;
@@ -144,8 +144,8 @@ Expected<bool> are_pushed_further(Session& session, const CacheFacts& l1, Pushed
   const auto lost = [&](const LooksByLine& looks) {
     return between(histogram_of(looks), l1.levels.threshold_cycles, 1e9);
   };
-  for (const std::uint64_t stride : {coarse_stride_bytes, l1.stride()}) {
-    auto timed = time_cold(session, stride, l1.stride(), {l1.circle_bytes(), 0, 0, 0});
+  for (const std::uint64_t stride : {coarse_stride_bytes, l1.asked_bytes()}) {
+    auto timed = time_cold(session, stride, l1.asked_bytes(), {l1.circle_bytes(), 0, 0, 0});
     if (!timed) return tl::unexpected<Error>(timed.error());
     out.before = coarse(*timed, stride);
     const std::vector<double> usual = undisturbed_by_line(out.before);
@@ -168,7 +168,7 @@ Expected<PushedOut> push_out(Session& session, const Findings& findings, const C
   const auto evictions = evictions_of(session.info(), l1.circle_bytes(), findings.near_l2_bytes(session.info()));
   for (const Eviction& e : evictions) {
     // One load a line, however long that is: the next one of a line finds what the first brought in.
-    auto cold = time_cold(session, coarse_stride_bytes, l1.stride(), e);
+    auto cold = time_cold(session, coarse_stride_bytes, l1.asked_bytes(), e);
     if (!cold) return tl::unexpected<Error>(cold.error());
     const Histogram all = histogram_of(*cold);
     Histogram timed = between(all, l1.levels.threshold_cycles, 1e9);
@@ -213,7 +213,7 @@ Expected<void> state_one_level(Session& session, Findings& findings, const Histo
         fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them", kibi));
     return {};
   }
-  auto by_l2 = are_served_by_l2(session, l1, l1.stride(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0}, &second);
+  auto by_l2 = are_served_by_l2(session, l1, l1.asked_bytes(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0}, &second);
   if (!by_l2) return tl::unexpected<Error>(by_l2.error());
   if (*by_l2)
     set_absent(memory, "constants that miss L1 come from the L2: once it lost them they take longer");
@@ -303,7 +303,7 @@ bool may_be_lost_by_l2(Session& session, const Findings& findings, const CacheFa
 }
 
 void stand_behind(const CacheFacts& l1, CacheFacts& cache) {
-  cache.front_line_bytes = l1.stride();
+  cache.front_line_bytes = l1.asked_bytes();
   cache.front_threshold_cycles = l1.levels.threshold_cycles;
   cache.front_capacity_bytes = l1.capacity_bytes;
   cache.warm_laps = settling_laps;
@@ -311,7 +311,7 @@ void stand_behind(const CacheFacts& l1, CacheFacts& cache) {
 
 Expected<Estimate> sector_of(Session& session, const CacheFacts& cache, const CacheFacts& l1, const Eviction& e) {
   const std::uint64_t step = std::max<std::uint64_t>(4, l1.sector_bytes);
-  auto looks = time_cold(session, step, l1.stride(), e);
+  auto looks = time_cold(session, step, l1.asked_bytes(), e);
   if (!looks) return tl::unexpected<Error>(looks.error());
   const std::vector<double> words = undisturbed_by_line(std::move(*looks));
   const auto missed = std::make_unique<bool[]>(words.size());

@@ -152,7 +152,15 @@ class Instructions {
     if (!may_be_shorter || !size.value || size.status == Status::inconclusive) return {};
     auto loses = if_available(loses_code_in_a_row(session_, static_cast<std::uint64_t>(*size.value), front_lost_bytes));
     if (!loses) return tl::unexpected<Error>(loses.error());
-    if (!loses->value_or(std::nullopt).value_or(false)) return {};
+    const std::optional<bool> does_lose = loses->value_or(std::nullopt);
+    if (!does_lose && size.status == Status::measured) {
+      // Sets by address bits are as full of blocks as of lines: only every other one of lines half as long is asked.
+      const auto index = cache.memory.structure.find("index");
+      const bool is_by_bits = index != cache.memory.structure.end() && index->second.value == "modulo";
+      if (!is_by_bits) bound_above(size, "lines may be shorter than the blocks that were counted");
+      return {};
+    }
+    if (!does_lose.value_or(false)) return {};
     size =
         inconclusive("B", "misses", "of code in a row less stays: lines are shorter than the blocks that were counted");
     attributes.erase("sets");

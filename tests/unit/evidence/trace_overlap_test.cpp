@@ -1,0 +1,158 @@
+// Levels of latency that overlap, loads that all become slower together, and sets that fill unevenly: what a boundary
+// between hits and misses doesn't tell by itself.
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "change_point/latency_histogram.hpp"
+#include "change_point/random.hpp"
+#include "change_point/rising_boundary.hpp"
+#include "evidence/trace_means.hpp"
+#include "evidence/traces.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using namespace change_point;
+
+constexpr int sweep_rows = 40, last_fitting = 19;
+
+double row_bytes(int row) {
+  return 8192 + 256 * row;
+}
+
+Trace sweep_of_loads(int loads, const std::function<double(Random&, int row)>& cycles, std::uint64_t seed = 1) {
+  Random random(seed);
+  Trace trace;
+  for (int i = 0; i < sweep_rows; ++i) {
+    Row& row = trace.rows.emplace_back();
+    row.control = row_bytes(i);
+    for (int k = 0; k < loads; ++k) row.values.push_back(std::max(1.0, std::round(cycles(random, i))));
+  }
+  return trace;
+}
+
+double heavy_tailed(Random& random, double width) {
+  return width * (random.uniform() < 0.5 ? -1 : 1) * std::log(1 / (1 - random.uniform()));
+}
+
+TEST(RisingBoundary, LiesBetweenLevelsThatOverlap) {
+  const Trace trace = sweep_of_loads(
+      64, [](Random& random, int row) { return (row <= last_fitting ? 120 : 142) + heavy_tailed(random, 8); });
+  const auto boundary = rising_boundary(trace, latency_histogram(trace, 400));
+  ASSERT_TRUE(boundary);
+  EXPECT_NEAR(boundary->threshold_cycles, 131, 4);
+  EXPECT_NEAR(boundary->step, 22.0 / 0.75, 4);  // of the shares above it, a quarter is the other level's
+  EXPECT_GT(boundary->just_below, 0.05);
+  EXPECT_GT(boundary->just_above, 0.05);
+}
+
+TEST(RisingBoundary, TakesTheWidestGapOfThoseThatAreAsGood) {
+  const Trace trace = sweep_of_loads(64, [](Random& random, int row) {
+    return row > last_fitting && random.uniform() < 0.5 ? 148 + 4 * std::floor(8 * random.uniform()) : 48;
+  });
+  const auto boundary = rising_boundary(trace, latency_histogram(trace, 400));
+  ASSERT_TRUE(boundary);
+  EXPECT_EQ(boundary->threshold_cycles, 148);
+  EXPECT_EQ(boundary->just_below, 0);
+}
+
+TEST(RisingBoundary, IsNoneWhereNothingRises) {
+  const Trace falls = sweep_of_loads(16, [](Random&, int row) { return 200 - row; });
+  EXPECT_FALSE(rising_boundary(falls, latency_histogram(falls, 400)));
+  const Trace alike = sweep_of_loads(16, [](Random&, int) { return 40; });
+  EXPECT_FALSE(rising_boundary(alike, latency_histogram(alike, 400)));
+}
+
+TEST(SizeOfOverlappingLevels, IsToldWhateverTheTails) {
+  int exact = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Trace trace = sweep_of_loads(
+        96, [](Random& random, int row) { return (row <= last_fitting ? 120 : 142) + heavy_tailed(random, 8); }, seed);
+    const Estimate said = find_size(trace);
+    ASSERT_EQ(said.status, Status::measured) << seed << ": " << said.note;
+    EXPECT_LE(said.interval->low, row_bytes(last_fitting)) << seed;
+    EXPECT_GE(said.interval->high, row_bytes(last_fitting)) << seed;
+    exact += said.value == row_bytes(last_fitting) ? 1 : 0;
+  }
+  EXPECT_GE(exact, 15);
+}
+
+// A clock that counts in sixteens, levels one count apart, and two loads of thousands that something else made slow.
+TEST(SizeOfOverlappingLevels, IsToldBesideTwoOutliers) {
+  int row_seen = -1;
+  const Trace trace = sweep_of_loads(64, [&](Random&, int row) {
+    const bool is_outlier = row != row_seen && (row == 7 || row == 31);
+    row_seen = row;
+    return is_outlier ? 4000 : row <= last_fitting ? 48 : 64;
+  });
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_EQ(said.value, row_bytes(last_fitting));
+}
+
+TEST(LoadsThatMoveTogether, AreADriftsAndNoMixtures) {
+  const auto moves = [](const Trace& trace) { return do_loads_move_together(trace.rows); };
+  const auto noise = [](Random& random) { return 4 * (random.uniform() + random.uniform() - 1); };
+  const auto drift = [&](Random& random, int row) { return 100 + 0.04 * row * row + noise(random); };
+  EXPECT_TRUE(moves(sweep_of_loads(32, drift)));
+  const auto mixture = [&](Random& random, int row) {
+    return (random.uniform() < row / 40.0 ? 164 : 100) + noise(random);
+  };
+  EXPECT_FALSE(moves(sweep_of_loads(32, mixture)));
+  // Hits, misses that another level answers, and misses of that one: rows in the middle are of one kind.
+  const auto two_levels = [&](Random& random, int row) {
+    const double first = (row - 5) / 8.0, second = (row - 25) / 8.0;
+    return (random.uniform() < second ? 300 : random.uniform() < first ? 200 : 100) + noise(random);
+  };
+  EXPECT_FALSE(moves(sweep_of_loads(32, two_levels)));
+  const auto at_once = [&](Random& random, int row) { return (row <= last_fitting ? 100 : 164) + noise(random); };
+  EXPECT_FALSE(moves(sweep_of_loads(32, at_once)));
+  // Both ends are mixtures themselves.
+  const auto more = [&](Random& random, int row) {
+    return (random.uniform() < 0.3 + row / 80.0 ? 164 : 100) + noise(random);
+  };
+  EXPECT_FALSE(moves(sweep_of_loads(32, more)));
+}
+
+TEST(LoadsThatMoveTogether, GiveNoSize) {
+  for (const double by : {0.02, 0.05, 0.1}) {
+    const Trace trace = sweep_of_loads(
+        64, [&](Random& random, int row) { return 100 + by * row * row + 2 * (random.uniform() - 0.5); });
+    EXPECT_EQ(find_size(trace).status, Status::inconclusive) << by;
+  }
+}
+
+// Misses of every row from 15 on, less than a full cache's: none of them is where it is full.
+TEST(SetsThatFillUnevenly, GiveWhatFitsForSure) {
+  Trace trace;
+  for (int i = 0; i < 36; ++i) {
+    Row& row = trace.rows.emplace_back();
+    const int lines = 72 + 8 * i, past = std::max(0, i - 8);
+    row.control = 32.0 * lines;
+    const int misses = past == 0 ? 0 : std::min(lines, 3 + past * past / 3);
+    for (int k = 0; k < lines; ++k) row.values.push_back(k * misses / lines != (k + 1) * misses / lines ? 100 : 40);
+  }
+  const Estimate said = find_size(trace);
+  EXPECT_EQ(said.status, Status::lower_bound) << said.value.value_or(0) << said.note;
+  EXPECT_LE(said.value, trace.rows[8].control);
+}
+
+// A line or two in every lap are somebody else's, wherever they begin.
+TEST(SetsThatFillUnevenly, AreNotOthersLines) {
+  Trace trace;
+  for (int i = 0; i < 36; ++i) {
+    Row& row = trace.rows.emplace_back();
+    const int lines = 72 + 8 * i;
+    row.control = 32.0 * lines;
+    const int misses = i < 8 ? 0 : i < 24 ? 2 : lines;
+    for (int k = 0; k < lines; ++k) row.values.push_back(k < misses ? 100 : 40);
+  }
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_EQ(said.value, trace.rows[23].control);
+}
+
+}  // namespace
+}  // namespace gputopo::evidence
