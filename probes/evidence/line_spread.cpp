@@ -102,6 +102,34 @@ Statement kinds_of(const LineSpread& spread, const LooksByLine& looks, const std
   return s;
 }
 
+// What one load in twenty takes longer than its line's own. Queues and refreshes delay loads of one look together: the
+// interval is as wide as the share of what is as slow differs from look to look.
+Estimate excess_of(const LooksByLine& looks, const std::vector<double>& own) {
+  constexpr double share = 0.95, normal = 1.96;
+  std::vector<double> excess;
+  for (std::size_t line = 0; line < looks.size(); ++line)
+    for (const std::uint32_t cycles : looks[line]) excess.push_back(cycles - own[line]);
+  std::sort(excess.begin(), excess.end());
+  Estimate e = quantile_estimate(excess, share);
+  std::vector<double> slow, loads;  // by look
+  for (std::size_t line = 0; line < looks.size(); ++line) {
+    slow.resize(std::max(slow.size(), looks[line].size())), loads.resize(slow.size());
+    for (std::size_t look = 0; look < looks[line].size(); ++look)
+      slow[look] += looks[line][look] - own[line] > *e.value ? 1 : 0, ++loads[look];
+  }
+  const auto count = static_cast<double>(slow.size());
+  double squares = 0;
+  for (std::size_t look = 0; look < slow.size(); ++look) squares += std::pow(slow[look] / loads[look] - (1 - share), 2);
+  const double error = normal * std::sqrt(squares / std::max(1.0, count - 1) / count);
+  const auto at = [&](double quantile) {
+    const double rank = std::floor(quantile * static_cast<double>(excess.size()));
+    return excess[static_cast<std::size_t>(std::clamp(rank, 0.0, static_cast<double>(excess.size() - 1)))];
+  };
+  e.interval->low = std::min(e.interval->low, at(share - error));
+  e.interval->high = std::max(e.interval->high, at(share + error));
+  return e;
+}
+
 }  // namespace
 
 LineSpread line_spread(const LooksByLine& looks) {
@@ -121,11 +149,7 @@ LineSpread line_spread(const LooksByLine& looks) {
   // The slowest of lines that are alike are those that noise made slow.
   const double noise = noise_of(looks);
   for (Estimate* e : {&spread.low, &spread.middle, &spread.high}) e->interval->low -= noise, e->interval->high += noise;
-  std::vector<double> excess;
-  for (std::size_t line = 0; line < looks.size(); ++line)
-    for (const std::uint32_t cycles : looks[line]) excess.push_back(cycles - spread.own[line]);
-  std::sort(excess.begin(), excess.end());
-  spread.slow_load = quantile_estimate(excess, 0.95);
+  spread.slow_load = excess_of(looks, spread.own);
   spread.by_line = kinds_of(spread, looks, ascending);
   return spread;
 }

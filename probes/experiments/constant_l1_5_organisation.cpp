@@ -54,13 +54,18 @@ struct Distance {
     return static_cast<std::size_t>(
         std::ranges::count_if(rows, [](const Fit& f) { return f.as_many == Fate::fit && f.one_more == Fate::lost; }));
   }
+  std::size_t crowded() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(rows, [](const Fit& f) { return f.as_many == Fate::lost || f.one_more == Fate::lost; }));
+  }
   std::size_t roomy() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(rows, [](const Fit& f) { return f.as_many == Fate::fit && f.one_more == Fate::fit; }));
   }
   /// The lines of each row share a set, and one of a cache that holds as many of them as it should.
   bool is_of_a_set() const { return 2 * full() > rows.size() && roomy() == 0; }
-  bool is_longer() const { return 2 * roomy() > rows.size() && full() == 0; }
+  /// Nothing is seen of half as many lines of each row that doesn't fit.
+  bool is_longer() const { return 2 * crowded() < rows.size() && full() == 0; }
 };
 
 class Banks {
