@@ -26,7 +26,8 @@ using program::Record;
 using program::Walk;
 
 constexpr std::string_view by_stride = "stride_of_a_set";
-constexpr std::uint64_t most_places = 12;  // looked at of one distance: sets that kernels use are among them
+constexpr std::uint32_t rounds_looked_at = 8;  // of a row's lines
+constexpr std::uint64_t most_places = 12;      // looked at of one distance: sets that kernels use are among them
 
 // Lines `distance` apart from line `first` on.
 struct Row {
@@ -37,7 +38,7 @@ struct Row {
 enum class Fate {
   fit,
   lost,
-  unseen,  // the cache in front answered most of the loads
+  unseen,  // the cache in front answered so many loads that not each line was asked for once
 };
 
 // Whether as many lines a distance apart fit as sets that far apart have ways, and a line more.
@@ -59,13 +60,13 @@ struct Distance {
         std::ranges::count_if(rows, [](const Fit& f) { return f.as_many == Fate::lost || f.one_more == Fate::lost; }));
   }
   std::size_t roomy() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(rows, [](const Fit& f) { return f.as_many == Fate::fit && f.one_more == Fate::fit; }));
+    return static_cast<std::size_t>(std::ranges::count_if(rows, [](const Fit& f) { return f.one_more == Fate::fit; }));
   }
   /// The lines of each row share a set, and one of a cache that holds as many of them as it should.
   bool is_of_a_set() const { return 2 * full() > rows.size() && roomy() == 0; }
-  /// Nothing is seen of half as many lines of each row that doesn't fit.
-  bool is_longer() const { return 2 * crowded() < rows.size() && full() == 0; }
+  /// A line more than ways would be finds room, and isn't answered for by the cache in front.
+  bool is_longer() const { return 2 * roomy() > rows.size() && crowded() == 0; }
+  bool is_contradiction() const { return 2 * crowded() >= rows.size(); }
 };
 
 class Banks {
@@ -134,11 +135,22 @@ class Banks {
     for (const Walk& part : over_banks(walk, cache_.bank_bytes, cache_.front_line_bytes)) p.phases.emplace_back(part);
   }
 
+  // Rows beside it, each in sets of its own, so that the cache in front doesn't keep the row itself from one round to
+  // the next.
+  std::uint64_t beside(std::uint64_t lines) const {
+    const std::uint64_t in_front = cache_.front_capacity_bytes / cache_.front_line_bytes;
+    constexpr std::uint64_t most = 16;  // of the phases that a program may have, and of sets
+    return lines >= 2 * in_front ? 0 : std::min(most, 2 * in_front / lines);
+  }
+
   program::Program rounds(const Row& row, std::uint64_t lines) const {
-    constexpr std::uint32_t warm_rounds = 4, rounds = 8;
-    program::Program p = make(row, lines);
-    for (std::uint32_t i = 0; i < warm_rounds + rounds; ++i)
+    constexpr std::uint32_t warm_rounds = 4;
+    program::Program p = make({row.distance - 1, row.distance}, lines);
+    for (std::uint32_t i = 0; i < warm_rounds + rounds_looked_at; ++i) {
       add(p, row, 0, lines, i, i < warm_rounds ? Record::nothing : Record::histogram);
+      for (std::uint64_t other = beside(lines); other > 0; --other)
+        add(p, {(row.first + other) % row.distance, row.distance}, 0, lines, i, Record::nothing);
+    }
     return p;
   }
 
@@ -171,7 +183,7 @@ class Banks {
     const auto missed = static_cast<double>(count_from(timed, cache_.levels.threshold_cycles));
     // What is one too many costs a set of n lines a miss in each round at least, an n-th of all.
     const double expected = std::max(1e-5, cache_.levels.false_miss) * told;
-    if (2 * told < static_cast<double>(total(timed))) return Fate::unseen;
+    if (told * rounds_looked_at < static_cast<double>(total(timed))) return Fate::unseen;
     return missed <= 2 + expected + 6 * std::sqrt(expected) ? Fate::fit : Fate::lost;
   }
 
@@ -224,8 +236,9 @@ const Distance* sets_apart(const std::vector<Distance>& distances) {
   const Distance* found = nullptr;
   for (const Distance& d : distances) {
     if (d.is_of_a_set()) found = &d;
-    // At twice that distance half as many lines would have to overflow a set, and fit with room to spare.
-    else if (found != nullptr && !d.is_longer())
+    // At twice that distance half as many lines would have to overflow a set, and fit with room to spare. Even fewer
+    // the cache in front may answer for.
+    else if (found != nullptr && (d.lines == 2 * found->lines ? !d.is_longer() : d.is_contradiction()))
       return nullptr;
   }
   return found;

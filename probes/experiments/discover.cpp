@@ -53,7 +53,9 @@ void set_parents(Topology& t) {
     m.parent = catalog::nearest_parent(*row, may_be);
     const Estimate* size = t.find(m.parent) == nullptr ? nullptr : t.find(m.parent)->find("size");
     const bool is_told = size != nullptr && size->status == Status::api;
-    if (status_of(m.parent) == Status::inconclusive && !is_told) m.parent.clear();  // whether it is there isn't known
+    const bool is_there = std::ranges::any_of(m.attributes, [](const auto& named) { return named.second.has_value(); });
+    if (!is_there || (status_of(m.parent) == Status::inconclusive && !is_told))
+      m.parent.clear();  // whether either is there isn't known
   }
 }
 

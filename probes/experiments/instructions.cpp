@@ -21,13 +21,13 @@
 #include "experiments/experiments.hpp"
 #include "experiments/instruction_fetch.hpp"
 #include "experiments/instruction_names.hpp"
+#include "experiments/instruction_rivals.hpp"
 #include "experiments/instruction_values.hpp"
 
 namespace gputopo::experiments {
 namespace {
 
 using namespace evidence;
-using program::Walk;
 
 CacheFacts code_facts(const CodeLevel& level, std::string_view id, const InstructionCache* in_front,
                       double first_cycles) {
@@ -68,15 +68,22 @@ class Instructions {
         next.memory.attributes.erase("size");  // what fits alone
         set_open(next.memory, instructions_method, ok.error().message);
       }
-      auto loses = loses_to_l2(next.level, next.facts);
+      auto loses = loses_to_l2(session_, findings_, next);
       if (!loses) return tl::unexpected<Error>(loses.error());
       if (*loses && (*loses)->is_same()) break;
       // Names go by how many there are.
-      if (*loses ? !(*loses)->decided : may_be_a_side(next.level)) {
+      if (*loses ? !(*loses)->decided : may_be_a_side(findings_, next.level)) {
         leave_instruction_caches_open(findings_, "whether a cache of code that shows is the L2 can't be told");
         return {};
       }
       found_.push_back(std::move(next));
+    }
+    auto behind = found_.empty() ? Expected<bool>(true) : is_l2_behind(session_, findings_, found_.back());
+    if (!behind) return tl::unexpected<Error>(behind.error());
+    if (!*behind) {
+      leave_instruction_caches_open(findings_,
+                                    "what lies behind all the code that can be walked isn't the L2: another cache");
+      return {};
     }
     for (std::size_t i = 0; i < found_.size(); ++i)
       if (auto ok = tell_blocks_from_lines(found_[i], i == 0 ? 0 : found_[i - 1].level.lost_from_bytes); !ok) return ok;
@@ -139,7 +146,7 @@ class Instructions {
                                                         "a set loses all of its lines as soon as it is overfull: none "
                                                         "is drawn at random, in what order they go isn't told");
     }
-    return or_undecided(cache.memory, "constants", instructions_method, measure_constants(cache));
+    return or_undecided(cache.memory, "constants", instructions_method, measure_constants_beside_code(session_, cache));
   }
 
   // A walk asks for the first line of a block alone: shorter ones than that count as whole blocks where they fill all
@@ -157,8 +164,8 @@ class Instructions {
       // Sets by address bits are as full of blocks as of lines: only every other one of lines half as long is asked. So
       // they are where lines a power of two apart share one.
       const auto index = cache.memory.structure.find("index");
-      const bool is_by_bits = size.method == "spaced_lines" ||
-                              (index != cache.memory.structure.end() && index->second.value == "modulo");
+      const bool is_by_bits =
+          size.method == "spaced_lines" || (index != cache.memory.structure.end() && index->second.value == "modulo");
       if (!is_by_bits) bound_above(size, "lines may be shorter than the blocks that were counted");
       return {};
     }
@@ -278,98 +285,6 @@ class Instructions {
     return {};
   }
 
-  // Code that nearly fills the cache, then what others load, then the code.
-  program::Program beside(const CacheFacts& cache, const Walk& others) const {
-    program::Program p = make_program(fmt::format("{} beside {}", cache.path.id, program::to_string(others.path)),
-                                      session_.info(), slot_code);
-    p.isolation = Scope::gpu;
-    const Walk code = code_walk(cache);
-    if (others.path == l2_path.path) p.buffers[slot_flush].size_bytes = std::max(slot_bytes, others.footprint_bytes);
-    p.phases = {code, others, recorded(code, program::Record::histogram, 1)};
-    return p;
-  }
-
-  static Walk code_walk(const CacheFacts& cache) {
-    const std::uint64_t stride = cache.stride();
-    return make_walk(cache.path, cache.capacity_bytes * 7 / 8 / stride * stride, stride, cache.warm_laps);
-  }
-
-  Walk more_code(const CacheFacts& cache, std::uint64_t bytes) const {
-    const std::uint64_t stride = cache.stride(), before = code_walk(cache).footprint_bytes;
-    bytes = std::min(bytes, session_.info().code_bytes - before);
-    Walk more = make_walk(cache.path, std::max(stride, bytes / stride * stride), stride, laps_of_others);
-    more.first_byte = before;
-    return more;
-  }
-
-  // How much of the code `others` push out, and as many loads of `few`, which the same instructions make.
-  Expected<std::array<Tally, 3>> lost_to(const CacheFacts& cache, const Walk& others, Walk few) {
-    few.laps = others.laps;
-    few.loads_per_lap = program::lap_loads(others);
-    auto traces = session_.run(
-        {beside(cache, others), beside(cache, more_code(cache, others.footprint_bytes)), beside(cache, few)});
-    if (!traces) return tl::unexpected<Error>(traces.error());
-    std::array<Tally, 3> seen;
-    for (std::size_t i = 0; i < seen.size(); ++i)
-      seen[i] = tally_of((*traces)[i], cache.levels, cache.front_threshold_cycles);
-    return seen;
-  }
-
-  // Of two sides of the L2 the farther one looks like what is behind the nearer, over however much code.
-  bool may_be_a_side(const CodeLevel& level) const {
-    constexpr double alike = 0.1;
-    const auto farther = findings_.far_less_near_cycles();
-    return farther &&
-           std::fabs(level.lost_cycles - level.hit_cycles - *farther) <= alike * *farther + level.error_cycles;
-  }
-
-  // Where all the code that there is may be more than the L2 holds it shows as a cache of code: then it loses that to
-  // what an SM loads past its own caches. Nothing where the L2 holds far more than this one and isn't of two sides, or
-  // there is none, or this one can't be filled.
-  Expected<std::optional<Sameness>> loses_to_l2(const CodeLevel& level, const CacheFacts& cache) {
-    const CacheFacts* l2 = findings_.cache("l2");
-    constexpr std::uint64_t far_more = 4;
-    const bool may_be_it = l2 != nullptr && l2->present &&
-                           (l2->capacity_bytes <= far_more * level.lost_from_bytes || may_be_a_side(level));
-    if (!may_be_it || !cache.can_be_filled()) return std::optional<Sameness>();
-    constexpr std::uint64_t sector_bytes = 32, few_bytes = 4 << 10;
-    const std::uint64_t bytes = std::min(4 * l2->capacity_bytes, session_.info().largest_buffer_bytes / 2);
-    const auto loads_of = [&](std::uint64_t n) {
-      return by_all_lanes(make_walk(l2_path, n, sector_bytes, 1), session_.info());
-    };
-    auto looks = if_available(lost_to(cache, loads_of(bytes), loads_of(few_bytes)));
-    if (!looks) return tl::unexpected<Error>(looks.error());
-    if (!*looks) return std::optional(Sameness{});
-    const auto& seen = **looks;
-    const Tally all{seen[0].loads, seen[0].loads};  // of four times what it holds it keeps none
-    return std::optional(sameness(seen[0], all, seen[2]));
-  }
-
-  Expected<void> measure_constants(InstructionCache& cache) {
-    Memory& memory = cache.memory;
-    if (session_.info().constant_modules == 0 || !cache.facts.can_be_filled()) {
-      memory.structure["constants"] = undecided("eviction", "needs the size, and constants");
-      return {};
-    }
-    const std::uint64_t bytes = session_.info().constant_bytes_per_module;
-    constexpr std::uint64_t least_line = 32;
-    auto seen = lost_to(cache.facts, make_walk(constant_path, bytes, least_line, laps_of_others),
-                        make_walk(constant_path, least_line, least_line, laps_of_others));
-    if (!seen) return tl::unexpected<Error>(seen.error());
-    DecidingCurve curve = lost_to_curve(cache.facts.path.id, "constants");
-    const auto of_code = std::span(*seen).last(1);
-    add_lost_to(curve, {"code to constants", static_cast<double>(bytes), {(*seen)[0]}}, of_code);
-    add_lost_to(curve, {"code to other code (control)", static_cast<double>(bytes), {(*seen)[1]}}, of_code);
-    session_.keep(std::move(curve));
-    const Sameness s = sameness((*seen)[0], (*seen)[1], (*seen)[2]);
-    const auto samples = static_cast<std::uint64_t>((*seen)[0].loads);
-    memory.structure["constants"] =
-        s.decided ? decided(std::string(verdict_of(s)), "eviction", samples, s.sure())
-                  : undecided("eviction", "constants push out some code, but not as one cache would");
-    return {};
-  }
-
-  static constexpr std::uint32_t laps_of_others = 3;
   Session& session_;
   Findings& findings_;
   std::uint64_t block_;

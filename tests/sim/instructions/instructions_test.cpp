@@ -1,4 +1,5 @@
 // Instruction caches of models whose truth is known: those of the source documents and of the H200, and none at all.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -124,6 +125,69 @@ TEST(Instructions, AreFetchedFromTheL2AsFastAsItBringsWhatBothTake) {
   ASSERT_NE(rate, nullptr);
   EXPECT_EQ(rate->status, Status::measured);
   EXPECT_NEAR(*rate->value, 256.0 / (277 + 11 + 2 * 16), 0.01);
+}
+
+nlohmann::json three_levels_of_code(const nlohmann::json& near, const nlohmann::json& next) {
+  return {{"schema", "gputopo-model/1"},
+          {"gpu", {{"name", "Code"}, {"sm_count", 2}, {"memory", "4 GiB"}, {"clock_khz", 1500000}}},
+          {"caches",
+           {{"l2", {{"size", "1 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}},
+            {"near", near},
+            {"next", next}}},
+          {"paths",
+           {{"global_cached", {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 400}}}},
+            {"instruction",
+             {{{"level", "near"}, {"latency", 0}},
+              {{"level", "next"}, {"latency", 25}},
+              {{"level", "l2"}, {"latency", 200}},
+              {{"level", "device_memory"}, {"latency", 400}}}}}},
+          {"execution", {{"block", 128}, {"walked", "240 KiB"}}}};
+}
+
+// Of the few blocks of a short walk most lie where the walk's own code pushes them out of a cache of one way.
+TEST(Instructions, OfOneWayShowBesideTheWalksOwnCode) {
+  nlohmann::json text = three_levels_of_code({{"size", "16 KiB"}, {"line", 128}, {"ways", 1}},
+                                             {{"size", "64 KiB"}, {"line", 128}, {"ways", 8}});
+  text["execution"]["between"] = 256;
+  const auto model = sim::parse_model(text.dump(), "code");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_instructions(*model);
+  for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+  ASSERT_NE(found.find("instruction_l1"), nullptr);
+  EXPECT_EQ(found.find("instruction_l1")->parent, "instruction_l1_5");
+  EXPECT_NEAR(found.find("instruction_l1")->find("miss_penalty")->value.value_or(0), 25, 2);
+  ASSERT_NE(found.find("instruction_l1_5"), nullptr);
+  EXPECT_EQ(found.find("instruction_l1_5")->find("size")->value, 65536);
+}
+
+// What serves all the code that can be walked isn't the L2 for that.
+TEST(Instructions, BeforeACacheThatHoldsAllCodeAreLeftOpen) {
+  const auto model = sim::parse_model(three_levels_of_code({{"size", "16 KiB"}, {"line", 128}, {"ways", 4}},
+                                                           {{"size", "512 KiB"}, {"line", 128}, {"ways", 8}})
+                                          .dump(),
+                                      "code");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_instructions(*model);
+  for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+  const Memory* l1 = found.find("instruction_l1");
+  ASSERT_NE(l1, nullptr);
+  EXPECT_EQ(l1->find("size")->status, Status::inconclusive);
+  EXPECT_THAT(l1->find("size")->note, testing::HasSubstr("isn't the L2"));
+  EXPECT_EQ(l1->parent, "");
+}
+
+// Nor do they fill half of all sets where these differ.
+TEST(Instructions, OfLinesShorterThanABlockInUnequalSetsAreABound) {
+  const auto model = sim::parse_model(
+      three_levels_of_code({{"size", "8 KiB"}, {"line", 128}, {"sector", 64}, {"ways", 4}},
+                           {{"size", 14400}, {"line", 64}, {"set_ways", {27, 29, 28, 30, 28, 28, 28, 27}}})
+          .dump(),
+      "code");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_instructions(*model);
+  for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+  ASSERT_NE(found.find("instruction_l1_5"), nullptr);
+  EXPECT_EQ(found.find("instruction_l1_5")->find("size")->status, Status::upper_bound);
 }
 
 // Of each block of code a walk asks for the first line alone. A hash spreads these over all sets: twice as many blocks

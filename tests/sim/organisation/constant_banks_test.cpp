@@ -42,6 +42,25 @@ TEST(OrganisationOverBanks, ByModuloIsToldToTheSet) {
     }
 }
 
+// A nearest cache of many lines answers for those of a set, and an eighth of all lines, in sixteen sets, just fit.
+TEST(OrganisationOverBanks, BehindACacheThatAnswersForASetIsLeftOpen) {
+  auto model = sim::builtin_model("h200");
+  ASSERT_TRUE(model) << model.error().message;
+  for (sim::CacheModel& c : model->caches) {
+    if (c.name == "constant_l1") c.size_bytes = 236 * c.line_bytes, c.organisation.sets = 1;
+    if (c.name != "constant_l1_5") continue;
+    c.line_bytes = c.sector_bytes = 128;
+    c.size_bytes = 64 << 10;
+    c.organisation.sets = 64;
+  }
+  int told = 0;
+  for (const Found& found : organisation_found(*model, discovered_deep(*model, {"constant_l1", "constant_l1_5"}))) {
+    EXPECT_NE(found.answer, Answer::wrong) << text_of(found);
+    told += found.memory == "constant_l1_5" && found.answer == Answer::exact ? 1 : 0;
+  }
+  EXPECT_EQ(told, 0);
+}
+
 TEST(OrganisationOverBanks, ByAnotherIndexIsLeftOpen) {
   for (const IndexKind index : {IndexKind::xor_fold, IndexKind::hash}) {
     const auto said = told(8, index, Replacement::lru);

@@ -1,0 +1,146 @@
+#include "experiments/instruction_rivals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "evidence/curves.hpp"
+#include "evidence/estimates.hpp"
+#include "evidence/footprint.hpp"
+#include "evidence/pair.hpp"
+#include "evidence/structure.hpp"
+#include "experiments/experiments.hpp"
+
+namespace gputopo::experiments {
+
+using namespace evidence;
+using program::Walk;
+
+namespace {
+
+constexpr std::uint32_t laps_of_others = 3;
+
+Walk code_walk(const CacheFacts& cache) {
+  const std::uint64_t stride = cache.stride();
+  return make_walk(cache.path, cache.capacity_bytes * 7 / 8 / stride * stride, stride, cache.warm_laps);
+}
+
+// Code that nearly fills the cache, then what others load, then the code.
+program::Program beside(const device::DeviceInfo& info, const CacheFacts& cache, const Walk& others) {
+  program::Program p =
+      make_program(fmt::format("{} beside {}", cache.path.id, program::to_string(others.path)), info, slot_code);
+  p.isolation = Scope::gpu;
+  const Walk code = code_walk(cache);
+  if (others.path == l2_path.path) p.buffers[slot_flush].size_bytes = std::max(slot_bytes, others.footprint_bytes);
+  p.phases = {code, others, recorded(code, program::Record::histogram, 1)};
+  return p;
+}
+
+Walk more_code(const device::DeviceInfo& info, const CacheFacts& cache, std::uint64_t bytes) {
+  const std::uint64_t stride = cache.stride(), before = code_walk(cache).footprint_bytes;
+  bytes = std::min(bytes, info.code_bytes - before);
+  Walk more = make_walk(cache.path, std::max(stride, bytes / stride * stride), stride, laps_of_others);
+  more.first_byte = before;
+  return more;
+}
+
+// How much of the code `others` push out, and as many loads of `few`, which the same instructions make.
+Expected<std::array<Tally, 3>> lost_to(Session& session, const CacheFacts& cache, const Walk& others, Walk few) {
+  few.laps = others.laps;
+  few.loads_per_lap = program::lap_loads(others);
+  const device::DeviceInfo& info = session.info();
+  auto traces =
+      session.run({beside(info, cache, others), beside(info, cache, more_code(info, cache, others.footprint_bytes)),
+                   beside(info, cache, few)});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  std::array<Tally, 3> seen;
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    seen[i] = tally_of((*traces)[i], cache.levels, cache.front_threshold_cycles);
+  return seen;
+}
+
+}  // namespace
+
+bool may_be_a_side(const Findings& findings, const CodeLevel& level) {
+  constexpr double alike = 0.1;
+  const auto farther = findings.far_less_near_cycles();
+  return farther && std::fabs(level.lost_cycles - level.hit_cycles - *farther) <= alike * *farther + level.error_cycles;
+}
+
+Expected<std::optional<Sameness>> loses_to_l2(Session& session, Findings& findings, const InstructionCache& cache) {
+  const CacheFacts* l2 = findings.cache("l2");
+  constexpr std::uint64_t far_more = 4;
+  const bool may_be_it =
+      l2 != nullptr && l2->present &&
+      (l2->capacity_bytes <= far_more * cache.level.lost_from_bytes || may_be_a_side(findings, cache.level));
+  if (!may_be_it || !cache.facts.can_be_filled()) return std::optional<Sameness>();
+  constexpr std::uint64_t sector_bytes = 32, few_bytes = 4 << 10;
+  const std::uint64_t bytes = std::min(4 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
+  const auto loads_of = [&](std::uint64_t n) {
+    return by_all_lanes(make_walk(l2_path, n, sector_bytes, 1), session.info());
+  };
+  auto looks = if_available(lost_to(session, cache.facts, loads_of(bytes), loads_of(few_bytes)));
+  if (!looks) return tl::unexpected<Error>(looks.error());
+  if (!*looks) return std::optional(Sameness{});
+  const auto& seen = **looks;
+  const Tally all{seen[0].loads, seen[0].loads};  // of four times what it holds it keeps none
+  return std::optional(sameness(seen[0], all, seen[2]));
+}
+
+Expected<bool> is_l2_behind(Session& session, Findings& findings, const InstructionCache& last) {
+  const CacheFacts* l2 = findings.cache("l2");
+  if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return true;
+  constexpr std::uint64_t line_bytes = 128, few_bytes = 4 << 10;
+  const std::uint64_t bytes = std::min(2 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
+  const std::uint64_t block = session.info().code_block_bytes;
+  const std::uint64_t code = std::min(last.level.lost_from_bytes, session.info().code_bytes) / block * block;
+  const Walk walk = make_walk(last.facts.path, code, block, last.facts.warm_laps);
+  const Walk all = by_all_lanes(make_walk(l2_path, bytes, line_bytes, 1), session.info());
+  Walk few = by_all_lanes(make_walk(l2_path, few_bytes, line_bytes, 1), session.info());
+  few.loads_per_lap = program::lap_loads(all);
+  program::Batch batch;
+  for (const Walk& others : {few, all}) {
+    program::Program p = make_program("code behind its caches", session.info(), slot_code);
+    p.isolation = Scope::gpu;
+    p.buffers[slot_flush].size_bytes = std::max(slot_bytes, others.footprint_bytes);
+    p.phases = {walk, others, recorded(walk, program::Record::histogram, 1)};
+    batch.push_back(std::move(p));
+  }
+  auto traces = if_available(session.run(batch));
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  if (!*traces) return true;
+  std::vector<Histogram> seen;
+  for (const program::ProgramTrace& trace : **traces)
+    seen.push_back(between(recorded_histogram(trace), last.facts.levels.threshold_cycles, 1e9));
+  return !are_alike(seen[0], seen[1], last.facts.overhead_cycles, session.clock_share());
+}
+
+Expected<void> measure_constants_beside_code(Session& session, InstructionCache& cache) {
+  Memory& memory = cache.memory;
+  if (session.info().constant_modules == 0 || !cache.facts.can_be_filled()) {
+    memory.structure["constants"] = undecided("eviction", "needs the size, and constants");
+    return {};
+  }
+  const std::uint64_t bytes = session.info().constant_bytes_per_module;
+  constexpr std::uint64_t least_line = 32;
+  auto seen = lost_to(session, cache.facts, make_walk(constant_path, bytes, least_line, laps_of_others),
+                      make_walk(constant_path, least_line, least_line, laps_of_others));
+  if (!seen) return tl::unexpected<Error>(seen.error());
+  DecidingCurve curve = lost_to_curve(cache.facts.path.id, "constants");
+  const auto of_code = std::span(*seen).last(1);
+  add_lost_to(curve, {"code to constants", static_cast<double>(bytes), {(*seen)[0]}}, of_code);
+  add_lost_to(curve, {"code to other code (control)", static_cast<double>(bytes), {(*seen)[1]}}, of_code);
+  session.keep(std::move(curve));
+  const Sameness s = sameness((*seen)[0], (*seen)[1], (*seen)[2]);
+  const auto samples = static_cast<std::uint64_t>((*seen)[0].loads);
+  memory.structure["constants"] =
+      s.decided ? decided(std::string(verdict_of(s)), "eviction", samples, s.sure())
+                : undecided("eviction", "constants push out some code, but not as one cache would");
+  return {};
+}
+
+}  // namespace gputopo::experiments
