@@ -190,12 +190,8 @@ Boundary boundary_at(std::span<const Bin> bins, std::size_t first_upper, double 
   boundary.step = step;
   const double gap = boundary.upper_mean - boundary.lower_mean;
   boundary.between_variance = boundary.upper_share * (1 - boundary.upper_share) * gap * gap;
-  const double middle = (bins[first_upper - 1].value + bins[first_upper].value) / 2;
-  for (const Bin& bin : bins)
-    if (std::abs(bin.value - middle) <= gap / 8)
-      (bin.value < middle ? boundary.just_below : boundary.just_above) += static_cast<double>(bin.count);
-  boundary.just_below /= low.count;
-  boundary.just_above /= high.count;
+  boundary.middle = (bins[first_upper - 1].value + bins[first_upper].value) / 2;
+  boundary.near = std::min(gap, 2 * step) / 8;  // a few far loads move the sides' means
   return boundary;
 }
 

@@ -34,8 +34,8 @@ struct Boundary {
   double upper_share = 0;       ///< share of all loads on the upper side
   double step = 0;              ///< distance between the means of the two components next to it, cycles
   double between_variance = 0;  ///< Otsu's criterion: variance explained by the two sides, cycles^2
-  double just_below = 0;        ///< of the lower side's loads, within an eighth of the means' distance of the threshold
-  double just_above = 0;        ///< of the upper side's
+  double middle = 0;            ///< of the gap between the loads on either side
+  double near = 0;              ///< an eighth of what the levels are apart, cycles
 };
 
 /// That below `bins[first_upper]`, of levels that are `step` cycles apart. Needs bins on either side.

@@ -5,20 +5,11 @@
 #include <limits>
 #include <vector>
 
+#include "change_point/robust.hpp"
 #include "change_point/split.hpp"
 
 namespace gputopo::change_point {
 namespace {
-
-// What all but one load in two hundred take at most.
-double slowest_of_most(std::span<const Bin> bins) {
-  constexpr double most = 0.995;
-  double loads = 0, below = 0;
-  for (const Bin& bin : bins) loads += static_cast<double>(bin.count);
-  for (const Bin& bin : bins)
-    if ((below += static_cast<double>(bin.count)) >= most * loads) return bin.value;
-  return bins.back().value;
-}
 
 // Loads of some rows: how many, in each of all loads' bins, and their mean.
 struct Group {
@@ -45,11 +36,15 @@ Group group_of(std::span<const Row> rows, std::span<const Bin> bins, double clip
 
 }  // namespace
 
-std::optional<Boundary> rising_boundary(const Trace& trace, std::span<const Bin> bins) {
+std::optional<RisingBoundary> rising_boundary(const Trace& trace, std::span<const Bin> bins) {
   if (trace.rows.size() < 2 || bins.size() < 2) return std::nullopt;
-  const double clip = slowest_of_most(bins);
+  const double clip = quantile(bins, 0.995);
   std::vector<double> means;
-  for (const Row& row : trace.rows) means.push_back(group_of({&row, 1}, bins.first(1), clip).mean());
+  for (const Row& row : trace.rows) {
+    double sum = 0;
+    for (const double value : row.values) sum += std::min(value, clip);
+    means.push_back(sum / static_cast<double>(row.values.size()));
+  }
   const auto split = best_split(SegmentCost(means, Cost::l2));
   if (!split) return std::nullopt;
   const std::span rows(trace.rows);
@@ -71,7 +66,8 @@ std::optional<Boundary> rising_boundary(const Trace& trace, std::span<const Bin>
     if (is_as_good && bins[i].value - bins[i - 1].value > bins[first_upper].value - bins[first_upper - 1].value)
       first_upper = i;
   }
-  return boundary_at(bins, first_upper, (behind.mean() - before.mean()) / apart[best]);
+  const double step = (behind.mean() - before.mean()) / apart[best];
+  return RisingBoundary{boundary_at(bins, first_upper, step), split->first_after};
 }
 
 }  // namespace gputopo::change_point

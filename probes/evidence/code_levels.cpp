@@ -113,8 +113,8 @@ class GrowingWalks {
 
   // More code is no faster than less. Of few blocks most may lie where the walk's own code pushes them out.
   void leave_out_own_code() {
-    const auto [fastest, slowest] = std::minmax_element(cycles_.begin(), cycles_.end());
-    const double alike = *fastest + least_apart * (*slowest - *fastest);
+    const auto [fastest, farthest] = std::minmax_element(cycles_.begin(), cycles_.end());
+    const double alike = *fastest + least_apart * (*farthest - *fastest);
     const auto more = std::find_if(cycles_.begin(), fastest, [&](double cycles) { return cycles <= alike; });
     const auto few = more - cycles_.begin();
     cycles_.erase(cycles_.begin(), more);

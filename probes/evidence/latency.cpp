@@ -299,6 +299,7 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
     result.estimate =
         inconclusive("cycles", result.estimate.method, "places differ by more than levels do: some of them lose lines");
   }
+  if (result.estimate.value) result.cycles = *result.estimate.value;
   session.keep(std::move(curve));
   return result;
 }

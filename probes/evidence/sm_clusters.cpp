@@ -99,7 +99,7 @@ SmSets opposite_sides(const Correlations& r, std::size_t sides) {
   SmSets all(1);
   for (std::uint32_t i = 0; i < r.size(); ++i) all[0].push_back(i);
   if (sides < 2 || r.size() < sides) return all;
-  // All merges but the last, by the sets' union-find.
+  // All merges but the last ones, by the sets' union-find.
   std::vector<std::uint32_t> parent = all[0];
   const auto root_of = [&](std::uint32_t i) {
     while (parent[i] != i) i = parent[i] = parent[parent[i]];

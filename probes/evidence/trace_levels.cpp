@@ -99,11 +99,19 @@ bool changes_before(const Separation& other, const Separation& main, std::size_t
   return trace_chance_of(rise_of(rows).gain, count, candidates) < trace_beyond_doubt;
 }
 
-// Where a level's loads reach the boundary, as many may lie twice as far beyond it: as if one of so few had.
-void expect_overlap(const Boundary& boundary, Contamination& contamination) {
+// Where the hits of rows before means rise go on beyond the boundary, no gap between, about as many may lie farther: as
+// if one of so few had. Averages of hits and misses lie anywhere, but in other rows.
+void expect_overlap(std::span<const Row> before, const Boundary& boundary, Contamination& contamination) {
   constexpr double most = 0.5;  // more would be the other level
-  contamination.false_miss = std::clamp(2 * boundary.just_below, contamination.false_miss, most);
-  contamination.false_hit = std::clamp(2 * boundary.just_above, contamination.false_hit, most);
+  double below = 0, above = 0, loads = 0;
+  for (const Row& row : before)
+    for (const double value : row.values) {
+      ++loads;
+      if (std::abs(value - boundary.middle) > boundary.near) continue;
+      (value < boundary.middle ? below : above) += 1;
+    }
+  contamination.false_miss =
+      std::clamp(std::min(below, above) / std::max(1.0, loads), contamination.false_miss, most);
   contamination.loads = 1 / contamination.false_miss;
 }
 
@@ -152,25 +160,30 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
   const double quantum = clock_quantum(bins);
   std::vector<Boundary> boundaries = boundaries_of(components, bins);
   const auto rising = rising_boundary(trace, bins);
+  bool is_new = false;
   if (rising) {
     const auto at =
-        std::lower_bound(boundaries.begin(), boundaries.end(), *rising,
+        std::lower_bound(boundaries.begin(), boundaries.end(), rising->boundary,
                          [](const Boundary& a, const Boundary& b) { return a.threshold_cycles < b.threshold_cycles; });
-    if (at == boundaries.end() || at->threshold_cycles != rising->threshold_cycles) boundaries.insert(at, *rising);
+    is_new = at == boundaries.end() || at->threshold_cycles != rising->boundary.threshold_cycles;
+    if (is_new) boundaries.insert(at, rising->boundary);
   }
   boundaries.erase(std::remove_if(boundaries.begin(), boundaries.end(),
                                   [&](const Boundary& boundary) { return !is_material(boundary, quantum, loads); }),
                    boundaries.end());
+  const std::span rows(trace.rows);
+  const std::size_t split = rising ? rising->first_after : rows.size() / 2;
+  const auto before = rows.first((split + 1) / 2);
   auto counts = count_misses(trace, boundaries);
   std::vector<Separation> result;
   for (std::size_t i = 0; i < boundaries.size(); ++i) {
     const Boundary& boundary = boundaries[i];
     Separation separation;
     separation.boundary = boundary;
-    if (rising && boundary.threshold_cycles == rising->threshold_cycles) separation.choices = bins.size();
+    if (is_new && boundary.threshold_cycles == rising->boundary.threshold_cycles) separation.choices = bins.size();
     separation.rows = std::move(counts[i]);
     separation.sweep = sweep_of(trace, separation.rows, boundary.threshold_cycles);
-    expect_overlap(boundary, separation.sweep.contamination);
+    expect_overlap(before, boundary, separation.sweep.contamination);
     separation.rows = without_disturbed(separation.rows, {});
     infer(separation);
     result.push_back(std::move(separation));
@@ -199,13 +212,15 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
   // those that are as sharp, but for a likelihood that is no better than chance, the one that fewer loads lie about.
   constexpr double by_chance = 2;
   const double as_much = 0.9 * candidates[*main].effect_of_size;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!is_significant(candidates[i]) || candidates[i].effect_of_size < as_much) continue;
-    const double sharper = candidates[i].gain - candidates[*main].gain;
-    const bool is_clearer =
-        candidates[i].sweep.contamination.false_miss < candidates[*main].sweep.contamination.false_miss;
-    if (sharper > by_chance || (sharper > -by_chance && is_clearer)) main = i;
-  }
+  std::vector<std::size_t> alike;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (is_significant(candidates[i]) && candidates[i].effect_of_size >= as_much) alike.push_back(i);
+  const auto gain = [&](std::size_t i) { return candidates[i].gain; };
+  const double sharpest = gain(*std::ranges::max_element(alike, {}, gain));
+  std::erase_if(alike, [&](std::size_t i) { return gain(i) < sharpest - by_chance; });
+  main = *std::ranges::min_element(alike, {}, [&](std::size_t i) {
+    return std::pair(candidates[i].sweep.contamination.false_miss, -candidates[i].gain);
+  });
   // The earliest onset that has evidence of its own; of several with the same onset, the sharpest.
   const double enough = 0.1 * candidates[*main].boundary.between_variance;
   std::size_t best = *main;
@@ -228,7 +243,7 @@ Separation without_outliers(const Trace& trace, const std::vector<Separation>& c
   Separation result = candidates[chosen];
   for (std::size_t i = chosen + 1; i < candidates.size(); ++i) {
     const Boundary& above = candidates[i].boundary;
-    if (changes_with_size(candidates[i], candidates.size(), significant_rise)) continue;
+    if (trace_chance_of(candidates[i].gain, candidates[i].rows.size(), candidates.size()) < significant_rise) continue;
     const std::vector<Observation> slow = std::move(count_misses(trace, {&above, 1}).front());
     if (scatter_about_one_level(slow) > most_scatter) continue;
     result.rows = std::move(count_misses(trace, {&result.boundary, 1}).front());

@@ -22,6 +22,9 @@ struct Separation {
   /// and banks that no size changes have none, however far they lie) times the squared distance of the two sides' means
   /// (a drift of the hit level changes many loads by little).
   double effect_of_size = 0;
+
+  /// Whether a load's side says more of its level than chance does, as far as loads about the boundary tell.
+  bool tells_apart() const { return sweep.contamination.false_miss + sweep.contamination.false_hit < 0.5; }
 };
 
 /// Levels of memory differ by at least this share of the nearer.
@@ -42,10 +45,10 @@ double scatter_about_one_level(std::span<const change_point::Observation> rows);
 /// Whether rows miss as seldom as those that fit: isolated slow loads, and the line or two that something else takes.
 bool is_clean(std::span<const change_point::Observation> rows);
 
-/// The boundaries of a mixture over all latencies, each with its counts and profile, in ascending order of latency.
-/// Only boundaries that a memory level could make: the levels on both sides at least 4 %, 2 cycles and more than one
-/// quantum of the clock apart (the banks of one cache and a clock that counts in fours make less), with at least two
-/// loads above.
+/// The boundaries of a mixture over all latencies, and that which rows differ most by (rising_boundary), each with its
+/// counts and profile, in ascending order of latency. Only boundaries that a memory level could make: the levels on
+/// both sides at least 4 %, 2 cycles and more than one quantum of the clock apart (the banks of one cache and a clock
+/// that counts in fours make less), with at least two loads above.
 ///
 /// Two hit levels give a boundary that no size changes; a miss level that is nearly empty gives one that few rows
 /// cross. Neither is decided here. Time grows with the loads.
@@ -54,10 +57,10 @@ std::vector<Separation> separations(const change_point::Trace& trace);
 std::vector<Separation> separations(const change_point::Trace& trace, const change_point::LatencyCounts& counted);
 
 /// The separation that capacity misses show in: among those that the sweep changes significantly (by the likelihood
-/// ratio, with Bonferroni's correction for rows and boundaries), the one that explains most variance of the latencies
-/// (of those within 10 % of that, the one with the sharpest change); or a lower one with an earlier onset that explains
-/// at least a tenth as much and whose own loads change with size. Nothing where no boundary is crossed significantly,
-/// if this is one of so many `sweeps` that are looked at for one that is.
+/// ratio, with Bonferroni's correction for rows, boundaries and what they were chosen from), the one that explains most
+/// variance of the latencies (of those within 10 % of that, the one with the sharpest change); or a lower one with an
+/// earlier onset that explains at least a tenth as much and whose own loads change with size. Nothing where no boundary
+/// is crossed significantly, if this is one of so many `sweeps` that are looked at for one that is.
 std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, std::size_t sweeps = 1);
 
 /// The chosen separation without slow loads that have nothing to do with size: those above a higher boundary that no

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "change_point/trace_check.hpp"
 #include "evidence/estimates.hpp"
@@ -43,22 +44,26 @@ double dense_density(double ratio) {
 double sparse_density(double ratio) {
   return normal_density(ratio, 0.05, 0.15);
 }
+// How a cache finds a line's set: of all strides alike.
+enum class Index { by_address_bits, hash };
+
 // Of a stride of p lines for every q a walk touches q of p neighbours: where p divides the number of sets it goes to as
-// large a part of these, which overflows at C as well. That is so of a power of two but for a hash, of p with an odd
-// factor of one number of sets in so many.
-double share_of_aliasing(double stride, double line) {
-  constexpr double without_hash = 0.5;
+// large a part of these, which overflows at C as well. That is so of nearly every power of two but for a hash, of p
+// with an odd factor of one number of sets in so many.
+double share_of_aliasing(double stride, double line, Index index) {
+  constexpr double nearly_all = 0.9;  // there may be fewer sets than that
+  if (index == Index::hash) return 0;
   const auto of = static_cast<std::uint64_t>(std::llround(stride));
   const std::uint64_t p = of / std::gcd(of, static_cast<std::uint64_t>(std::llround(line)));
   const std::uint64_t odd = p / (p & (~p + 1));
-  return without_hash / static_cast<double>(odd);
+  return nearly_all / static_cast<double>(odd);
 }
 
 // A part of the sets can't miss on a larger share of its loads than all of them: a share that grows with the stride
 // tells that two loads of the shorter one went to the same line.
-double longer_density(double ratio, double stride, double line) {
+double longer_density(double ratio, double stride, double line, Index index) {
   const double shortfall = ratio < 1 ? ratio : 1 + 0.35 / 0.15 * (ratio - 1);  // steeper above 1
-  const double aliased = share_of_aliasing(stride, line);
+  const double aliased = share_of_aliasing(stride, line, index);
   return aliased * normal_density(shortfall, 1, 0.35) + (1 - aliased) * sparse_density(ratio);
 }
 constexpr double least_density = 0.003;  // one stride alone can't rule a line size out
@@ -80,9 +85,12 @@ std::optional<Overflow> overflow(const std::vector<StrideSweep>& sweeps, std::st
     if (!capacity_separation(candidates, sweeps.size())) {
       continue;
     }
-    // Shares are compared far into the rise, so the sharpest change serves best, wherever its onset.
-    const Separation& separation = *std::max_element(
-        candidates.begin(), candidates.end(), [](const Separation& a, const Separation& b) { return a.gain < b.gain; });
+    // Shares are compared far into the rise, so the sharpest change serves best, wherever its onset, of boundaries that
+    // tell loads apart.
+    const auto is_worse = [](const Separation& a, const Separation& b) {
+      return std::pair(a.tells_apart(), a.gain) < std::pair(b.tells_apart(), b.gain);
+    };
+    const Separation& separation = *std::max_element(candidates.begin(), candidates.end(), is_worse);
     const auto fitting = std::span(separation.rows).first(separation.posterior.best() + 1);
     if (!is_clean(fitting)) {
       reason = overflows_early(reference.stride_bytes);
@@ -134,7 +142,7 @@ std::optional<double> share_of_misses(const Curve& curve, double from, double to
 
 // Log-likelihood of a line of so many bytes. Strides up to it are dense; the others are held against the longest of
 // these, or the shortest stride there is.
-double log_likelihood_of(double line_bytes, const Overflow& data) {
+double log_likelihood_of(double line_bytes, Index index, const Overflow& data) {
   std::size_t line = 0;
   while (line + 1 < data.curves.size() && data.curves[line + 1].stride <= line_bytes) ++line;
   double total = 0;
@@ -151,10 +159,33 @@ double log_likelihood_of(double line_bytes, const Overflow& data) {
     }
     // Where the reference hardly misses there is nothing to compare: as likely as a stride that fits well.
     const double ratio = *reference_share > 0.01 ? *share / *reference_share : (*share > 0.02 ? 1e9 : 0);
-    const double density = dense ? dense_density(ratio) : longer_density(ratio, curve.stride, line_bytes);
+    const double density = dense ? dense_density(ratio) : longer_density(ratio, curve.stride, line_bytes, index);
     total += std::log(std::max(density, least_density));
   }
   return total;
+}
+
+// What a miss brings in at most: of strides up to that more loads miss the longer they are. Of longer ones each load
+// brings in its own.
+double longest_sector(const Overflow& data) {
+  constexpr double shortest = 32;  // (docs/domain.md)
+  double sector = data.curves.front().stride;
+  for (std::size_t i = 1; i < data.curves.size(); ++i) {
+    const Curve &shorter = data.curves[i - 1], &longer = data.curves[i];
+    const double to = data.capacity * longer.stride / shorter.stride;
+    const auto less = share_of_misses(shorter, data.capacity, to), more = share_of_misses(longer, data.capacity, to);
+    if (!less || !more || *more < *less * std::sqrt(longer.stride / shorter.stride)) break;
+    sector = longer.stride;
+  }
+  return std::max(sector, shortest);
+}
+
+// The same of an index that nobody knows, either as likely.
+double log_likelihood_of(double line_bytes, const Overflow& data) {
+  const double by_bits = log_likelihood_of(line_bytes, Index::by_address_bits, data);
+  const double by_hash = log_likelihood_of(line_bytes, Index::hash, data);
+  const double likelier = std::max(by_bits, by_hash);
+  return likelier + std::log(0.5 * (std::exp(by_bits - likelier) + std::exp(by_hash - likelier)));
 }
 
 // Lines that no stride but the shortest touches each of, or that all strides do, are one hypothesis at either end.
@@ -167,7 +198,10 @@ Posterior posterior_of(const Overflow& data) {
   p.values = lines;
   lines.insert(lines.begin(), strides.front());
   lines.push_back(2 * longest);
-  for (const double line : lines) p.probability.push_back(log_likelihood_of(line, data));
+  constexpr double most_sectors = 4, seldom = 0.01;  // of a line (docs/domain.md)
+  const double usual = most_sectors * longest_sector(data);
+  for (const double line : lines)
+    p.probability.push_back(log_likelihood_of(line, data) + (line > usual ? std::log(seldom) : 0));
   for (std::size_t i = 0; i < p.values.size(); ++i) p.probability[i + 1] += log_prior_of_spacing(p.values[i]);
   p.probability = probabilities(std::move(p.probability));
   p.at_most = p.probability.front();

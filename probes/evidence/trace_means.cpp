@@ -28,7 +28,10 @@ constexpr double least_rise_share = 0.03;
 
 constexpr double significant = 0.05;
 
-constexpr std::size_t of_curve = 4;  // parameters of a polynomial of the third degree
+// Parameters of a curve through so many rows: of the third degree, or less where these would hardly say otherwise.
+std::size_t of_curve(std::size_t rows) {
+  return std::clamp<std::size_t>(rows / 2, 1, 4);
+}
 
 // The variance of one value: within rows where they have several values, and at least what neighbouring rows differ by,
 // but for a few steps. A steady rise inflates first differences, a step in a short sweep second ones: the smaller of
@@ -66,7 +69,7 @@ bool rises_from_the_start(const std::vector<Observation>& rows, std::size_t fit,
   return fit == 1 || most->level() - least->level() > 0.25 * onset;
 }
 
-// What rows lack to a smooth curve through all of them, a polynomial of the third degree, as of a clock or a
+// What rows lack to a smooth curve through all of them, a polynomial of the third degree at most, as of a clock or a
 // temperature that drifts.
 std::vector<double> beside_a_curve(const std::vector<Observation>& rows) {
   std::vector<double> beside;
@@ -81,7 +84,7 @@ std::vector<double> beside_a_curve(const std::vector<Observation>& rows) {
     const double much = along(from, one) / along(one, one);
     for (std::size_t i = 0; i < rows.size(); ++i) from[i] -= much * one[i];
   };
-  for (std::size_t degree = 0; degree < std::min(of_curve, rows.size()); ++degree) {
+  for (std::size_t degree = 0; degree < of_curve(rows.size()); ++degree) {
     std::vector<double> next;
     for (std::size_t i = 0; i < rows.size(); ++i)
       next.push_back(std::pow(2 * (static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()) - 1,
@@ -107,8 +110,8 @@ bool is_drift(const std::vector<Observation>& rows, const RisingLevels& rising, 
   }
   std::size_t blocks = 0;
   for (std::size_t i = 0; i < rows.size(); i = rising.block(i).end) ++blocks;
-  return is_rounded ||
-         (by_curve - by_levels) / (2 * variance) <= static_cast<double>(blocks) - static_cast<double>(of_curve);
+  return is_rounded || (by_curve - by_levels) / (2 * variance) <=
+                           static_cast<double>(blocks) - static_cast<double>(of_curve(rows.size()));
 }
 
 // Loads about their rows' means.
@@ -149,12 +152,12 @@ double base_of(const std::vector<Observation>& rows, std::size_t count) {
 }
 
 // That the best of so many rows gains that much.
-double chance_of(const MeanCurve& curve, const RisingLevels& rising) {
+double chance_of_rise(const MeanCurve& curve, const RisingLevels& rising) {
   const double gain = gain_of_rising(curve.rows, rising, curve.sweep.levels);
   return chi_squared_tail(2 * gain) * static_cast<double>(curve.rows.size());
 }
 bool rises_by_chance(const MeanCurve& curve, const RisingLevels& rising) {
-  return chance_of(curve, rising) > significant;
+  return chance_of_rise(curve, rising) > significant;
 }
 
 // Nothing changes: what a smaller cache would have missed is the evidence for a bound.
@@ -200,7 +203,7 @@ MeanCurve mean_curve(const Trace& trace) {
 
 double chance_of_means(const Trace& trace) {
   const MeanCurve curve = mean_curve(trace);
-  return chance_of(curve, RisingLevels(curve.rows, curve.sweep.levels));
+  return chance_of_rise(curve, RisingLevels(curve.rows, curve.sweep.levels));
 }
 
 bool do_loads_move_together(std::span<const Row> rows) {
@@ -229,7 +232,8 @@ bool do_loads_move_together(std::span<const Row> rows) {
   for (std::size_t begin = 0, end = 0; begin < levels.size(); begin = end) {
     end = rising.block(begin).end;
     Scatter block;
-    for (std::size_t i = begin; i < end; ++i) block.add(trace.rows[i]);
+    for (std::size_t i = begin; i < end; ++i)
+      if (2 * curve.rows[i].weight >= static_cast<double>(trace.rows[i].values.size())) block.add(trace.rows[i]);
     const double share = share_of(begin);
     if (share <= an_end) low.add(block);
     if (share >= 1 - an_end) high.add(block);
@@ -240,8 +244,8 @@ bool do_loads_move_together(std::span<const Row> rows) {
   }
   if (passing.empty() || low.degrees() <= 0 || high.degrees() <= 0) return false;
   // Of loads at two levels, whichever share of them misses, the variance lies above a straight line between both ends
-  // by the product of what means are away from these; of three, by a quarter of that at least, on the whole way.
-  constexpr double least = 1.0 / 8;
+  // by the product of what means are away from these; of n, by (n - 1)^-2 of that at least, on the whole way.
+  constexpr double least = 1.0 / 16;  // more than five are none
   const double alone = std::max(low.variance(), high.variance());
   double expected = 0, seen = 0, way = 0, error = 0;
   for (const Passing& p : passing) {

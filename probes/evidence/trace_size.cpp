@@ -158,7 +158,12 @@ bool begins_with_a_level(std::span<const Observation> rows) {
 // doing, or an average's: their means say the rest.
 Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) {
   const std::size_t last = s.posterior.none_fits > better_part ? 0 : s.posterior.best();
-  if (size.has_value() && do_loads_move_together(std::span(trace.rows).subspan(last))) return size_by_means(trace);
+  if (size.has_value() && do_loads_move_together(std::span(trace.rows).subspan(last))) {
+    const Estimate by_means = size_by_means(trace);
+    const bool are_alike = size.status == Status::measured && by_means.status == Status::measured &&
+                           by_means.interval->low <= *size.value && *size.value <= by_means.interval->high;
+    return are_alike ? size : by_means;
+  }
   if (size.status != Status::measured) return size;
   const Trace hits = hits_of(trace, s, *size.value);
   const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);

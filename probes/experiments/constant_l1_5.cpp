@@ -150,7 +150,7 @@ Expected<bool> are_pushed_further(Session& session, const CacheFacts& l1, Pushed
     out.before = coarse(*timed, stride);
     const std::vector<double> usual = undisturbed_by_line(out.before);
     LooksByLine after;
-    for (std::size_t line = 0; line < usual.size(); ++line)
+    for (std::size_t line = 0; line < std::min(usual.size(), out.after.size()); ++line)
       if (usual[line] >= l1.levels.threshold_cycles) after.push_back(out.after[line]);
     if (levels_of(lost(out.before), lost(after)).usable()) return true;
   }
@@ -213,7 +213,8 @@ Expected<void> state_one_level(Session& session, Findings& findings, const Histo
         fmt::format("constants that miss L1 take as long behind {} KiB of others: no cache between keeps them", kibi));
     return {};
   }
-  auto by_l2 = are_served_by_l2(session, l1, l1.asked_bytes(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0}, &second);
+  auto by_l2 =
+      are_served_by_l2(session, l1, l1.asked_bytes(), findings.cache("l2"), {l1.circle_bytes(), 0, 0, 0}, &second);
   if (!by_l2) return tl::unexpected<Error>(by_l2.error());
   if (*by_l2)
     set_absent(memory, "constants that miss L1 come from the L2: once it lost them they take longer");
@@ -286,7 +287,7 @@ bool may_be_lost_by_l2(Session& session, const Findings& findings, const CacheFa
   const Estimate* far = memory == nullptr ? nullptr : memory->find("latency");
   if (near == nullptr || far == nullptr || !near->has_value() || !far->has_value()) return false;
   const std::vector<double> lines = pushed_lines_beyond(out, l1, threshold);
-  if (lines.empty()) return false;
+  if (lines.empty()) return !from_l2;
   const double more = median(lines);
   const Interval of_near = near->interval.value_or(Interval{*near->value, *near->value});
   const auto is_as_much = [&](const Estimate& level) {

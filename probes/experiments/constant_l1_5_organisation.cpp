@@ -38,7 +38,7 @@ struct Row {
 enum class Fate {
   fit,
   lost,
-  unseen,  // the cache in front answered so many loads that not each line was asked for once
+  unseen,  // the cache in front answered so many loads that a miss in each round may not have shown
 };
 
 // Whether as many lines a distance apart fit as sets that far apart have ways, and a line more.
@@ -137,10 +137,11 @@ class Banks {
 
   // Rows beside it, each in sets of its own, so that the cache in front doesn't keep the row itself from one round to
   // the next.
-  std::uint64_t beside(std::uint64_t lines) const {
+  std::uint64_t beside(std::uint64_t lines, std::uint64_t distance) const {
     const std::uint64_t in_front = cache_.front_capacity_bytes / cache_.front_line_bytes;
-    constexpr std::uint64_t most = 16;  // of the phases that a program may have, and of sets
-    return lines >= 2 * in_front ? 0 : std::min(most, 2 * in_front / lines);
+    constexpr std::uint64_t most = 16;                                    // phases of a program
+    const std::uint64_t sets = std::max<std::uint64_t>(1, distance / 2);  // as many may be all there are
+    return lines >= 2 * in_front ? 0 : std::min({most, sets - 1, 2 * in_front / lines});
   }
 
   program::Program rounds(const Row& row, std::uint64_t lines) const {
@@ -148,7 +149,7 @@ class Banks {
     program::Program p = make({row.distance - 1, row.distance}, lines);
     for (std::uint32_t i = 0; i < warm_rounds + rounds_looked_at; ++i) {
       add(p, row, 0, lines, i, i < warm_rounds ? Record::nothing : Record::histogram);
-      for (std::uint64_t other = beside(lines); other > 0; --other)
+      for (std::uint64_t other = beside(lines, row.distance); other > 0; --other)
         add(p, {(row.first + other) % row.distance, row.distance}, 0, lines, i, Record::nothing);
     }
     return p;
@@ -183,8 +184,9 @@ class Banks {
     const auto missed = static_cast<double>(count_from(timed, cache_.levels.threshold_cycles));
     // What is one too many costs a set of n lines a miss in each round at least, an n-th of all.
     const double expected = std::max(1e-5, cache_.levels.false_miss) * told;
-    if (told * rounds_looked_at < static_cast<double>(total(timed))) return Fate::unseen;
-    return missed <= 2 + expected + 6 * std::sqrt(expected) ? Fate::fit : Fate::lost;
+    const double by_chance = 2 + expected + 6 * std::sqrt(expected);
+    if (told * rounds_looked_at <= by_chance * static_cast<double>(total(timed))) return Fate::unseen;
+    return missed <= by_chance ? Fate::fit : Fate::lost;
   }
 
   // What the cache in front answered never reached the set. The first quarter of what did doesn't count.

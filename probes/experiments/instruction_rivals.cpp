@@ -23,6 +23,7 @@ using program::Walk;
 namespace {
 
 constexpr std::uint32_t laps_of_others = 3;
+constexpr std::uint64_t shortest_sector_bytes = 32;
 
 Walk code_walk(const CacheFacts& cache) {
   const std::uint64_t stride = cache.stride();
@@ -49,7 +50,7 @@ Walk more_code(const device::DeviceInfo& info, const CacheFacts& cache, std::uin
 }
 
 // How much of the code `others` push out, and as many loads of `few`, which the same instructions make.
-Expected<std::array<Tally, 3>> lost_to(Session& session, const CacheFacts& cache, const Walk& others, Walk few) {
+Expected<std::array<Tally, 3>> code_lost_to(Session& session, const CacheFacts& cache, const Walk& others, Walk few) {
   few.laps = others.laps;
   few.loads_per_lap = program::lap_loads(others);
   const device::DeviceInfo& info = session.info();
@@ -78,12 +79,12 @@ Expected<std::optional<Sameness>> loses_to_l2(Session& session, Findings& findin
       l2 != nullptr && l2->present &&
       (l2->capacity_bytes <= far_more * cache.level.lost_from_bytes || may_be_a_side(findings, cache.level));
   if (!may_be_it || !cache.facts.can_be_filled()) return std::optional<Sameness>();
-  constexpr std::uint64_t sector_bytes = 32, few_bytes = 4 << 10;
+  constexpr std::uint64_t few_bytes = 4 << 10;
   const std::uint64_t bytes = std::min(4 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
   const auto loads_of = [&](std::uint64_t n) {
-    return by_all_lanes(make_walk(l2_path, n, sector_bytes, 1), session.info());
+    return by_all_lanes(make_walk(l2_path, n, shortest_sector_bytes, 1), session.info());
   };
-  auto looks = if_available(lost_to(session, cache.facts, loads_of(bytes), loads_of(few_bytes)));
+  auto looks = if_available(code_lost_to(session, cache.facts, loads_of(bytes), loads_of(few_bytes)));
   if (!looks) return tl::unexpected<Error>(looks.error());
   if (!*looks) return std::optional(Sameness{});
   const auto& seen = **looks;
@@ -91,16 +92,16 @@ Expected<std::optional<Sameness>> loses_to_l2(Session& session, Findings& findin
   return std::optional(sameness(seen[0], all, seen[2]));
 }
 
-Expected<bool> is_l2_behind(Session& session, Findings& findings, const InstructionCache& last) {
+Expected<std::optional<bool>> is_l2_behind(Session& session, Findings& findings, const InstructionCache& last) {
   const CacheFacts* l2 = findings.cache("l2");
-  if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return true;
-  constexpr std::uint64_t line_bytes = 128, few_bytes = 4 << 10;
+  if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return std::optional(true);
+  constexpr std::uint64_t few_bytes = 4 << 10;
   const std::uint64_t bytes = std::min(2 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
   const std::uint64_t block = session.info().code_block_bytes;
   const std::uint64_t code = std::min(last.level.lost_from_bytes, session.info().code_bytes) / block * block;
   const Walk walk = make_walk(last.facts.path, code, block, last.facts.warm_laps);
-  const Walk all = by_all_lanes(make_walk(l2_path, bytes, line_bytes, 1), session.info());
-  Walk few = by_all_lanes(make_walk(l2_path, few_bytes, line_bytes, 1), session.info());
+  const Walk all = by_all_lanes(make_walk(l2_path, bytes, shortest_sector_bytes, 1), session.info());
+  Walk few = by_all_lanes(make_walk(l2_path, few_bytes, shortest_sector_bytes, 1), session.info());
   few.loads_per_lap = program::lap_loads(all);
   program::Batch batch;
   for (const Walk& others : {few, all}) {
@@ -112,11 +113,11 @@ Expected<bool> is_l2_behind(Session& session, Findings& findings, const Instruct
   }
   auto traces = if_available(session.run(batch));
   if (!traces) return tl::unexpected<Error>(traces.error());
-  if (!*traces) return true;
+  if (!*traces) return std::optional<bool>();
   std::vector<Histogram> seen;
   for (const program::ProgramTrace& trace : **traces)
     seen.push_back(between(recorded_histogram(trace), last.facts.levels.threshold_cycles, 1e9));
-  return !are_alike(seen[0], seen[1], last.facts.overhead_cycles, session.clock_share());
+  return std::optional(!are_alike(seen[0], seen[1], last.facts.overhead_cycles, session.clock_share()));
 }
 
 Expected<void> measure_constants_beside_code(Session& session, InstructionCache& cache) {
@@ -127,8 +128,8 @@ Expected<void> measure_constants_beside_code(Session& session, InstructionCache&
   }
   const std::uint64_t bytes = session.info().constant_bytes_per_module;
   constexpr std::uint64_t least_line = 32;
-  auto seen = lost_to(session, cache.facts, make_walk(constant_path, bytes, least_line, laps_of_others),
-                      make_walk(constant_path, least_line, least_line, laps_of_others));
+  auto seen = code_lost_to(session, cache.facts, make_walk(constant_path, bytes, least_line, laps_of_others),
+                           make_walk(constant_path, least_line, least_line, laps_of_others));
   if (!seen) return tl::unexpected<Error>(seen.error());
   DecidingCurve curve = lost_to_curve(cache.facts.path.id, "constants");
   const auto of_code = std::span(*seen).last(1);

@@ -20,8 +20,10 @@ Expected<std::optional<evidence::Sameness>> loses_to_l2(evidence::Session& sessi
                                                         const InstructionCache& cache);
 
 /// Whether what the last cache lost comes from the L2: then it takes longer once loads past all SMs' caches pushed out
-/// all that that had. False only where as many loads of a few lines leave it as fast. Errors are the session's.
-Expected<bool> is_l2_behind(evidence::Session& session, evidence::Findings& findings, const InstructionCache& last);
+/// all that that had. False where as many loads of a few lines leave it as fast, nothing where a
+/// neighbour leaves no time for either. Errors are the session's.
+Expected<std::optional<bool>> is_l2_behind(evidence::Session& session, evidence::Findings& findings,
+                                           const InstructionCache& last);
 
 /// Whether constants push code out of the cache as other code does, stated in its structure. Errors are the session's.
 Expected<void> measure_constants_beside_code(evidence::Session& session, InstructionCache& cache);

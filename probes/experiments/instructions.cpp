@@ -78,11 +78,13 @@ class Instructions {
       }
       found_.push_back(std::move(next));
     }
-    auto behind = found_.empty() ? Expected<bool>(true) : is_l2_behind(session_, findings_, found_.back());
+    auto behind =
+        found_.empty() ? Expected<std::optional<bool>>(true) : is_l2_behind(session_, findings_, found_.back());
     if (!behind) return tl::unexpected<Error>(behind.error());
-    if (!*behind) {
-      leave_instruction_caches_open(findings_,
-                                    "what lies behind all the code that can be walked isn't the L2: another cache");
+    if (!behind->value_or(false)) {
+      leave_instruction_caches_open(
+          findings_, *behind ? "what lies behind all the code that can be walked isn't the L2: another cache"
+                             : "a neighbour on the GPU left no time to ask whether the L2 lies behind them");
       return {};
     }
     for (std::size_t i = 0; i < found_.size(); ++i)
@@ -166,7 +168,9 @@ class Instructions {
       const auto index = cache.memory.structure.find("index");
       const bool is_by_bits =
           size.method == "spaced_lines" || (index != cache.memory.structure.end() && index->second.value == "modulo");
-      if (!is_by_bits) bound_above(size, "lines may be shorter than the blocks that were counted");
+      if (is_by_bits) return {};
+      bound_above(size, "lines may be shorter than the blocks that were counted");
+      attributes.erase("sets");
       return {};
     }
     if (!does_lose.value_or(false)) return {};

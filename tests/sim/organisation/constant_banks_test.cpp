@@ -54,7 +54,10 @@ TEST(OrganisationOverBanks, BehindACacheThatAnswersForASetIsLeftOpen) {
     c.organisation.sets = 64;
   }
   int told = 0;
-  for (const Found& found : organisation_found(*model, discovered_deep(*model, {"constant_l1", "constant_l1_5"}))) {
+  const Topology topology = discovered_deep(*model, {"constant_l1", "constant_l1_5"});
+  ASSERT_NE(topology.find("constant_l1_5"), nullptr);
+  EXPECT_EQ(topology.find("constant_l1_5")->find("size")->value, 65536);
+  for (const Found& found : organisation_found(*model, topology)) {
     EXPECT_NE(found.answer, Answer::wrong) << text_of(found);
     told += found.memory == "constant_l1_5" && found.answer == Answer::exact ? 1 : 0;
   }

@@ -42,10 +42,8 @@ TEST(RisingBoundary, LiesBetweenLevelsThatOverlap) {
       64, [](Random& random, int row) { return (row <= last_fitting ? 120 : 142) + heavy_tailed(random, 8); });
   const auto boundary = rising_boundary(trace, latency_histogram(trace, 400));
   ASSERT_TRUE(boundary);
-  EXPECT_NEAR(boundary->threshold_cycles, 131, 4);
-  EXPECT_NEAR(boundary->step, 22.0 / 0.75, 4);  // of the shares above it, a quarter is the other level's
-  EXPECT_GT(boundary->just_below, 0.05);
-  EXPECT_GT(boundary->just_above, 0.05);
+  EXPECT_NEAR(boundary->boundary.threshold_cycles, 131, 4);
+  EXPECT_NEAR(boundary->boundary.step, 22.0 / 0.75, 4);  // of the shares above it, a quarter is the other level's
 }
 
 TEST(RisingBoundary, TakesTheWidestGapOfThoseThatAreAsGood) {
@@ -54,8 +52,8 @@ TEST(RisingBoundary, TakesTheWidestGapOfThoseThatAreAsGood) {
   });
   const auto boundary = rising_boundary(trace, latency_histogram(trace, 400));
   ASSERT_TRUE(boundary);
-  EXPECT_EQ(boundary->threshold_cycles, 148);
-  EXPECT_EQ(boundary->just_below, 0);
+  EXPECT_EQ(boundary->boundary.threshold_cycles, 148);
+  EXPECT_EQ(boundary->boundary.middle, 98);
 }
 
 TEST(RisingBoundary, IsNoneWhereNothingRises) {
