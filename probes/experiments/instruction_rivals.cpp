@@ -64,6 +64,17 @@ Expected<std::array<Tally, 3>> code_lost_to(Session& session, const CacheFacts& 
   return seen;
 }
 
+// Whether it is the cache of constants of which what it loses was seen to come from the L2.
+bool is_constants_before_l2(Findings& findings, const InstructionCache& last) {
+  const CacheFacts* constants = findings.cache(constant_l1_5_path.id);
+  const Memory* memory = findings.topology.find(constant_l1_5_path.id);
+  const Estimate* penalty = memory == nullptr ? nullptr : memory->find("miss_penalty");
+  const auto shared = last.memory.structure.find("constants");
+  return constants != nullptr && constants->present && penalty != nullptr && penalty->has_value() &&
+         shared != last.memory.structure.end() && shared->second.value == "same" &&
+         last.facts.capacity_bytes == constants->capacity_bytes;
+}
+
 }  // namespace
 
 bool may_be_a_side(const Findings& findings, const CodeLevel& level) {
@@ -95,13 +106,14 @@ Expected<std::optional<Sameness>> loses_to_l2(Session& session, Findings& findin
 Expected<std::optional<bool>> is_l2_behind(Session& session, Findings& findings, const InstructionCache& last) {
   const CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return std::optional(true);
+  if (is_constants_before_l2(findings, last)) return std::optional(true);
   constexpr std::uint64_t few_bytes = 4 << 10;
   const std::uint64_t bytes = std::min(2 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
   const std::uint64_t block = session.info().code_block_bytes;
   const std::uint64_t code = std::min(last.level.lost_from_bytes, session.info().code_bytes) / block * block;
   const Walk walk = make_walk(last.facts.path, code, block, last.facts.warm_laps);
-  const Walk all = by_all_lanes(make_walk(l2_path, bytes, shortest_sector_bytes, 1), session.info());
-  Walk few = by_all_lanes(make_walk(l2_path, few_bytes, shortest_sector_bytes, 1), session.info());
+  const Walk all = by_one_warp(make_walk(l2_path, bytes, shortest_sector_bytes, 1));
+  Walk few = by_one_warp(make_walk(l2_path, few_bytes, shortest_sector_bytes, 1));
   few.loads_per_lap = program::lap_loads(all);
   program::Batch batch;
   for (const Walk& others : {few, all}) {
