@@ -26,9 +26,9 @@ double chance_of_means(const change_point::Trace& trace);
 
 inline constexpr std::string_view drifts = "latencies drift from row to row: no row is where they begin to rise";
 
-/// Whether all loads of a row become slower together, as a drift makes them or where each is an average: rows whose
-/// means lie between the levels of others scatter by less than half of what loads of either level would, by more than
-/// chance.
+/// Whether all loads of a row become slower together, as a drift makes them or where each is an average: rows that
+/// pass from the first level to the last in small steps scatter by less, beyond chance, than loads of up to five levels
+/// would.
 bool do_loads_move_together(std::span<const change_point::Row> rows);
 
 /// How the rows' means rise, if they do by as much as levels of memory differ.

@@ -65,7 +65,7 @@ struct Distance {
   /// The lines of each row share a set, and one of a cache that holds as many of them as it should.
   bool is_of_a_set() const { return 2 * full() > rows.size() && roomy() == 0; }
   /// A line more than ways would be finds room, and isn't answered for by the cache in front.
-  bool is_longer() const { return 2 * roomy() > rows.size() && crowded() == 0; }
+  bool is_longer() const { return 2 * roomy() > rows.size() && full() == 0; }
   bool is_contradiction() const { return 2 * crowded() >= rows.size(); }
 };
 

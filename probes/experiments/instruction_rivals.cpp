@@ -24,18 +24,18 @@ namespace {
 
 constexpr std::uint32_t laps_of_others = 3;
 constexpr std::uint64_t shortest_sector_bytes = 32;
+constexpr std::uint64_t few_bytes = 4 << 10;  // fit into every L2
 
 Walk code_walk(const CacheFacts& cache) {
   const std::uint64_t stride = cache.stride();
   return make_walk(cache.path, cache.capacity_bytes * 7 / 8 / stride * stride, stride, cache.warm_laps);
 }
 
-// Code that nearly fills the cache, then what others load, then the code.
-program::Program beside(const device::DeviceInfo& info, const CacheFacts& cache, const Walk& others) {
+// Code, then what others load, then the code again.
+program::Program beside(const device::DeviceInfo& info, const CacheFacts& cache, const Walk& code, const Walk& others) {
   program::Program p =
       make_program(fmt::format("{} beside {}", cache.path.id, program::to_string(others.path)), info, slot_code);
   p.isolation = Scope::gpu;
-  const Walk code = code_walk(cache);
   if (others.path == l2_path.path) p.buffers[slot_flush].size_bytes = std::max(slot_bytes, others.footprint_bytes);
   p.phases = {code, others, recorded(code, program::Record::histogram, 1)};
   return p;
@@ -49,14 +49,16 @@ Walk more_code(const device::DeviceInfo& info, const CacheFacts& cache, std::uin
   return more;
 }
 
-// How much of the code `others` push out, and as many loads of `few`, which the same instructions make.
+// How much of code that nearly fills the cache `others` push out, and as many loads of `few`, which the same
+// instructions make.
 Expected<std::array<Tally, 3>> code_lost_to(Session& session, const CacheFacts& cache, const Walk& others, Walk few) {
   few.laps = others.laps;
   few.loads_per_lap = program::lap_loads(others);
   const device::DeviceInfo& info = session.info();
-  auto traces =
-      session.run({beside(info, cache, others), beside(info, cache, more_code(info, cache, others.footprint_bytes)),
-                   beside(info, cache, few)});
+  const Walk code = code_walk(cache);
+  auto traces = session.run({beside(info, cache, code, others),
+                             beside(info, cache, code, more_code(info, cache, others.footprint_bytes)),
+                             beside(info, cache, code, few)});
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::array<Tally, 3> seen;
   for (std::size_t i = 0; i < seen.size(); ++i)
@@ -90,7 +92,6 @@ Expected<std::optional<Sameness>> loses_to_l2(Session& session, Findings& findin
       l2 != nullptr && l2->present &&
       (l2->capacity_bytes <= far_more * cache.level.lost_from_bytes || may_be_a_side(findings, cache.level));
   if (!may_be_it || !cache.facts.can_be_filled()) return std::optional<Sameness>();
-  constexpr std::uint64_t few_bytes = 4 << 10;
   const std::uint64_t bytes = std::min(4 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
   const auto loads_of = [&](std::uint64_t n) {
     return by_all_lanes(make_walk(l2_path, n, shortest_sector_bytes, 1), session.info());
@@ -107,7 +108,6 @@ Expected<std::optional<bool>> is_l2_behind(Session& session, Findings& findings,
   const CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return std::optional(true);
   if (is_constants_before_l2(findings, last)) return std::optional(true);
-  constexpr std::uint64_t few_bytes = 4 << 10;
   const std::uint64_t bytes = std::min(2 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
   const std::uint64_t block = session.info().code_block_bytes;
   const std::uint64_t code = std::min(last.level.lost_from_bytes, session.info().code_bytes) / block * block;
@@ -115,15 +115,8 @@ Expected<std::optional<bool>> is_l2_behind(Session& session, Findings& findings,
   const Walk all = by_one_warp(make_walk(l2_path, bytes, shortest_sector_bytes, 1));
   Walk few = by_one_warp(make_walk(l2_path, few_bytes, shortest_sector_bytes, 1));
   few.loads_per_lap = program::lap_loads(all);
-  program::Batch batch;
-  for (const Walk& others : {few, all}) {
-    program::Program p = make_program("code behind its caches", session.info(), slot_code);
-    p.isolation = Scope::gpu;
-    p.buffers[slot_flush].size_bytes = std::max(slot_bytes, others.footprint_bytes);
-    p.phases = {walk, others, recorded(walk, program::Record::histogram, 1)};
-    batch.push_back(std::move(p));
-  }
-  auto traces = if_available(session.run(batch));
+  auto traces = if_available(
+      session.run({beside(session.info(), last.facts, walk, few), beside(session.info(), last.facts, walk, all)}));
   if (!traces) return tl::unexpected<Error>(traces.error());
   if (!*traces) return std::optional<bool>();
   std::vector<Histogram> seen;

@@ -42,7 +42,7 @@ TEST(OrganisationOverBanks, ByModuloIsToldToTheSet) {
     }
 }
 
-// A nearest cache of many lines answers for those of a set, and an eighth of all lines, in sixteen sets, just fit.
+// A nearest cache of many lines answers for those of a set, and a quarter of all lines, in sixteen sets, just fit.
 TEST(OrganisationOverBanks, BehindACacheThatAnswersForASetIsLeftOpen) {
   auto model = sim::builtin_model("h200");
   ASSERT_TRUE(model) << model.error().message;

@@ -122,7 +122,7 @@ TEST(LoadsThatMoveTogether, GiveNoSize) {
   }
 }
 
-// Misses of every row from 15 on, less than a full cache's: none of them is where it is full.
+// Ever more misses of each row from the tenth on, less than a full cache's: none of them is where it is full.
 TEST(SetsThatFillUnevenly, GiveWhatFitsForSure) {
   Trace trace;
   for (int i = 0; i < 36; ++i) {
