@@ -1,4 +1,6 @@
 #include <cmath>
+#include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -84,6 +86,48 @@ TEST(LineSize, IsTheLongestStrideThatTouchesEveryLine) {
     EXPECT_GT(*finding.confidence, 0.5);
     EXPECT_LE(finding.interval->low, line);
     EXPECT_GE(finding.interval->high, line);
+  }
+}
+
+/// Laps of an LRU cache of 16 sets, 4 ways and lines of `line` bytes, by address bits, at strides of powers of two from
+/// 8 to 512; footprints around what it holds, `step` bytes apart. Lines are of whole sectors of 32 B.
+std::vector<StrideSweep> laps_at_powers_of_two(std::uint64_t line, std::uint64_t step) {
+  constexpr std::uint64_t sets = 16, ways = 4, sector = 32;
+  std::vector<StrideSweep> result;
+  for (std::uint64_t stride = 8; stride <= 512; stride *= 2) {
+    StrideSweep& sweep = result.emplace_back();
+    sweep.stride_bytes = static_cast<double>(stride);
+    const std::uint64_t capacity = sets * ways * line;
+    for (std::uint64_t size = capacity * 3 / 4 / step * step; size <= capacity * 3 / 2; size += step) {
+      Row& row = sweep.trace.rows.emplace_back();
+      row.control = static_cast<double>(size);
+      // A set that gets more lines than it has ways misses on all of them.
+      std::map<std::uint64_t, std::set<std::uint64_t>> lines_of;
+      for (std::uint64_t at = 0; at < size; at += stride) lines_of[at / line % sets].insert(at / line);
+      for (std::uint64_t at = 0; at < size; at += stride) {
+        const bool is_first = at == 0 || at / sector != (at - stride) / sector;
+        row.values.push_back(lines_of[at / line % sets].size() > ways && is_first ? 240 : 40);
+      }
+    }
+  }
+  return result;
+}
+
+// Longer strides overflow where shorter ones do, but not on as many loads line by line.
+TEST(LineSize, IsToldFromTwiceAndFourTimesByPowersOfTwo) {
+  for (const std::uint64_t line : {32, 64, 128}) {
+    const Estimate finding = find_line_size(laps_at_powers_of_two(line, line / 2));
+    EXPECT_EQ(finding.status, Status::measured) << line << ": " << finding.note;
+    EXPECT_EQ(finding.value, static_cast<double>(line));
+  }
+}
+
+// Footprints so far apart that all sets overflow at once have nothing that would tell.
+TEST(LineSize, StaysOpenWherePowersOfTwoAreAllThereIs) {
+  for (const std::uint64_t line : {32, 64}) {
+    const Estimate finding = find_line_size(laps_at_powers_of_two(line, 16 * line));
+    const bool is_false = finding.status == Status::measured && finding.value != static_cast<double>(line);
+    EXPECT_FALSE(is_false) << *finding.value << " for " << line;
   }
 }
 
