@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "change_point/trace_content.hpp"
 #include "change_point/trace_parser.hpp"
 #include "files/files.hpp"
 
@@ -69,24 +70,30 @@ std::optional<double> next_row(const change_point::Trace& trace, const Estimate&
   return next;
 }
 
-Expected<Analysis> find(change_point::TraceParser& parser, Attribute attribute, const evidence::TraceOptions& options) {
+tl::unexpected<Error> no_latencies(const std::string& path, const std::string& reason) {
+  return fail(Error::Kind::bad_input, fmt::format("can't analyze '{}': {}", path, reason));
+}
+
+Expected<Analysis> find_line_size(const std::string& path, change_point::TraceParser& parser) {
   constexpr std::size_t most_strides = 256;
-  switch (attribute) {
-    case Attribute::latency:
-      return Analysis{evidence::find_latency(parser.take_trace()), {}};
-    case Attribute::line_size: {
-      const auto sweeps = parser.take_sweeps();
-      if (sweeps.size() > most_strides)
-        return fail(Error::Kind::bad_input, fmt::format("can't analyze {} strides, at most {}; leave some of them out",
-                                                        sweeps.size(), most_strides));
-      return Analysis{evidence::find_line_size(sweeps), {}};
-    }
-    case Attribute::fetch_granularity:
-      return Analysis{evidence::find_fetch_granularity(parser.take_trace()), {}};
-    case Attribute::size:
-      break;
-  }
+  const auto sweeps = parser.take_sweeps();
+  if (sweeps.size() > most_strides)
+    return fail(Error::Kind::bad_input, fmt::format("can't analyze {} strides, at most {}; leave some of them out",
+                                                    sweeps.size(), most_strides));
+  for (const change_point::StrideSweep& sweep : sweeps)
+    if (const auto reason = why_no_latencies(sweep.trace.rows); !reason.empty()) return no_latencies(path, reason);
+  return Analysis{evidence::find_line_size(sweeps), {}};
+}
+
+Expected<Analysis> find(const std::string& path, change_point::TraceParser& parser, Attribute attribute,
+                        const evidence::TraceOptions& options) {
+  if (attribute == Attribute::line_size) return find_line_size(path, parser);
   const change_point::Trace trace = parser.take_trace();
+  const bool are_alone = attribute == Attribute::latency;
+  const auto reason = are_alone ? why_no_latencies_alone(trace.rows) : why_no_latencies(trace.rows);
+  if (!reason.empty()) return no_latencies(path, reason);
+  if (are_alone) return Analysis{evidence::find_latency(trace), {}};
+  if (attribute == Attribute::fetch_granularity) return Analysis{evidence::find_fetch_granularity(trace), {}};
   Estimate size = evidence::find_size(trace, options);
   const auto next = next_row(trace, size);
   return Analysis{std::move(size), next};
@@ -97,7 +104,7 @@ Expected<Analysis> find(change_point::TraceParser& parser, Attribute attribute, 
 Expected<Analysis> analyze_file(const std::string& path, Attribute attribute, const evidence::TraceOptions& options) {
   auto parser = parse(path, attribute);
   if (!parser) return tl::unexpected<Error>(parser.error());
-  return find(*parser, attribute, options);
+  return find(path, *parser, attribute, options);
 }
 
 std::string analysis_as_text(const Analysis& analysis, const std::string& attribute) {

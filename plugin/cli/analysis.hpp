@@ -18,7 +18,8 @@ struct Analysis {
 };
 
 /// Reads `path` in pieces ("-" is standard input) and estimates the attribute. The unit is B, or cycles for a latency.
-/// Errors: `io`; `bad_input` with line number and reason for text that isn't a trace.
+/// Errors: `io`; `bad_input` with line number and reason for text that isn't a trace, and with the
+/// reason for numbers that can't be latencies in cycles (change_point/trace_content.hpp).
 Expected<Analysis> analyze_file(const std::string& path, Attribute attribute, const evidence::TraceOptions& options);
 
 /// For people, a line an item.

@@ -12,8 +12,8 @@ std::string too_few_rows(const Trace& trace, std::size_t min_rows) {
   if (trace.rows.size() >= min_rows) {
     return {};
   }
-  return "the trace has " + std::to_string(trace.rows.size()) + " usable rows, at least " + std::to_string(min_rows) +
-         " are needed";
+  return "the trace has " + std::to_string(trace.rows.size()) + " usable row" + (trace.rows.size() == 1 ? "" : "s") +
+         ", at least " + std::to_string(min_rows) + " are needed";
 }
 
 std::string why_unusable(const Row& row) {

@@ -93,6 +93,9 @@ void TraceParser::take_value(double value) {
     if (!(value >= smallest_control && value <= largest_control)) {
       return fail("a size or stride must be positive and at most 1e18");
     }
+    if (value != std::floor(value)) {
+      return fail("a size or stride is no whole number of bytes (is it in KiB?)");
+    }
     leading_[fields_] = value;
   } else {
     if (value < 0) {

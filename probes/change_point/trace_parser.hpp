@@ -38,9 +38,9 @@ struct ParseLimits {
 
 /// Reads lines ended by LF or CR LF; the last one may lack its end. A byte order mark is skipped, blanks around numbers
 /// are, and so are a first line of titles and empty lines at the end. Numbers are decimal, with or without fraction and
-/// exponent. Controls must be positive; latencies must not be negative. An empty row between others, an empty field
-/// (one trailing comma is let through), text, NaN, an infinity, a row without latencies and a limit that is exceeded
-/// are errors.
+/// exponent. Controls must be positive whole numbers; latencies must not be negative. An empty row between others, an
+/// empty field (one trailing comma is let through), text, NaN, an infinity, a row without latencies and a limit that is
+/// exceeded are errors.
 class TraceParser {
  public:
   explicit TraceParser(Columns columns, const ParseLimits& limits = {}) : columns_(columns), limits_(limits) {}

@@ -47,7 +47,11 @@ Estimate find_fetch_granularity(const change_point::Trace& trace);
 /// don't move it. The interval is the distribution-free one from order statistics (Conover, Practical Nonparametric
 /// Statistics, 1999, section 3.2), the confidence the probability mass of the level that holds the median, by a
 /// mixture; where it is below one half the loads come from several levels. `inconclusive` of fewer than
-/// 6 loads, of which no two enclose the median with 95 %. Time n log n in the loads.
+/// 6 loads, of which no two enclose the median with 95 %, and where all are 0. Time n log n in the loads.
+///
+/// By a clock whose tick (change_point/clock_tick.hpp) is longer than what the level's loads differ by, it is their
+/// mean, a tick either side. Where those loads differ along the file by more than chance, the interval is what the
+/// medians of its stretches cover (change_point/file_order.hpp), and `note` says so.
 Estimate find_latency(const change_point::Trace& trace);
 
 }  // namespace gputopo::evidence

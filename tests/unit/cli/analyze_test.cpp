@@ -138,6 +138,41 @@ TEST(Analyze, MalformedInputIsOneLineWithItsNumber) {
   EXPECT_EQ(run_gputopo({"analyze", folder.path()}).exit_code, 1);
 }
 
+TEST(Analyze, NumbersThatAreNoLatenciesAreOneLine) {
+  const Folder folder;
+  std::string microseconds;
+  std::string times;
+  std::string sizes;
+  for (int i = 0; i < 20; ++i) {
+    microseconds += "0.0608\n";
+    times += std::to_string(1000 + 40 * i) + "\n";
+    sizes += std::to_string(1024 + 256 * i) + ",40,41,40\n";
+  }
+  for (const auto& [text, reason] :
+       {std::pair{microseconds, "microseconds"}, {times, "above the one before"}, {sizes, "sizes or strides"}}) {
+    const Outcome o = run_gputopo({"analyze", file(folder, text), "--attribute", "latency"});
+    EXPECT_EQ(o.exit_code, 1) << text;
+    EXPECT_TRUE(is_one_error_line(o.err)) << o.err;
+    EXPECT_THAT(o.err, HasSubstr(reason));
+  }
+  for (const std::string attribute : {"size", "fetch_granularity", "line_size"}) {
+    const std::string text = "32,1024,0.06,0.06\n32,2048,0.06,0.17\n32,4096,0.06,0.17\n";
+    const Outcome o =
+        run_gputopo({"analyze", file(folder, attribute == "line_size" ? text : "1024,0.06,0.06\n2048,0.06,0.17\n"),
+                     "--attribute", attribute});
+    EXPECT_EQ(o.exit_code, 1) << attribute;
+    EXPECT_THAT(o.err, HasSubstr("microseconds")) << attribute;
+  }
+  const Outcome kib = run_gputopo({"analyze", file(folder, "24,40,40\n24.25,40,40\n")});
+  EXPECT_EQ(kib.exit_code, 1);
+  EXPECT_THAT(kib.err, HasSubstr("line 2: a size or stride is no whole number of bytes"));
+}
+
+TEST(Analyze, CountsOneRowAsOne) {
+  const Folder folder;
+  EXPECT_THAT(run_gputopo({"analyze", file(folder, "1024,30\n")}).out, HasSubstr("the trace has 1 usable row, at"));
+}
+
 TEST(Analyze, WrongFlagsAreStatusTwo) {
   EXPECT_EQ(run_gputopo({"analyze"}).exit_code, 2);
   EXPECT_EQ(run_gputopo({"analyze", "x.csv", "--attribute", "colour"}).exit_code, 2);

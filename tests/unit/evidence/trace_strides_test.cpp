@@ -173,7 +173,7 @@ TEST(FetchGranularity, OfTooFewLoadsIsInconclusive) {
 TEST(Latency, IsTheMedianWithItsInterval) {
   Trace trace;
   for (int i = 0; i < 101; ++i) {
-    trace.rows.push_back({1.0 + i, {100.0 + i}});
+    trace.rows.push_back({1.0 + i, {100.0 + 37 * i % 101}});  // in no order of size: independent loads
   }
   const Estimate finding = find_latency(trace);
   EXPECT_EQ(finding.status, Status::measured);
