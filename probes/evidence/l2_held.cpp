@@ -16,6 +16,13 @@ namespace {
 constexpr std::uint64_t counted_parts = 16;     // walks differ by more than places of one
 constexpr std::uint64_t counted_places = 4096;  // of small ones: of three lines each
 
+// Of so many programs each that looked at one place.
+std::vector<Histogram> merged_each(const std::vector<Histogram>& looks, std::uint64_t programs) {
+  std::vector<Histogram> places(looks.size() / programs);
+  for (std::size_t i = 0; i < looks.size(); ++i) places[i / programs] = merged(places[i / programs], looks[i]);
+  return places;
+}
+
 }  // namespace
 
 Footprints overflowing(const device::DeviceInfo& info, std::uint64_t about_bytes) {
@@ -35,12 +42,15 @@ Expected<Held> count_near(L2Rows& rows, L2Rows::Asked& asked, const Levels& leve
     const std::uint64_t stretches = rows.stretches(bytes, Purpose::count);
     const auto parts = std::clamp<std::uint64_t>(most_warm_loads / warm_loads, counted_parts,
                                                  std::max(counted_parts, counted_places / stretches));
-    auto timed = rows.histograms({{bytes, 1}}, parts, Purpose::count, asked);
+    const std::uint64_t sharing = rows.sharing(bytes);
+    auto timed = rows.histograms({{bytes, 1}}, parts * sharing, Purpose::count, asked);
     if (!timed) return tl::unexpected<Error>(timed.error());
-    NearCount count = near_of(*timed, levels, static_cast<double>(bytes), stretches);
-    // What a program's first looks that missed may have pushed out before its last.
-    const auto looked_bytes = static_cast<double>(rows.looked_lines(bytes, Purpose::count) * rows.stride());
-    count.scatter += (1 - count.held / count.bytes) * looked_bytes / 2;
+    NearCount count = near_of(merged_each(*timed, sharing), levels, static_cast<double>(bytes), stretches);
+    // Looks that miss push lines out that later ones would have found: as many as they are where the oldest go first,
+    // half as many by chance, none where the newest do; and with each all sectors of a line.
+    const auto looked_bytes = static_cast<double>(rows.counted_lines(bytes) * rows.stride());
+    const double half = (1 - count.held / count.bytes) * most_sectors * looked_bytes / 2;
+    count.held += half, count.mistaken += half;
     next = std::max(1.25 * next, 2 * count.held);
     if (!before) next = std::min(next, footprints.most);
     held = before ? held_by(*before, count) : held_by(count);

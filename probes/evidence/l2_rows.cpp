@@ -53,6 +53,13 @@ std::uint64_t L2Rows::stretches(std::uint64_t bytes, Purpose purpose) const {
                                    purpose == Purpose::count ? counted_stretches : most_stretches);
 }
 
+std::uint64_t L2Rows::sharing(std::uint64_t bytes) const {
+  constexpr std::uint64_t one_in = 64;
+  const std::uint64_t all = stretches(bytes, Purpose::count);
+  const std::uint64_t pushed_out = all * lines_of(Purpose::count) * most_sectors * stride_;
+  return std::clamp<std::uint64_t>((pushed_out * one_in + bytes - 1) / bytes, 1, all);
+}
+
 // Of `parts` programs that together look at stretches spread evenly over the footprint, the one of that number. The
 // newest lines first: a cache that throws out the oldest has none of what comes behind its first miss.
 void L2Rows::add_neighbours(program::Program& p, std::uint64_t bytes, std::uint64_t part, std::uint64_t parts) const {
@@ -69,9 +76,12 @@ void L2Rows::add_neighbours(program::Program& p, std::uint64_t bytes, std::uint6
 // Pages spread as evenly, in the middle of each part: what decides on which side a line lives goes by powers of two,
 // and even distances have of each kind what there is of it. Not so which set it falls into: of every stretch one
 // further on, and any line, else many would be of the same few sets and push out one another.
-void L2Rows::add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t part, std::uint64_t parts) const {
+void L2Rows::add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t program, std::uint64_t programs) const {
   const std::uint64_t count = stretches(bytes, Purpose::count), pages = bytes / counted_page_bytes;
+  const std::uint64_t shared_by = sharing(bytes), part = program / shared_by, parts = programs / shared_by;
   for (std::uint64_t i = count; i-- > 0;) {
+    // Neighbours: of stretches apart some fall into the same few sets.
+    if (i * shared_by / count != program % shared_by) continue;
     const std::uint64_t first = pages * i / count, own = pages * (i + 1) / count - first;
     const std::uint64_t page = first + (own * (2 * part + 1) / (2 * parts) + i) % own;
     const auto line =

@@ -30,6 +30,9 @@ inline constexpr std::uint64_t searched_lines = 64;
 /// set, and what is missing push out those beside it (docs/domain.md: four lines of 256 B in a row).
 inline constexpr std::uint64_t counted_page_bytes = 4096, counted_apart_bytes = 1024;
 
+/// Sectors of a line, at most (docs/domain.md).
+inline constexpr std::uint64_t most_sectors = 4;
+
 class L2Rows {
  public:
   /// As `sm` finds them, any one where that isn't said. `session` must outlive it.
@@ -42,9 +45,13 @@ class L2Rows {
   /// Stretches looked at by one of so many programs: what it misses pushes out less than one line in 64. A count needs
   /// more of them: what goes by age is known to one of their distances.
   std::uint64_t stretches(std::uint64_t bytes, Purpose purpose) const;
-  /// Lines that one program looks at.
-  std::uint64_t looked_lines(std::uint64_t bytes, Purpose purpose) const {
-    return stretches(bytes, purpose) * lines_of(purpose);
+  /// Programs that a count's look at one stretch each is shared by: what one of them misses pushes out less than one
+  /// line in 64, where each takes a line of four sectors with it.
+  std::uint64_t sharing(std::uint64_t bytes) const;
+  /// Lines that one program of a count looks at, at most.
+  std::uint64_t counted_lines(std::uint64_t bytes) const {
+    const std::uint64_t programs = sharing(bytes);
+    return (stretches(bytes, Purpose::count) + programs - 1) / programs * lines_of(Purpose::count);
   }
 
   /// How often each footprint was asked for, by one who tells hits from misses in his own way.
@@ -68,7 +75,7 @@ class L2Rows {
     return purpose == Purpose::count ? counted_page_bytes / counted_apart_bytes : searched_lines;
   }
   void add_neighbours(program::Program& p, std::uint64_t bytes, std::uint64_t part, std::uint64_t parts) const;
-  void add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t part, std::uint64_t parts) const;
+  void add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t program, std::uint64_t programs) const;
   program::Program program(std::uint64_t bytes, std::uint32_t patience, std::uint64_t part, std::uint64_t parts,
                            Purpose purpose) const;
 
