@@ -55,14 +55,14 @@ double exact_tick(const std::vector<std::int64_t>& readings) {
 }
 
 // How well readings are multiples of a tick.
-struct Fit {
+struct TickFit {
   double tick = 0;
   std::size_t multiples = 0;  // distinct ones; 0 where a reading is none
   double squares = 0;         // of what the readings are off
 };
 
-Fit fit_of(const std::vector<std::int64_t>& readings, double tick, double slack) {
-  Fit fit{tick, 0, 0};
+TickFit fit_of(const std::vector<std::int64_t>& readings, double tick, double slack) {
+  TickFit fit{tick, 0, 0};
   double last = -1;
   for (const std::int64_t reading : readings) {
     const double multiple = std::round(static_cast<double>(reading) / tick);
@@ -85,9 +85,9 @@ double rounded_tick(const std::vector<std::int64_t>& readings, double slack) {
   const auto largest = static_cast<double>(readings.back());
   if (gap <= 2 * slack || readings.size() > most_readings || largest > most_ticks * gap) return 0;
   const double step = 0.5 * slack * gap / std::max(gap, largest);
-  Fit best;
+  TickFit best;
   for (double tick = gap - 2 * slack + step; tick < gap + 2 * slack; tick += step) {
-    const Fit fit = fit_of(readings, tick, slack);
+    const TickFit fit = fit_of(readings, tick, slack);
     if (fit.multiples > 0 && (best.multiples == 0 || fit.squares < best.squares)) best = fit;
   }
   if (best.multiples < 2) return 0;

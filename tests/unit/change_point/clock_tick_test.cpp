@@ -16,7 +16,7 @@ double rounded(double value, double unit) {
 }
 
 /// Loads of `latency` and as much jitter either way, begun anywhere between two ticks, and read to `unit`.
-std::vector<double> timed(double latency, double jitter, double tick, double unit, int loads = 200) {
+std::vector<double> readings_of(double latency, double jitter, double tick, double unit, int loads = 200) {
   Random random(7);
   std::vector<double> values;
   for (int i = 0; i < loads; ++i) {
@@ -28,10 +28,11 @@ std::vector<double> timed(double latency, double jitter, double tick, double uni
 }
 
 TEST(ClockTick, IsAnyRealNumber) {
-  for (const double tick : {10.0, 16.0, 17.0, 21.0, 25.0, 64.0}) EXPECT_EQ(clock_tick(timed(110, 3, tick, 1)), tick);
+  for (const double tick : {10.0, 16.0, 17.0, 21.0, 25.0, 64.0})
+    EXPECT_EQ(clock_tick(readings_of(110, 3, tick, 1)), tick);
   for (const double tick : {1000 / 24.0, 1000 / 19.2, 1000 / 12.0})
-    EXPECT_NEAR(clock_tick(timed(110, 3, tick, 0.01)), tick, 0.005);
-  EXPECT_NEAR(clock_tick(timed(110, 60, 1000 / 24.0, 1)), 1000 / 24.0, 0.2) << "multiples that are rounded";
+    EXPECT_NEAR(clock_tick(readings_of(110, 3, tick, 0.01)), tick, 0.005);
+  EXPECT_NEAR(clock_tick(readings_of(110, 60, 1000 / 24.0, 1)), 1000 / 24.0, 0.2) << "multiples that are rounded";
 }
 
 TEST(ClockTick, OfDifferencesOfRoundedTimesIsFoundBesideTheirTwins) {

@@ -12,7 +12,7 @@ namespace gputopo::change_point {
 namespace {
 
 /// Whole cycles around what `level` says of the file's share that lies before a load, up to `jitter` off.
-std::vector<double> loads(int count, double jitter, Random& random, const std::function<double(double)>& level) {
+std::vector<double> loads_along(int count, double jitter, Random& random, const std::function<double(double)>& level) {
   std::vector<double> values;
   for (int i = 0; i < count; ++i)
     values.push_back(std::round(level(i / static_cast<double>(count)) + jitter * (2 * random.uniform() - 1)));
@@ -25,7 +25,8 @@ TEST(FileOrder, IndependentLoadsDifferAsOftenAsChanceSays) {
     for (const double jitter : {1.0, 20.0}) {
       int differ = 0;
       for (int trace = 0; trace < 1000; ++trace)
-        differ += static_cast<int>(same_all_along(loads(count, jitter, random, [](double) { return 90; })) <= 0.01);
+        differ +=
+            static_cast<int>(same_all_along(loads_along(count, jitter, random, [](double) { return 90; })) <= 0.01);
       EXPECT_LE(differ, 21) << count << " of " << jitter << ": 10 and four standard errors at most";
     }
   }
@@ -41,7 +42,7 @@ TEST(FileOrder, TrendsStepsAndOscillationsShow) {
   };
   for (const auto& level : levels)
     for (const int count : {100, 256, 1000, 5000})
-      EXPECT_LE(same_all_along(loads(count, 2, random, level)), 0.01) << count;
+      EXPECT_LE(same_all_along(loads_along(count, 2, random, level)), 0.01) << count;
 }
 
 TEST(FileOrder, WhatRepeatsWithinAStretchDoesntShow) {
@@ -54,7 +55,7 @@ TEST(FileOrder, WhatRepeatsWithinAStretchDoesntShow) {
 
 TEST(FileOrder, MediansOfStretchesCoverWhatALevelWas) {
   Random random(5);
-  const auto values = loads(900, 1, random, [](double at) { return 300 + 100 * at; });
+  const auto values = loads_along(900, 1, random, [](double at) { return 300 + 100 * at; });
   const MedianRange along = medians_along(values);
   EXPECT_NEAR(along.low, 302, 3);
   EXPECT_NEAR(along.high, 398, 3);
