@@ -7,6 +7,7 @@
 #include "evidence/estimates.hpp"
 #include "evidence/trace_levels.hpp"
 #include "evidence/trace_means.hpp"
+#include "evidence/trace_repeats.hpp"
 #include "evidence/traces.hpp"
 
 namespace gputopo::evidence {
@@ -224,6 +225,10 @@ Estimate find_size(const Trace& trace, const TraceOptions& options) {
     if (reason.empty()) counted.add(rows.rows[i].values);
   }
   Estimate e = reason.empty() ? find_by_counts(rows, counted, options) : inconclusive("B", trace_size_method, reason);
+  const bool is_about_change = e.status == Status::measured || e.status == Status::upper_bound;
+  if (is_about_change && !usable_as_is && do_repeats_differ_as_sizes_do(trace))
+    e = inconclusive("B", trace_size_method,
+                     "rows of one size differ by as much as sizes do: something else changed while they were recorded");
   e.samples = rows.loads();
   return e;
 }
