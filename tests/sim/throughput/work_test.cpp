@@ -113,6 +113,33 @@ Report placement_on(const std::string& text) {
   return report.value_or(Report{});
 }
 
+// A discovery of sizes that a benchmark never asks for takes far longer than a simulated one does.
+TEST(Benchmarks, AskForNoSizesThatTheyDoNotUse) {
+  const auto model = sim::parse_model(text_of(1), "work");
+  ASSERT_TRUE(model) << model.error().message;
+  for (const Benchmark& benchmark : benchmarks()) {
+    Options options;
+    options.chosen = {&benchmark};
+    const auto text_with = [&](const Topology& sizes) {
+      auto device = sim::make_device(*model);
+      const auto report = run(*device, sizes, options);
+      EXPECT_TRUE(report) << report.error().message;
+      std::string text;
+      for (const Result& result : report.value_or(Report{}).results) {
+        for (const Finding& f : result.findings)
+          text += fmt::format("{} {} {} {}\n", f.memory, f.quantity, f.configuration, f.estimate.value.value_or(-1));
+        for (const std::string& note : result.notes) text += note + '\n';
+      }
+      return text;
+    };
+    Topology half = sim::truth(*model);
+    for (Memory& memory : half.memories)
+      if (Estimate& size = memory.attributes["size"]; size.value) *size.value /= 2;
+    const bool uses_sizes = text_with(sim::truth(*model)) != text_with(half);
+    EXPECT_EQ(uses_sizes, !benchmark.sizes.empty()) << benchmark.name;
+  }
+}
+
 TEST(SimulatedPlacement, GainsWhatNearLinesTakeLess) {
   const Report report = placement_on(placement_text(true));
   ASSERT_EQ(report.results.size(), 1U);
