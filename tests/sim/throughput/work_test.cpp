@@ -62,6 +62,25 @@ double value_of(const Report& report, std::string_view quantity) {
   return -1;
 }
 
+// A discovery of sizes that a benchmark never asks for takes far longer than a simulated one does.
+TEST(Benchmarks, OfHistogramsNeedNoSizes) {
+  const Benchmark* histogram = find_benchmark("histogram");
+  EXPECT_TRUE(histogram->sizes.empty());
+  const auto model = sim::parse_model(text_of(1), "work");
+  ASSERT_TRUE(model) << model.error().message;
+  Options options;
+  options.chosen = {histogram};
+  std::vector<std::optional<double>> values[2];
+  for (const bool has_sizes : {false, true}) {
+    auto device = sim::make_device(*model);
+    const auto report = run(*device, has_sizes ? sim::truth(*model) : Topology{}, options);
+    ASSERT_TRUE(report) << report.error().message;
+    for (const Finding& f : report->results.front().findings) values[has_sizes].push_back(f.estimate.value);
+  }
+  EXPECT_FALSE(values[0].empty());
+  EXPECT_EQ(values[0], values[1]);
+}
+
 class SimulatedWork : public testing::TestWithParam<double> {};
 
 TEST_P(SimulatedWork, ComesBackWithinAPercent) {
@@ -111,33 +130,6 @@ Report placement_on(const std::string& text) {
   const auto report = run(*device, sim::truth(*model), options);
   EXPECT_TRUE(report) << report.error().message;
   return report.value_or(Report{});
-}
-
-// A discovery of sizes that a benchmark never asks for takes far longer than a simulated one does.
-TEST(Benchmarks, AskForNoSizesThatTheyDoNotUse) {
-  const auto model = sim::parse_model(text_of(1), "work");
-  ASSERT_TRUE(model) << model.error().message;
-  for (const Benchmark& benchmark : benchmarks()) {
-    Options options;
-    options.chosen = {&benchmark};
-    const auto text_with = [&](const Topology& sizes) {
-      auto device = sim::make_device(*model);
-      const auto report = run(*device, sizes, options);
-      EXPECT_TRUE(report) << report.error().message;
-      std::string text;
-      for (const Result& result : report.value_or(Report{}).results) {
-        for (const Finding& f : result.findings)
-          text += fmt::format("{} {} {} {}\n", f.memory, f.quantity, f.configuration, f.estimate.value.value_or(-1));
-        for (const std::string& note : result.notes) text += note + '\n';
-      }
-      return text;
-    };
-    Topology half = sim::truth(*model);
-    for (Memory& memory : half.memories)
-      if (Estimate& size = memory.attributes["size"]; size.value) *size.value /= 2;
-    const bool uses_sizes = text_with(sim::truth(*model)) != text_with(half);
-    EXPECT_EQ(uses_sizes, !benchmark.sizes.empty()) << benchmark.name;
-  }
 }
 
 TEST(SimulatedPlacement, GainsWhatNearLinesTakeLess) {
