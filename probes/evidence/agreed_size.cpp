@@ -101,9 +101,12 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   if (is_telling(held, counted, line_bytes)) {
     size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : roundest_within(counted);
     size.interval = counted;
+    if (size.value != fits.value) size.confidence.reset();
     if (*fits.value < counted.low) size.note = begins;
     return size;
   }
+  // How sure it is where a footprint begins to miss says nothing of how much more than that may be held.
+  if (size.interval->high > fits.interval->high) size.confidence.reset();
   const double apart = std::max(size.interval->high - *size.value, *size.value - size.interval->low);
   if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;
   bound_below(size, not_counted);

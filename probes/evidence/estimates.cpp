@@ -41,17 +41,20 @@ Estimate inconclusive(std::string_view unit, std::string_view method, std::strin
   return e;
 }
 
-// An interval's end is passed once in forty times, twice as far off once in ten thousand.
+// An interval's end is passed once in forty times, twice as far off once in ten thousand. How probable the value itself
+// was says nothing of a bound beside it.
 void bound_above(Estimate& estimate, std::string_view why) {
   if (estimate.status != Status::measured) return;
   estimate.status = Status::upper_bound;
   if (estimate.interval) estimate.value = 2 * estimate.interval->high - *estimate.value;
   estimate.interval.reset();
+  estimate.confidence.reset();
   estimate.note = why;
 }
 
 // The same below. Sizes go by ratios: their intervals may reach over more than half of them.
 void bound_below(Estimate& estimate, std::string_view why) {
+  if (estimate.status != Status::lower_bound) estimate.confidence.reset();
   estimate.status = Status::lower_bound;
   const double value = estimate.value.value_or(0);
   if (estimate.interval && estimate.unit == "B" && value > 0)

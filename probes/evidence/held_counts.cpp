@@ -24,27 +24,41 @@ struct Votes {
   Vote each, newest;
 };
 
-std::optional<Votes> votes_of(const std::vector<std::vector<double>>& hits_by_stretch, const Levels& levels,
-                              const Plan& plan) {
+struct Wavering {
   double held = 0, fewer = 0, more = 0;
+};
+
+Wavering wavering_of(const std::vector<std::vector<double>>& hits_by_stretch) {
+  Wavering w;
   for (const std::vector<double>& hits : hits_by_stretch) {
     const double middle = median(hits);
-    held += middle;
-    for (const double h : hits) (h < middle ? fewer : more) += std::fabs(h - middle);
+    w.held += middle;
+    for (const double h : hits) (h < middle ? w.fewer : w.more) += std::fabs(h - middle);
   }
+  return w;
+}
+
+// Passed by chance now and then, which costs more looks; a cache that seldom lets go of a line must not pass for one
+// that never does.
+bool too_many(double seen, double expected) {
+  constexpr double deviations = 2;
+  return seen > expected + deviations * std::sqrt(expected) + 1;
+}
+
+bool waver_less_than_known(const Wavering& w, const Levels& levels, const Plan& plan) {
+  const double missing = (static_cast<double>(plan.lines) - w.held) * static_cast<double>(plan.looks);
+  return too_many(levels.false_hit * levels.sure_misses, w.more / (missing + 1) * levels.sure_misses);
+}
+
+std::optional<Votes> votes_of(const Wavering& wavering, const std::vector<std::vector<double>>& hits_by_stretch,
+                              const Levels& levels, const Plan& plan) {
+  const auto [held, fewer, more] = wavering;
   const auto lines = static_cast<double>(plan.lines), looks = static_cast<double>(plan.looks);
   const auto together = static_cast<double>(plan.at_once), newest = static_cast<double>(plan.newest);
   const auto places = static_cast<double>(plan.programs_of_older());
-  // Passed by chance now and then, which costs more looks; a cache that seldom lets go of a line must not pass for one
-  // that never does.
-  constexpr double deviations = 2;
-  const auto too_many = [](double seen, double expected) {
-    return seen > expected + deviations * std::sqrt(expected) + 1;
-  };
   if (too_many(fewer, held * looks * levels.false_miss) || too_many(more, (lines - held) * looks * levels.false_hit))
     return std::nullopt;
-  const double wavering = more / ((lines - held) * looks + 1);
-  if (too_many(levels.false_hit * levels.sure_misses, wavering * levels.sure_misses)) return std::nullopt;
+  if (waver_less_than_known(wavering, levels, plan)) return std::nullopt;
   const double hidden = (fewer + 1) / (held * looks + 2), faked = (more + 1) / ((lines - held) * looks + 2);
   Votes votes{best_vote(plan.looks, places, together * hidden, places, together * faked), {}};
   if (plan.newest != 0) {
@@ -54,18 +68,21 @@ std::optional<Votes> votes_of(const std::vector<std::vector<double>>& hits_by_st
   return votes;
 }
 
-// The mean of counts that agree, weighted by their certainty. Those that don't are as far off as they differ: looks at
-// a cache that is never twice the same say what it holds, those at one that goes round in a way of its own need not.
+// The mean of counts that agree, weighted by their certainty, which makes smaller what isn't the same of each. Those
+// that don't are as far off as they differ: looks at a cache that is never twice the same say what it holds, those at
+// one that goes round in a way of its own need not.
 Capacity mean_count(std::span<const Counted> counts) {
-  double weights = 0, sum = 0;
+  double weights = 0, sum = 0, faked = 0, own = 0;
   for (const Counted& c : counts) {
     const double weight = 1 / std::max(1e-6, c.error * c.error);
     weights += weight;
     sum += weight * c.near;
+    faked += weight * c.faked;
+    own += weight * weight * std::max(1e-6, c.error * c.error - c.faked * c.faked);
   }
   const bool exact = std::all_of(counts.begin(), counts.end(), [](const Counted& c) { return c.exact; });
-  Capacity mean{
-      .lines = sum / weights, .error = std::max(1 / std::sqrt(weights), 0.008 * sum / weights), .steady = true};
+  const double error = std::hypot(std::sqrt(own), faked) / weights;
+  Capacity mean{.lines = sum / weights, .error = std::max(error, 0.008 * sum / weights), .steady = true};
   if (exact) mean.error = 0;
   const auto [fewest, most] = std::minmax_element(counts.begin(), counts.end(),
                                                   [](const Counted& x, const Counted& y) { return x.near < y.near; });
@@ -122,7 +139,8 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
   constexpr double unlikely = 0.05;  // of one line of all: intervals are of 95 %
   const auto looks = static_cast<double>(plan.looks);
   const double false_miss = cache.levels.false_miss, false_hit = cache.levels.false_hit;
-  const std::optional<Votes> votes = votes_of(hits_by_stretch, cache.levels, plan);
+  const Wavering wavering = wavering_of(hits_by_stretch);
+  const std::optional<Votes> votes = votes_of(wavering, hits_by_stretch, cache.levels, plan);
   double voted = 0, sum = 0, squares = 0;
   for (std::size_t i = 0; i < hits_by_stretch.size(); ++i) {
     std::vector<double> hits = hits_by_stretch[i];
@@ -137,12 +155,15 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
   c.samples = plan.lines * plan.looks;
   c.exact = votes && votes->each.wrong + votes->newest.wrong < unlikely;
   c.near = c.exact ? voted : std::max(0.0, sum - c.lines * false_hit) / (1 - false_miss - false_hit);
-  // What looks like a hit is known from few loads, of which none or one did: there may be none or twice as many.
+  // What looks like a hit is known from few loads, of which none or one did: there may be none or twice as many. Where
+  // looks don't waver so often, known misses may have been lines that weren't lost, and none of these is a miss.
   const double known = std::sqrt(false_hit * (1 - false_hit) / std::max(1.0, cache.levels.sure_misses));
+  const bool may_be_none = waver_less_than_known(wavering, cache.levels, plan);
   c.scatter = c.exact ? 0 : surely * std::sqrt(squares);
+  c.faked = c.exact ? 0 : (c.lines - c.near) * (may_be_none ? false_hit : std::min(false_hit, surely * known));
   // What is missing pushes out what is looked for after it (looked_for_together).
   const double pushed = plan.at_once > 1 ? 0.004 * c.near : 0;
-  c.error = c.exact ? 0 : std::hypot(c.scatter, (c.lines - c.near) * std::min(false_hit, surely * known)) + pushed;
+  c.error = c.exact ? 0 : std::hypot(c.scatter, c.faked) + pushed;
   return c;
 }
 
@@ -181,7 +202,8 @@ void widen_by_unsure(Capacity& capacity, const Levels& levels, double more_lines
 }
 
 Interval whole_lines(const Capacity& c, double in_front, double line_bytes) {
-  const auto [low, high] = std::minmax({std::ceil(c.lines - c.error), std::floor(c.most)});
+  constexpr double rounding = 1e-6;
+  const auto [low, high] = std::minmax({std::ceil(c.lines - c.error - rounding), std::floor(c.most + rounding)});
   return {std::max(0.0, std::floor(low - in_front)) * line_bytes, high * line_bytes};
 }
 

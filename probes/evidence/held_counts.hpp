@@ -15,6 +15,7 @@ namespace gputopo::evidence::held {
 struct Counted {
   double lines = 0, near = 0, error = 0;
   double scatter = 0;   ///< the part of the error that more looks make smaller
+  double faked = 0;     ///< the part that is the same of every count: misses that look like hits
   double in_front = 0;  ///< of those near, may be in the cache in front alone
   bool exact = false;   ///< every line was there always or never, but for strangers
   std::uint64_t samples = 0;

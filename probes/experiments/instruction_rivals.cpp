@@ -88,10 +88,17 @@ bool may_be_a_side(const Findings& findings, const CodeLevel& level) {
 Expected<std::optional<Sameness>> loses_to_l2(Session& session, Findings& findings, const InstructionCache& cache) {
   const CacheFacts* l2 = findings.cache("l2");
   constexpr std::uint64_t far_more = 4;
+  // Where others take turns on the GPU walks over ever more code may lose some sooner than it begins to miss, and what
+  // fits may be unknown.
+  const Estimate* size = cache.memory.find("size");
+  const auto fits = static_cast<std::uint64_t>(size == nullptr ? 0 : size->value.value_or(0));
+  const std::uint64_t bytes_of_it = std::max({cache.level.lost_from_bytes, cache.facts.capacity_bytes, fits});
+  const bool is_unknown = fits == 0 && cache.facts.capacity_bytes == 0;
   const bool may_be_it =
       l2 != nullptr && l2->present &&
-      (l2->capacity_bytes <= far_more * cache.level.lost_from_bytes || may_be_a_side(findings, cache.level));
-  if (!may_be_it || !cache.facts.can_be_filled()) return std::optional<Sameness>();
+      (is_unknown || l2->capacity_bytes <= far_more * bytes_of_it || may_be_a_side(findings, cache.level));
+  if (!may_be_it) return std::optional<Sameness>();
+  if (!cache.facts.can_be_filled()) return std::optional(Sameness{});
   const std::uint64_t bytes = std::min(4 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
   const auto loads_of = [&](std::uint64_t n) {
     return by_all_lanes(make_walk(l2_path, n, shortest_sector_bytes, 1), session.info());
@@ -123,6 +130,42 @@ Expected<std::optional<bool>> is_l2_behind(Session& session, Findings& findings,
   for (const program::ProgramTrace& trace : **traces)
     seen.push_back(between(recorded_histogram(trace), last.facts.levels.threshold_cycles, 1e9));
   return std::optional(!are_alike(seen[0], seen[1], last.facts.overhead_cycles, session.clock_share()));
+}
+
+Expected<std::optional<bool>> does_code_push_more_than_its_blocks(Session& session, const InstructionCache& cache,
+                                                                  std::uint64_t bytes) {
+  constexpr std::size_t times = 4;
+  constexpr std::uint64_t fewest_blocks = 4;
+  const device::DeviceInfo& info = session.info();
+  const std::uint64_t block = info.code_block_bytes, unit = info.execute_unit_bytes;
+  if (!info.has_execute || unit % block != 0) return std::optional<bool>();
+  // What a unit and the code beside it fill if lines are blocks; the unit itself may be the first of what is walked.
+  const std::uint64_t pushed = unit / block, held = bytes / block;
+  const std::uint64_t kept = held < pushed ? 0 : held - pushed;
+  if (kept < fewest_blocks || unit + (kept + 2 * pushed) * block > info.code_bytes) return std::optional<bool>();
+  Walk code = make_walk(cache.facts.path, kept * block, block, cache.facts.warm_laps);
+  code.first_byte = unit;
+  const auto blocks = [&](std::uint64_t count) {
+    Walk more = make_walk(cache.facts.path, count * block, block, 1);
+    more.first_byte = unit + kept * block;
+    return more;
+  };
+  program::Batch batch;
+  for (const program::Phase& other : {program::Phase(program::Execute{0, unit, 1, false}),
+                                      program::Phase(blocks(2 * pushed)), program::Phase(blocks(pushed))}) {
+    program::Program p = make_program(fmt::format("{} behind code in a row", cache.facts.path.id), info, slot_code);
+    p.isolation = Scope::gpu;
+    p.phases = {code, other, recorded(code, program::Record::histogram, 1)};
+    batch.insert(batch.end(), times, p);
+  }
+  auto traces = if_available(session.run(batch));
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  if (!*traces) return std::optional<bool>();
+  std::array<Tally, 3> seen;
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    seen[i / times] += tally_of((**traces)[i], cache.facts.levels, cache.facts.front_threshold_cycles);
+  const Sameness as_twice = sameness(seen[0], seen[1], seen[2]);
+  return as_twice.decided ? std::optional(as_twice.is_same()) : std::nullopt;
 }
 
 Expected<void> measure_constants_beside_code(Session& session, InstructionCache& cache) {

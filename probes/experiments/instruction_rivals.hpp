@@ -15,7 +15,7 @@ bool may_be_a_side(const evidence::Findings& findings, const evidence::CodeLevel
 
 /// Where all the code that there is may be more than the L2 holds it shows as a cache of code: then it loses that to
 /// what an SM loads past its own caches. Nothing where the L2 holds far more than this one and isn't of two sides, or
-/// there is none, or this one can't be filled. Errors are the session's.
+/// there is none; undecided where this one can't be filled. Errors are the session's.
 Expected<std::optional<evidence::Sameness>> loses_to_l2(evidence::Session& session, evidence::Findings& findings,
                                                         const InstructionCache& cache);
 
@@ -24,6 +24,13 @@ Expected<std::optional<evidence::Sameness>> loses_to_l2(evidence::Session& sessi
 /// neighbour leaves no time for either. Errors are the session's.
 Expected<std::optional<bool>> is_l2_behind(evidence::Session& session, evidence::Findings& findings,
                                            const InstructionCache& last);
+
+/// Whether a unit of straight-line code pushes out as much of a cache that holds so many bytes of blocks as twice as
+/// many blocks as it is long do, and not as little as so many: then lines are shorter than blocks, of each of which a
+/// walk asks for the first line alone. Nothing where neither is so, or there is no room for it. Errors are the
+/// session's.
+Expected<std::optional<bool>> does_code_push_more_than_its_blocks(evidence::Session& session,
+                                                                  const InstructionCache& cache, std::uint64_t bytes);
 
 /// Whether constants push code out of the cache as other code does, stated in its structure. Errors are the session's.
 Expected<void> measure_constants_beside_code(evidence::Session& session, InstructionCache& cache);

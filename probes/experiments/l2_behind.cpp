@@ -144,7 +144,7 @@ Estimate all_sides(Estimate whole, const Findings::BeyondNear& part, std::size_t
     return *sum;
   whole.value = side.value;
   whole.method = side.method;
-  whole.confidence = side.confidence;
+  whole.confidence.reset();
   whole.note = "one side of it holds so much; how much is held of more can't be counted";
   return whole;
 }

@@ -86,7 +86,7 @@ std::span<const Benchmark> benchmarks() {
       {"histogram",
        "a histogram from naive to as good as it gets, its gain predicted before it is run",
        1,
-       {"l2"},
+       {},
        measure_histogram},
       {"traffic",
        "bytes between L2 and memory of a strided product by counters, beside what was predicted",

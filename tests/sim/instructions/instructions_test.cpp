@@ -213,6 +213,79 @@ TEST(Instructions, OfLinesShorterThanABlockAreNotTwiceAsLarge) {
   EXPECT_FALSE(l1->find("size")->has_value()) << *l1->find("size")->value;
 }
 
+nlohmann::json code_before_an_l2(nlohmann::json cache, int between, nlohmann::json l2) {
+  const nlohmann::json beyond = {{{"level", "l2"}, {"latency", 195}}, {{"level", "device_memory"}, {"latency", 480}}};
+  nlohmann::json code = nlohmann::json::array({{{"level", "code"}, {"latency", 0}}});
+  code.insert(code.end(), beyond.begin(), beyond.end());
+  return {{"schema", "gputopo-model/1"},
+          {"gpu", {{"name", "Few lines"}, {"sm_count", 6}, {"memory", "4 GiB"}, {"clock_khz", 1200000}}},
+          {"groups", {{"gpc", 3}}},
+          {"caches", {{"l2", std::move(l2)}, {"code", std::move(cache)}}},
+          {"paths", {{"global_cached", beyond}, {"instruction", code}}},
+          {"execution", {{"block", 128}, {"walked", "240 KiB"}, {"between", between}}}};
+}
+
+// So many blocks beside the walk's own code are no bound either where nothing tells how much of each is there.
+TEST(Instructions, OfLinesShorterThanABlockBesideTheWalksOwnCodeAreNoMore) {
+  const nlohmann::json l2 = {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}};
+  for (const auto& [cache, between] : {std::pair<nlohmann::json, int>{{{"size", 2688},
+                                                                       {"line", 64},
+                                                                       {"sector", 32},
+                                                                       {"ways", 14},
+                                                                       {"consecutive_lines", 2},
+                                                                       {"index", "xor"},
+                                                                       {"replacement", "fifo"}},
+                                                                      640},
+                                       {{{"size", 1024}, {"line", 64}, {"ways", 4}, {"reserved", 64}}, 256}}) {
+    const auto model = sim::parse_model(code_before_an_l2(cache, between, l2).dump(), "code");
+    ASSERT_TRUE(model) << model.error().message;
+    const Topology found = discovered_instructions(*model);
+    for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+  }
+}
+
+// A unit of code in a row pushes out as many lines as it has blocks where lines are blocks, and else twice as many: a
+// count beside the walk's own code stays a bound, or is left open.
+TEST(Instructions, AreABoundBesideTheWalksOwnCodeWhereLinesAreBlocks) {
+  const nlohmann::json l2 = {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}};
+  for (const int line : {128, 64}) {
+    const auto model = sim::parse_model(
+        code_before_an_l2({{"size", 48 * line}, {"line", line}, {"sets", 1}}, 5 * line, l2).dump(), "code");
+    ASSERT_TRUE(model) << model.error().message;
+    const Topology found = discovered_instructions(*model);
+    const Memory* l1 = found.find("instruction_l1");
+    ASSERT_NE(l1, nullptr);
+    EXPECT_EQ(l1->find("size")->status, line == 128 ? Status::lower_bound : Status::inconclusive);
+    if (line == 128) {
+      EXPECT_EQ(l1->find("size")->value, 43 * 128);
+    }
+  }
+}
+
+// Beside a neighbour that takes turns some of the code is lost long before the L2 is full.
+TEST(Instructions, InAnL2BesideANeighbourAreNoCacheOfTheirOwn) {
+  nlohmann::json text = code_before_an_l2(
+      {{"size", 1024}, {"line", 64}, {"ways", 4}, {"reserved", 64}, {"shared_by", 3}}, 256,
+      {{"size", 143104}, {"line", 128}, {"sector", 32}, {"replacement", "tree_plru"}, {"scope", "gpc"}});
+  text["neighbour"] = {{"slice_us", {2000, 2050}}, {"away_us", {1000, 1010}}, {"l2_share", 0.1}};
+  text["gpu"]["sm_count"] = 9;
+  text["gpu"]["clock_khz"] = 800000;
+  text["clock_overhead"] = 39;
+  text["noise"] = {{"seed", 1096}, {"jitter", "gaussian"}, {"cycles", 0.5}};
+  text["caches"]["l3"] = {{"size", 327680}, {"line", 64}, {"ways", 32}, {"index", "xor"}, {"scope", "gpu"}};
+  for (const char* path : {"global_cached", "instruction"}) {
+    auto& levels = text["paths"][path];
+    levels.back()["latency"] = 670.5;
+    levels.insert(levels.end() - 1, nlohmann::json{{"level", "l3"}, {"latency", 479.5}});
+  }
+  text["paths"]["global_l2_only"] = text["paths"]["global_cached"];
+  const auto model = sim::parse_model(text.dump(), "code");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_instructions(*model);
+  EXPECT_EQ(found.find("instruction_l1_5"), nullptr);
+  for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+}
+
 // An L2 that all the code overflows shows as one more cache of code does.
 TEST(Instructions, InAnL2ThatTheyOverflowAreNoCacheOfTheirOwn) {
   nlohmann::json text = behind_a_forgetful_one("lru", "modulo");

@@ -62,6 +62,25 @@ double value_of(const Report& report, std::string_view quantity) {
   return -1;
 }
 
+// A discovery of sizes that a benchmark never asks for takes far longer than a simulated one does.
+TEST(Benchmarks, OfHistogramsNeedNoSizes) {
+  const Benchmark* histogram = find_benchmark("histogram");
+  EXPECT_TRUE(histogram->sizes.empty());
+  const auto model = sim::parse_model(text_of(1), "work");
+  ASSERT_TRUE(model) << model.error().message;
+  Options options;
+  options.chosen = {histogram};
+  std::vector<std::optional<double>> values[2];
+  for (const bool has_sizes : {false, true}) {
+    auto device = sim::make_device(*model);
+    const auto report = run(*device, has_sizes ? sim::truth(*model) : Topology{}, options);
+    ASSERT_TRUE(report) << report.error().message;
+    for (const Finding& f : report->results.front().findings) values[has_sizes].push_back(f.estimate.value);
+  }
+  EXPECT_FALSE(values[0].empty());
+  EXPECT_EQ(values[0], values[1]);
+}
+
 class SimulatedWork : public testing::TestWithParam<double> {};
 
 TEST_P(SimulatedWork, ComesBackWithinAPercent) {

@@ -4,6 +4,7 @@
 
 #include "evidence/agreed_size.hpp"
 #include "evidence/estimates.hpp"
+#include "evidence/held_counts.hpp"
 
 namespace gputopo::evidence {
 namespace {
@@ -92,6 +93,38 @@ TEST(AgreedSize, IsToTheLineOfALessExactCountOfFewLines) {
   EXPECT_EQ(agreed_size(fitting(21 * line, {21 * line, 21 * line}), held, line).status, Status::lower_bound);
 }
 
+TEST(AgreedSize, IsNotAsSureAsWhereItBeginsToMissWhereMoreMayBeHeld) {
+  Estimate fits = fitting(64 * line, {64 * line, 64 * line});
+  fits.confidence = 1;
+  Held held = sampled(65 * line, 0);
+  held.interval = {14 * line, 67 * line};
+  held.is_sample = false;
+  const Estimate size = agreed_size(fits, held, line);
+  EXPECT_EQ(size.interval, (Interval{64 * line, 67 * line}));
+  EXPECT_FALSE(size.confidence);
+}
+
+// 67 lines of 128 and of 256 were found each time, and one known miss in 26 looked like a hit: if it was one there are
+// 67, which no second count makes less likely.
+TEST(HeldCounts, MayAllHoldWhatLooksLikeHitsInEach) {
+  CacheFacts cache;
+  cache.levels.false_hit = 1 / 26.0;
+  cache.levels.sure_misses = 240;
+  std::vector<held::Counted> counts;
+  for (const std::uint64_t lines : {128, 256}) {
+    held::Plan plan;
+    plan.capacity_lines = 64;
+    plan.lines = lines;
+    std::vector<std::vector<double>> hits(lines, std::vector<double>(plan.looks, 0));
+    for (std::size_t i = lines - 67; i < lines; ++i) hits[i].assign(plan.looks, 1);
+    counts.push_back(held::judge(hits, cache, plan));
+    EXPECT_FALSE(counts.back().exact);
+  }
+  const held::Capacity full = held::when_full(counts);
+  EXPECT_LT(full.lines, 66);
+  EXPECT_EQ(held::whole_lines(full, 0, line).high, 67 * line);
+}
+
 TEST(BoundByLines, EndsWhereALineDoes) {
   Estimate size = fitting(4110.2, {4000, 4200});
   bound_by_lines(size, 32);
@@ -109,6 +142,22 @@ TEST(BoundBelow, GoesByRatiosOfSizesAndByDifferencesOfTimes) {
   cycles.interval = Interval{290, 310};
   bound_below(cycles, "");
   EXPECT_EQ(cycles.value, 280);
+}
+
+// How probable the one likeliest size of many was isn't how probable it is that no less fits.
+TEST(BoundBelow, IsNotAsUnlikelyAsTheOneValueThatItCameFrom) {
+  for (void (*bound)(Estimate&, std::string_view) : {bound_below, bound_above}) {
+    Estimate size = fitting(64000, {63000, 66000});
+    size.confidence = 0.06;
+    bound(size, "");
+    EXPECT_FALSE(size.confidence);
+  }
+  Estimate told = fitting(64000, {64000, 64000});
+  told.interval.reset();
+  told.status = Status::lower_bound;
+  told.confidence = 0.9;  // a bound's own
+  bound_below(told, "");
+  EXPECT_EQ(told.confidence, 0.9);
 }
 
 // An H200's texture path once said a line more than the L1 that it is.
