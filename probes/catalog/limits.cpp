@@ -20,6 +20,14 @@ constexpr std::array<LimitsRow, 25> limits_rows{
      {"8.6", 128, 1536, 16}, {"8.7", 128, 1536, 16}, {"8.9", 128, 1536, 24}, {"9.0", 128, 2048, 32},
      {"10.0", 128, 2048, 32}}};
 
+struct UnifiedRow {
+  std::string_view compute_capability;
+  std::uint64_t kib;
+};
+
+constexpr std::array<UnifiedRow, 8> unified_rows{
+    {{"7.0", 128}, {"7.5", 96}, {"8.0", 192}, {"8.6", 128}, {"8.7", 192}, {"8.9", 128}, {"9.0", 256}, {"10.0", 256}}};
+
 }  // namespace
 
 Limits published_limits(std::string_view compute_capability) {
@@ -36,6 +44,12 @@ Limits published_limits(std::string_view compute_capability) {
   limits.shared_bytes_per_block = is_first_generation ? 16384 : 49152;
   limits.constant_bytes = 65536;
   return limits;
+}
+
+std::uint64_t published_unified_bytes(std::string_view compute_capability) {
+  const auto row = std::find_if(unified_rows.begin(), unified_rows.end(),
+                                [&](const UnifiedRow& r) { return r.compute_capability == compute_capability; });
+  return row == unified_rows.end() ? 0 : row->kib * 1024;
 }
 
 }  // namespace gputopo::catalog

@@ -2,6 +2,7 @@
 // Specifications per Compute Capability', and each architecture's section for the cores.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "topology/limits.hpp"
@@ -10,5 +11,9 @@ namespace gputopo::catalog {
 
 /// The limits of a compute capability ("9.0"); all 0 for one that isn't listed.
 Limits published_limits(std::string_view compute_capability);
+
+/// Bytes of an SM's unified data cache, the array that L1 and shared memory lie in ('Shared Memory' of the guide's
+/// section for each compute capability); 0 for one that isn't listed or has no such array.
+std::uint64_t published_unified_bytes(std::string_view compute_capability);
 
 }  // namespace gputopo::catalog

@@ -74,14 +74,18 @@ class LineDifferences {
   std::uint64_t count_ = 0;
 };
 
-// Does the step hold everywhere? Rows of sets that are each turned by a line look like a row with a line less: all but
-// the lines at a row's end, of which one in as many as a set has ways is looked at here.
-Expected<bool> is_step_of_all(Evictions& look, std::uint64_t step, std::uint64_t ways) {
-  constexpr std::uint64_t most = 2048;
-  const std::uint64_t count = std::min(most, step / ways + 2);
+// Does the step hold everywhere? Rows of sets that are each turned by a unit look like a row with a unit less: all but
+// the units at a row's end. So each look reaches over as many rows as there is room for, and the looks begin no further
+// apart than that many units: one of them crosses a row's end. Nothing where that takes too many.
+Expected<std::optional<bool>> is_step_of_all(Evictions& look, std::uint64_t count, std::uint64_t together,
+                                             std::uint64_t ways) {
+  constexpr std::uint64_t most = 4096;
+  const std::uint64_t rows = look.room_lines() / (count * together) - 1, apart = (rows - 1) / ways;
+  const std::uint64_t reach = apart * ways, looks = count / std::max<std::uint64_t>(1, reach - 1) + 2;
+  if (looks > most) return std::nullopt;
   std::vector<std::uint64_t> firsts;
-  for (std::uint64_t i = 0; i < count; ++i) firsts.push_back(i * step / count);
-  auto seen = look.of_steps(firsts, step, ways + 1);
+  for (std::uint64_t i = 0; i < looks; ++i) firsts.push_back(i * count / looks * together);
+  auto seen = look.of_steps(firsts, apart * count * together, ways + 1);
   if (!seen) return tl::unexpected<Error>(seen.error());
   return std::all_of(seen->begin(), seen->end(), [](const Evicted& e) { return e.lost_in_a_round() > 0; });
 }
@@ -97,9 +101,11 @@ Expected<std::optional<EvictionIndex>> modulo_index(Evictions& look, const std::
       return EvictionIndex{{}, 0, 1, "lines that collide differ by multiples of more than there are sets", 0};
     if ((ways + 2) * count * together > look.room_lines())
       return EvictionIndex{{}, 0, 1, "there is no room for lines as far apart as those that collide", 0};
-    auto is_of_all = is_step_of_all(look, count * together, ways);
+    auto is_of_all = is_step_of_all(look, count, together, ways);
     if (!is_of_all) return tl::unexpected<Error>(is_of_all.error());
-    if (!*is_of_all) continue;
+    if (!*is_of_all)
+      return EvictionIndex{{}, 0, 1, "it takes too many looks whether that step holds at each row's end", 0};
+    if (!**is_of_all) continue;
     return EvictionIndex{"modulo", count, together,
                          fmt::format("lines that collide differ by multiples of {} lines", count * together),
                          sets.size() * ways};

@@ -1,9 +1,9 @@
 // Unified L1 caches: how much of the array is left to the cache at each shared-memory carve-out.
 //
 // A block that needs more shared memory gets a larger carve-out, so the carve-out in force is found exactly: it is the
-// most shared memory a block can have before the resident L1 shrinks. What is missing to the whole array at every step
-// is kept by the hardware. That explains the 6 to 8 KiB by which measured L1 sizes fall short of the nominal ones from
-// Volta on (Größler 2022, section 5.3): a fixed reservation, not replacement.
+// most shared memory a block can have before the resident L1 shrinks. What is missing to the whole array (where that is
+// published) at every step is kept by the hardware. That explains the 6 to 8 KiB by which measured L1 sizes fall short
+// of the nominal ones from Volta on (Größler 2022, section 5.3): a fixed reservation, not replacement.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "catalog/limits.hpp"
 #include "evidence/curves.hpp"
 #include "evidence/estimates.hpp"
 #include "evidence/residency.hpp"
@@ -146,6 +147,23 @@ void keep_curve(Session& session, std::string_view memory, const Series& residen
   session.keep(std::move(curve));
 }
 
+// What the whole array holds beyond both. Nothing measured tells its end, so it is known only where it is published.
+Estimate reserved_at(const Gpu& gpu, const CarveOut& row) {
+  constexpr std::string_view method = "difference";
+  if (!row.usable_bytes.has_value()) return inconclusive("B", method, "needs what is usable");
+  const double both = *row.shared_bytes.value + *row.usable_bytes.value;
+  const auto array = static_cast<double>(catalog::published_unified_bytes(gpu.compute_capability));
+  if (array == 0)
+    return inconclusive("B", method,
+                        fmt::format("both make up {:.0f} B; what the array has beyond that nothing shows", both));
+  if (both > array)
+    return inconclusive("B", method, fmt::format("both make up {:.0f} B, more than the array is published with", both));
+  Estimate e = exact(array - both, method, row.usable_bytes.samples);
+  e.note = fmt::format("of the {:.0f} KiB that NVIDIA publishes for compute capability {}", array / 1024,
+                       gpu.compute_capability);
+  return e;
+}
+
 // Usable and reserved bytes counted through a path of the same physical cache, sector by sector.
 Expected<std::vector<CarveOut>> counted_carve_out(Session& session, const CacheFacts& cache,
                                                   std::vector<CarveOut> table) {
@@ -161,20 +179,7 @@ Expected<std::vector<CarveOut>> counted_carve_out(Session& session, const CacheF
     }
     row.usable_bytes = exact(static_cast<double>(resident->held_bytes), "residency", resident->samples);
   }
-  // The whole array: nominal sizes are multiples of 32 KiB (CUDA C++ Programming Guide, table of compute capabilities).
-  constexpr double nominal_unit = 32768;
-  const CarveOut& first = table.front();
-  if (!first.usable_bytes.has_value()) return table;
-  const double array = std::ceil((*first.shared_bytes.value + *first.usable_bytes.value) / nominal_unit) * nominal_unit;
-  for (CarveOut& row : table) {
-    if (!row.usable_bytes.has_value()) {
-      row.reserved_bytes = inconclusive("B", "difference", "needs what is usable");
-      continue;
-    }
-    row.reserved_bytes =
-        exact(array - *row.shared_bytes.value - *row.usable_bytes.value, "difference", row.usable_bytes.samples);
-    row.reserved_bytes.note = fmt::format("of an array of {:.0f} KiB", array / 1024);
-  }
+  for (CarveOut& row : table) row.reserved_bytes = reserved_at(session.info().gpu, row);
   return table;
 }
 

@@ -17,5 +17,12 @@ TEST(PublishedLimits, UnknownOnesAreNotGuessed) {
   EXPECT_EQ(published_limits(""), Limits{});
 }
 
+TEST(PublishedLimits, OneArrayOfL1AndSharedMemoryFromVoltaOn) {
+  EXPECT_EQ(published_unified_bytes("9.0"), 256U << 10);
+  EXPECT_EQ(published_unified_bytes("7.5"), 96U << 10);
+  EXPECT_EQ(published_unified_bytes("5.2"), 0U);
+  EXPECT_EQ(published_unified_bytes(""), 0U);
+}
+
 }  // namespace
 }  // namespace gputopo::catalog
