@@ -132,42 +132,6 @@ Expected<std::optional<bool>> is_l2_behind(Session& session, Findings& findings,
   return std::optional(!are_alike(seen[0], seen[1], last.facts.overhead_cycles, session.clock_share()));
 }
 
-Expected<std::optional<bool>> does_code_push_more_than_its_blocks(Session& session, const InstructionCache& cache,
-                                                                  std::uint64_t bytes) {
-  constexpr std::size_t times = 4;
-  constexpr std::uint64_t fewest_blocks = 4;
-  const device::DeviceInfo& info = session.info();
-  const std::uint64_t block = info.code_block_bytes, unit = info.execute_unit_bytes;
-  if (!info.has_execute || unit % block != 0) return std::optional<bool>();
-  // What a unit and the code beside it fill if lines are blocks; the unit itself may be the first of what is walked.
-  const std::uint64_t pushed = unit / block, held = bytes / block;
-  const std::uint64_t kept = held < pushed ? 0 : held - pushed;
-  if (kept < fewest_blocks || unit + (kept + 2 * pushed) * block > info.code_bytes) return std::optional<bool>();
-  Walk code = make_walk(cache.facts.path, kept * block, block, cache.facts.warm_laps);
-  code.first_byte = unit;
-  const auto blocks = [&](std::uint64_t count) {
-    Walk more = make_walk(cache.facts.path, count * block, block, 1);
-    more.first_byte = unit + kept * block;
-    return more;
-  };
-  program::Batch batch;
-  for (const program::Phase& other : {program::Phase(program::Execute{0, unit, 1, false}),
-                                      program::Phase(blocks(2 * pushed)), program::Phase(blocks(pushed))}) {
-    program::Program p = make_program(fmt::format("{} behind code in a row", cache.facts.path.id), info, slot_code);
-    p.isolation = Scope::gpu;
-    p.phases = {code, other, recorded(code, program::Record::histogram, 1)};
-    batch.insert(batch.end(), times, p);
-  }
-  auto traces = if_available(session.run(batch));
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  if (!*traces) return std::optional<bool>();
-  std::array<Tally, 3> seen;
-  for (std::size_t i = 0; i < batch.size(); ++i)
-    seen[i / times] += tally_of((**traces)[i], cache.facts.levels, cache.facts.front_threshold_cycles);
-  const Sameness as_twice = sameness(seen[0], seen[1], seen[2]);
-  return as_twice.decided ? std::optional(as_twice.is_same()) : std::nullopt;
-}
-
 Expected<void> measure_constants_beside_code(Session& session, InstructionCache& cache) {
   Memory& memory = cache.memory;
   if (session.info().constant_modules == 0 || !cache.facts.can_be_filled()) {

@@ -25,13 +25,6 @@ Expected<std::optional<evidence::Sameness>> loses_to_l2(evidence::Session& sessi
 Expected<std::optional<bool>> is_l2_behind(evidence::Session& session, evidence::Findings& findings,
                                            const InstructionCache& last);
 
-/// Whether a unit of straight-line code pushes out as much of a cache that holds so many bytes of blocks as twice as
-/// many blocks as it is long do, and not as little as so many: then lines are shorter than blocks, of each of which a
-/// walk asks for the first line alone. Nothing where neither is so, or there is no room for it. Errors are the
-/// session's.
-Expected<std::optional<bool>> does_code_push_more_than_its_blocks(evidence::Session& session,
-                                                                  const InstructionCache& cache, std::uint64_t bytes);
-
 /// Whether constants push code out of the cache as other code does, stated in its structure. Errors are the session's.
 Expected<void> measure_constants_beside_code(evidence::Session& session, InstructionCache& cache);
 

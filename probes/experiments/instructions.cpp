@@ -161,7 +161,7 @@ class Instructions {
     if (!may_be_shorter || !size.value || size.status == Status::inconclusive) return {};
     auto loses = if_available(loses_code_in_a_row(session_, static_cast<std::uint64_t>(*size.value), front_lost_bytes));
     if (!loses) return tl::unexpected<Error>(loses.error());
-    std::optional<bool> does_lose = loses->value_or(std::nullopt);
+    const std::optional<bool> does_lose = loses->value_or(std::nullopt);
     // Sets by address bits are as full of blocks as of lines: only every other one of lines half as long is asked. So
     // they are where lines a power of two apart share one.
     const auto index = cache.memory.structure.find("index");
@@ -172,17 +172,6 @@ class Instructions {
       bound_above(size, "lines may be shorter than the blocks that were counted");
       attributes.erase("sets");
       return {};
-    }
-    // A bound of so many blocks is none of as many lines that may be shorter.
-    if (!does_lose && size.status == Status::lower_bound && !is_by_bits) {
-      auto pushes = does_code_push_more_than_its_blocks(session_, cache, static_cast<std::uint64_t>(*size.value));
-      if (!pushes) return tl::unexpected<Error>(pushes.error());
-      does_lose = *pushes;
-      if (!does_lose) {
-        size = inconclusive("B", "misses", "lines may be shorter than the blocks that were counted");
-        attributes.erase("sets");
-        return {};
-      }
     }
     if (!does_lose.value_or(false)) return {};
     size =

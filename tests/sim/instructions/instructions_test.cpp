@@ -225,43 +225,6 @@ nlohmann::json code_before_an_l2(nlohmann::json cache, int between, nlohmann::js
           {"execution", {{"block", 128}, {"walked", "240 KiB"}, {"between", between}}}};
 }
 
-// So many blocks beside the walk's own code are no bound either where nothing tells how much of each is there.
-TEST(Instructions, OfLinesShorterThanABlockBesideTheWalksOwnCodeAreNoMore) {
-  const nlohmann::json l2 = {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}};
-  for (const auto& [cache, between] : {std::pair<nlohmann::json, int>{{{"size", 2688},
-                                                                       {"line", 64},
-                                                                       {"sector", 32},
-                                                                       {"ways", 14},
-                                                                       {"consecutive_lines", 2},
-                                                                       {"index", "xor"},
-                                                                       {"replacement", "fifo"}},
-                                                                      640},
-                                       {{{"size", 1024}, {"line", 64}, {"ways", 4}, {"reserved", 64}}, 256}}) {
-    const auto model = sim::parse_model(code_before_an_l2(cache, between, l2).dump(), "code");
-    ASSERT_TRUE(model) << model.error().message;
-    const Topology found = discovered_instructions(*model);
-    for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
-  }
-}
-
-// A unit of code in a row pushes out as many lines as it has blocks where lines are blocks, and else twice as many: a
-// count beside the walk's own code stays a bound, or is left open.
-TEST(Instructions, AreABoundBesideTheWalksOwnCodeWhereLinesAreBlocks) {
-  const nlohmann::json l2 = {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}};
-  for (const int line : {128, 64}) {
-    const auto model = sim::parse_model(
-        code_before_an_l2({{"size", 48 * line}, {"line", line}, {"sets", 1}}, 5 * line, l2).dump(), "code");
-    ASSERT_TRUE(model) << model.error().message;
-    const Topology found = discovered_instructions(*model);
-    const Memory* l1 = found.find("instruction_l1");
-    ASSERT_NE(l1, nullptr);
-    EXPECT_EQ(l1->find("size")->status, line == 128 ? Status::lower_bound : Status::inconclusive);
-    if (line == 128) {
-      EXPECT_EQ(l1->find("size")->value, 43 * 128);
-    }
-  }
-}
-
 // Beside a neighbour that takes turns some of the code is lost long before the L2 is full.
 TEST(Instructions, InAnL2BesideANeighbourAreNoCacheOfTheirOwn) {
   nlohmann::json text = code_before_an_l2(
