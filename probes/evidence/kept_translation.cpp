@@ -63,11 +63,12 @@ program::Program looks_after_pages(const ColdMemory& cold, const Session& sessio
   return p;
 }
 
-// Of lines whose translation is surely there at most half may have been lost, as to what an L2 fetches far ahead.
+// Of lines whose translation is surely there at most a quarter may have been lost, as to what an L2 fetches far ahead:
+// the others' median is one of a line that is there then, by chance too.
 bool are_kept(const ColdMemory::Pairs& looks) {
   const auto lost = std::count_if(looks.begin(), looks.end(),
                                   [](const auto& look) { return look.first > ColdMemory::most_longer * look.second; });
-  return 2 * static_cast<std::size_t>(lost) <= looks.size();
+  return 4 * static_cast<std::size_t>(lost) <= looks.size();
 }
 
 // As many other pages as leave the L2 the lines that were brought, and fewer where it fetches ahead, or loses lines at
