@@ -16,9 +16,9 @@ using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
 std::vector<CarveOut> carve_outs_of(std::uint64_t array_kib, std::uint64_t reserved_kib, const char* capability) {
-  const Json model = {
+  Json model = {
       {"schema", "gputopo-model/1"},
-      {"gpu", {{"name", "Carved"}, {"compute_capability", capability}, {"sm_count", 2}, {"memory", "4 GiB"}}},
+      {"gpu", {{"name", "Carved"}, {"sm_count", 2}, {"memory", "4 GiB"}}},
       {"caches",
        {{"l1", {{"size", array_kib << 10}, {"line", 128}, {"ways", array_kib / 8}, {"reserved", reserved_kib << 10}}},
         {"l2", {{"size", 262144}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
@@ -29,6 +29,7 @@ std::vector<CarveOut> carve_outs_of(std::uint64_t array_kib, std::uint64_t reser
           {{"level", "l2"}, {"latency", 200}},
           {{"level", "device_memory"}, {"latency", 500}}}},
         {"global_no_allocate", true}}}};
+  if (*capability != 0) model["gpu"]["compute_capability"] = capability;
   auto parsed = sim::parse_model(model.dump(), "carved");
   EXPECT_TRUE(parsed) << parsed.error().message;
   const auto device = sim::make_device(std::move(*parsed));
