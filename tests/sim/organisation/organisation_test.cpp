@@ -141,6 +141,15 @@ TEST(OrganisationOfTheL2, WithTurnedRowsIsNotModulo) {
   EXPECT_EQ(said.at("index"), "hash");
 }
 
+// The fewer ways, the fewer of its lines lie at a row's end.
+TEST(OrganisationOfTheL2, WithTurnedRowsOfFewWaysIsNotModulo) {
+  for (const auto& [sets, ways] : {std::pair{10240, 2}, std::pair{12288, 1}}) {
+    const auto said =
+        l2_found({{"size", sets * ways * 64}, {"line", 64}, {"sets", sets}, {"ways", ways}, {"index", "xor"}});
+    EXPECT_EQ(said.at("index"), "hash") << sets;
+  }
+}
+
 TEST(OrganisationOfTheL2, WithNeighboursInOneSetIsToldToTheLine) {
   const auto said = l2_found({{"size", "512 KiB"}, {"line", 64}, {"ways", 8}, {"consecutive_lines", 4}});
   EXPECT_EQ(said.at("sets"), "1024");
