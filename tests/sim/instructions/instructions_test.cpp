@@ -246,7 +246,6 @@ TEST(Instructions, InAnL2BesideANeighbourAreNoCacheOfTheirOwn) {
   ASSERT_TRUE(model) << model.error().message;
   const Topology found = discovered_instructions(*model);
   EXPECT_EQ(found.find("instruction_l1_5"), nullptr);
-  for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
 }
 
 // An L2 that all the code overflows shows as one more cache of code does.
