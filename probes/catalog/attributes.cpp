@@ -57,7 +57,8 @@ constexpr std::array<AttributeRow, 39> attribute_rows{{
     {"far_latency_from_side", "far latency from a side", "cycles", "", "FarLatencyFromSideCycles", "", "",
      "The far latency as an SM on that side sees it; the side's number follows the id."},
     {"partition_separation", "separation of partitions", "", "", "PartitionSeparation", "", "",
-     "How sure the sides of the L2 are: the least sure SM's correlation with its own side less that with the next best one."},
+     "How sure the sides of the L2 are: the least sure SM's correlation with its own side less that with the next best "
+     "one."},
     {"cpc_separation", "separation of CPCs", "", "", "CpcSeparation", "", "",
      "How sure the CPCs are: the least sure SM's correlation with its own CPC less that with the next best one of its "
      "GPC."},

@@ -63,12 +63,11 @@ program::Program looks_after_pages(const ColdMemory& cold, const Session& sessio
   return p;
 }
 
-// Of lines whose translation is surely there at most a quarter may have been lost, as to what an L2 fetches far ahead:
-// the others' median is one of a line that is there then, by chance too.
-bool are_kept(const ColdMemory::Pairs& looks) {
+// The share that was lost, as to what an L2 fetches far ahead, of lines whose translation is surely there.
+double lost_share(const ColdMemory::Pairs& looks) {
   const auto lost = std::count_if(looks.begin(), looks.end(),
                                   [](const auto& look) { return look.first > ColdMemory::most_longer * look.second; });
-  return 4 * static_cast<std::size_t>(lost) <= looks.size();
+  return static_cast<double>(lost) / static_cast<double>(std::max<std::size_t>(1, looks.size()));
 }
 
 // As many other pages as leave the L2 the lines that were brought, and fewer where it fetches ahead, or loses lines at
@@ -81,6 +80,10 @@ Expected<std::optional<KeptTranslation>> ask(Session& session, const Findings& f
   const std::uint64_t kept = l2 == 0 ? enough : l2 / longest_line / 4;
   ColdMemory cold(session, memory.capacity_bytes, looked_at * ways_to_look * places_apart);
   if (!cold.fits()) return std::optional(KeptTranslation{});
+  // Where half of them are left their median may be one of a line that is gone, by chance: most have to be, at as few
+  // pages as that takes; where they never are, as many as half at the most pages.
+  constexpr double half = 0.5, most_left = 0.25;
+  std::optional<KeptTranslation> found;
   for (std::uint64_t pages = std::min({enough, kept, memory.capacity_bytes / most_bytes});; pages /= fewer) {
     auto traces = cold.run({looks_after_pages(cold, session, other, memory.capacity_bytes, pages)});
     if (!traces) return tl::unexpected<Error>(traces.error());
@@ -88,13 +91,13 @@ Expected<std::optional<KeptTranslation>> ask(Session& session, const Findings& f
     const ColdMemory::Pairs pairs = ColdMemory::pairs_of((*traces)->back().phases);
     std::array<ColdMemory::Pairs, ways_to_look> looks;
     for (std::size_t i = 0; i < pairs.size(); ++i) looks[i % ways_to_look].push_back(pairs[i]);
-    if (are_kept(looks[own_page])) {
+    const double lost = lost_share(looks[own_page]);
+    if (lost <= half && (!found || lost <= most_left)) {
       std::vector<double> missing;
       for (const auto& [first, second] : looks[nothing]) missing.push_back(first);
-      return std::optional(
-          KeptTranslation{ColdMemory::are_alike(looks[own_large_page]), change_point::median(std::move(missing))});
+      found = KeptTranslation{ColdMemory::are_alike(looks[own_large_page]), change_point::median(std::move(missing))};
     }
-    if (pages == 0) return std::optional<KeptTranslation>();
+    if (lost <= most_left || pages == 0) return found;
   }
 }
 

@@ -14,8 +14,9 @@ using change_point::Observation;
 
 namespace {
 
-// One stride alone can't rule a line size out. A density's peak is the higher the narrower it is.
-constexpr double least_density = 0.003, peak_of_dense = 0.35, peak_of_sparse = 0.15;
+// One stride alone can't rule a line size out. A density is the higher the narrower it is: of natural logarithms, and
+// of shares.
+constexpr double least_density = 0.003, width_of_dense = 0.35, width_of_sparse = 0.15;
 
 // A line of so many bytes, of which a miss brings in a sector.
 struct Hypothesis {
@@ -25,7 +26,7 @@ struct Hypothesis {
 };
 
 // How far two shares of misses may be from the ratio that they ought to have, as a binary logarithm: by a policy that
-// isn't LRU nearly half as many again. With 0.5 one real GPU's line (of 16) is left open, from 0.55 on models' lines
+// isn't LRU nearly half as many again. With 0.5 one real GPU's line (of 15) is left open, from 0.55 on models' lines
 // come out as twice of what they are.
 constexpr double octaves = 0.525;
 
@@ -99,7 +100,7 @@ double log_sparse(const StrideCurves& data, const StrideCurve& dense, const Stri
   const double to = data.capacity * longer.stride / h.line;
   const auto beyond = std::find_if(longer.rows.begin(), longer.rows.end(),
                                    [&](const Observation& row) { return row.control > data.capacity; });
-  if (beyond == longer.rows.end() || beyond->control > to) return std::log(peak_of_sparse);  // be it what it may
+  if (beyond == longer.rows.end() || beyond->control > to) return std::log(width_of_sparse);  // be it what it may
   over_rows(data, longer, to, [&](const Observation& row, double rank) {
     const auto reference = missing_at(dense, row.control);
     if (!reference) return 0.0;
@@ -108,7 +109,7 @@ double log_sparse(const StrideCurves& data, const StrideCurve& dense, const Stri
   });
   constexpr double hardly_any = 0.01;
   const double ratio = share / std::max(hardly_any, reference_share) * h.share_of_loads(dense.stride);
-  const double z = (ratio - 0.05) / peak_of_sparse;
+  const double z = (ratio - 0.05) / width_of_sparse;
   return -0.5 * z * z;
 }
 
@@ -137,9 +138,9 @@ OfLonger of_longer(const StrideCurves& data, const StrideCurve& dense, const Str
   const auto stride = static_cast<std::uint64_t>(std::llround(longer.stride));
   const std::uint64_t p = stride / std::gcd(stride, static_cast<std::uint64_t>(std::llround(h.line)));
   const std::uint64_t even = p & (~p + 1);
-  return {std::exp(log_aliased(data, dense, longer, h, std::ceil)) / peak_of_dense,
-          std::exp(log_aliased(data, dense, longer, h, std::floor)) / peak_of_dense,
-          std::exp(log_sparse(data, dense, longer, h)) / peak_of_sparse, static_cast<double>(even),
+  return {std::exp(log_aliased(data, dense, longer, h, std::ceil)) / width_of_dense,
+          std::exp(log_aliased(data, dense, longer, h, std::floor)) / width_of_dense,
+          std::exp(log_sparse(data, dense, longer, h)) / width_of_sparse, static_cast<double>(even),
           static_cast<double>(p / even)};
 }
 
@@ -173,7 +174,7 @@ double log_likelihood_of(const Hypothesis& h, const StrideCurves& data) {
     if (i > line)
       longer.push_back(of_longer(data, data.curves[line], data.curves[i], h));
     else
-      total += std::max(std::log(least_density), log_dense(data, i, h) - std::log(peak_of_dense));
+      total += std::max(std::log(least_density), log_dense(data, i, h) - std::log(width_of_dense));
   }
   constexpr int most_bits = 10;
   std::vector<double> by_index;

@@ -162,12 +162,12 @@ class Instructions {
     auto loses = if_available(loses_code_in_a_row(session_, static_cast<std::uint64_t>(*size.value), front_lost_bytes));
     if (!loses) return tl::unexpected<Error>(loses.error());
     const std::optional<bool> does_lose = loses->value_or(std::nullopt);
-    // Sets by address bits are as full of blocks as of lines: only every other one of lines half as long is asked. So
-    // they are where lines a power of two apart share one.
-    const auto index = cache.memory.structure.find("index");
-    const bool is_by_bits =
-        size.method == "spaced_lines" || (index != cache.memory.structure.end() && index->second.value == "modulo");
     if (!does_lose && size.status == Status::measured) {
+      // Sets by address bits are as full of blocks as of lines: only every other one of lines half as long is asked. So
+      // they are where lines a power of two apart share one.
+      const auto index = cache.memory.structure.find("index");
+      const bool is_by_bits =
+          size.method == "spaced_lines" || (index != cache.memory.structure.end() && index->second.value == "modulo");
       if (is_by_bits) return {};
       bound_above(size, "lines may be shorter than the blocks that were counted");
       attributes.erase("sets");
