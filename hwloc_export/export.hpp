@@ -8,7 +8,7 @@
 #include <hwloc.h>
 #include <string>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::hwloc_export {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::hwloc_export {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "evidence/traces.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
+#include "evidence/traces/traces.hpp"
 #include "topology/estimate.hpp"
 
 namespace gputopo::cli {

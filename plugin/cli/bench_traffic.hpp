@@ -7,7 +7,7 @@
 
 #include "cli/context.hpp"
 #include "device/open/spec.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::cli {
 

@@ -6,8 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "error/error.hpp"
 #include "report/look.hpp"
-#include "topology/error.hpp"
 
 namespace gputopo::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::cli {

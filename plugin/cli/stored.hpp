@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/remarks.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::cli {

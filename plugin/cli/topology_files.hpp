@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/remarks.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/evidence.hpp"
 #include "topology/topology.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compare/quantities.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::compare {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::exchange {

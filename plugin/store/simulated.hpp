@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::store {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "error/error.hpp"
 #include "store/environment.hpp"
-#include "topology/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::store {

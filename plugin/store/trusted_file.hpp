@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <string>
 
+#include "error/error.hpp"
 #include "files/descriptor.hpp"
 #include "store/environment.hpp"
-#include "topology/error.hpp"
 
 namespace gputopo::store {
 

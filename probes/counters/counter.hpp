@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::counters {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 #define GPUTOPO_CUPTI_FUNCTIONS(X)                \
   X(cuptiGetResultString)                         \

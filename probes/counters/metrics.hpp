@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::counters {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "counters/counter.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::counters {
 

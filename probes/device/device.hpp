@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "error/error.hpp"
 #include "program/program.hpp"
 #include "program/stream.hpp"
 #include "program/workload.hpp"
-#include "topology/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::device {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "catalog/catalog.hpp"
-#include "evidence/curves.hpp"
+#include "evidence/inference/curves.hpp"
 #include "experiments/experiments.hpp"
 #include "throughput/registry.hpp"
 

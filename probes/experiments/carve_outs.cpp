@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include "catalog/limits.hpp"
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/residency.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/residency.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

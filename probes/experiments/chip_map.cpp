@@ -2,11 +2,11 @@
 // pattern of near and far, and no two sides have a near line in common. Without sides such a pattern is distance alone.
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/sm_clusters.hpp"
-#include "evidence/sm_latencies.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/chip/sm_clusters.hpp"
+#include "evidence/chip/sm_latencies.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

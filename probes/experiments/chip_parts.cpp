@@ -1,14 +1,14 @@
 // Which SMs form a TPC, a CPC and a GPC? What they share was found by eviction; here two other ways say it again: on
 // which SMs clusters of blocks are put, and how alike SMs see the same lines of the L2.
-#include "evidence/chip_parts.hpp"
+#include "evidence/chip/chip_parts.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/sm_latencies.hpp"
+#include "evidence/chip/sm_latencies.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

@@ -9,14 +9,14 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/footprint.hpp"
-#include "evidence/latency.hpp"
-#include "evidence/lost_lines.hpp"
-#include "evidence/modes.hpp"
-#include "evidence/period.hpp"
-#include "evidence/pushed_constants.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/modes.hpp"
+#include "evidence/inference/period.hpp"
+#include "evidence/lines/lost_lines.hpp"
+#include "evidence/lines/pushed_constants.hpp"
+#include "evidence/looks/footprint.hpp"
+#include "evidence/looks/latency.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

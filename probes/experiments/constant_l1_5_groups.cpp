@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

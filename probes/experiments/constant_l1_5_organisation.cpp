@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 
-#include "evidence/banks.hpp"
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/footprint.hpp"
-#include "evidence/histogram.hpp"
-#include "evidence/policy_sequences.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/histogram.hpp"
+#include "evidence/looks/banks.hpp"
+#include "evidence/looks/footprint.hpp"
+#include "evidence/looks/structure.hpp"
+#include "evidence/organisation/policy_sequences.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

@@ -8,12 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "evidence/agreed_size.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/footprint.hpp"
-#include "evidence/latency.hpp"
-#include "evidence/line.hpp"
-#include "evidence/pushed_constants.hpp"
+#include "evidence/held/agreed_size.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/lines/line.hpp"
+#include "evidence/lines/pushed_constants.hpp"
+#include "evidence/looks/footprint.hpp"
+#include "evidence/looks/latency.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

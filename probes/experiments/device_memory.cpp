@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/flush.hpp"
-#include "evidence/kept_translation.hpp"
-#include "evidence/latency.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/flush.hpp"
+#include "evidence/looks/latency.hpp"
+#include "evidence/memory/kept_translation.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

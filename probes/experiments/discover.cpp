@@ -8,7 +8,7 @@
 
 #include "catalog/catalog.hpp"
 #include "device/provenance.hpp"
-#include "evidence/estimates.hpp"
+#include "evidence/inference/estimates.hpp"
 #include "experiments/registry.hpp"
 
 namespace gputopo::experiments {

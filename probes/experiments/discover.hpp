@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/evidence.hpp"
 #include "topology/topology.hpp"
 

@@ -1,10 +1,10 @@
 // The experiments: one file each. Each adds what it found to the Findings; the table that lists them is registry.cpp.
 #pragma once
 
-#include "evidence/collisions.hpp"
-#include "evidence/findings.hpp"
-#include "evidence/session.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
+#include "evidence/looks/findings.hpp"
+#include "evidence/looks/session.hpp"
+#include "evidence/organisation/collisions.hpp"
 
 namespace gputopo::experiments {
 

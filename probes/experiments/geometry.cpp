@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "evidence/agreed_size.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/footprint.hpp"
-#include "evidence/kept.hpp"
-#include "evidence/line.hpp"
-#include "evidence/residency.hpp"
+#include "evidence/held/agreed_size.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/lines/line.hpp"
+#include "evidence/looks/footprint.hpp"
+#include "evidence/looks/kept.hpp"
+#include "evidence/looks/residency.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/pair.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/looks/pair.hpp"
+#include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

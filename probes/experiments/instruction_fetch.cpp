@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/histogram.hpp"
-#include "evidence/levels.hpp"
-#include "evidence/walks.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/histogram.hpp"
+#include "evidence/inference/levels.hpp"
+#include "evidence/looks/walks.hpp"
 
 namespace gputopo::experiments {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "evidence/session.hpp"
+#include "evidence/looks/session.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::experiments {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "evidence/estimates.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/structure.hpp"
 
 namespace gputopo::experiments {
 namespace {

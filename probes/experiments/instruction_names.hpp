@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "evidence/code_levels.hpp"
-#include "evidence/session.hpp"
+#include "evidence/code/code_levels.hpp"
+#include "evidence/looks/session.hpp"
 #include "experiments/instruction_fetch.hpp"
 
 namespace gputopo::experiments {

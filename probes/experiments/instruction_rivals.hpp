@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "evidence/findings.hpp"
-#include "evidence/sameness.hpp"
-#include "evidence/session.hpp"
+#include "evidence/inference/sameness.hpp"
+#include "evidence/looks/findings.hpp"
+#include "evidence/looks/session.hpp"
 #include "experiments/instruction_names.hpp"
 
 namespace gputopo::experiments {

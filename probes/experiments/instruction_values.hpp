@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "evidence/code_levels.hpp"
-#include "evidence/session.hpp"
+#include "evidence/code/code_levels.hpp"
+#include "evidence/looks/session.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::experiments {

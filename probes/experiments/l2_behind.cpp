@@ -8,12 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "evidence/estimates.hpp"
-#include "evidence/l2_held.hpp"
-#include "evidence/l2_lost.hpp"
-#include "evidence/latency.hpp"
-#include "evidence/modes.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/held/l2_held.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/modes.hpp"
+#include "evidence/lines/l2_lost.hpp"
+#include "evidence/looks/latency.hpp"
+#include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

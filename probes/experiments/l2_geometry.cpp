@@ -7,17 +7,17 @@
 
 #include <fmt/format.h>
 
-#include "evidence/agreed_size.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/footprint.hpp"
-#include "evidence/kept.hpp"
-#include "evidence/l2_held.hpp"
-#include "evidence/l2_lost.hpp"
-#include "evidence/l2_rows.hpp"
-#include "evidence/l2_sector.hpp"
-#include "evidence/line.hpp"
-#include "evidence/modes.hpp"
-#include "evidence/search.hpp"
+#include "evidence/held/agreed_size.hpp"
+#include "evidence/held/l2_held.hpp"
+#include "evidence/held/l2_rows.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/modes.hpp"
+#include "evidence/lines/l2_lost.hpp"
+#include "evidence/lines/l2_sector.hpp"
+#include "evidence/lines/line.hpp"
+#include "evidence/looks/footprint.hpp"
+#include "evidence/looks/kept.hpp"
+#include "evidence/looks/search.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

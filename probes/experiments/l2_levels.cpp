@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/flush.hpp"
-#include "evidence/l2_sector.hpp"
-#include "evidence/latency.hpp"
-#include "evidence/modes.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/modes.hpp"
+#include "evidence/lines/l2_sector.hpp"
+#include "evidence/looks/flush.hpp"
+#include "evidence/looks/latency.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

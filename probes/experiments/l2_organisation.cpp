@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/eviction_index.hpp"
-#include "evidence/eviction_policy.hpp"
-#include "evidence/eviction_sets.hpp"
-#include "evidence/kept_translation.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/structure.hpp"
+#include "evidence/memory/kept_translation.hpp"
+#include "evidence/organisation/eviction_index.hpp"
+#include "evidence/organisation/eviction_policy.hpp"
+#include "evidence/organisation/eviction_sets.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

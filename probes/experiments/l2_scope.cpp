@@ -1,7 +1,7 @@
 // Which SMs have one L2? Those of one set (l2_sets.cpp), and those of all sets where these are its sides.
 #include <algorithm>
 
-#include "evidence/structure.hpp"
+#include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

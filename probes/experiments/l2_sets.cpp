@@ -10,9 +10,9 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/flush.hpp"
-#include "evidence/shift.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/shift.hpp"
+#include "evidence/looks/flush.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

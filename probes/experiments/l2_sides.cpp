@@ -10,14 +10,14 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/latency.hpp"
-#include "evidence/modes.hpp"
-#include "evidence/near_and_far.hpp"
-#include "evidence/sm_clusters.hpp"
-#include "evidence/sm_latencies.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/chip/sm_clusters.hpp"
+#include "evidence/chip/sm_latencies.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/modes.hpp"
+#include "evidence/lines/near_and_far.hpp"
+#include "evidence/looks/latency.hpp"
+#include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

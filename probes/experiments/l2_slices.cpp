@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/latency.hpp"
-#include "evidence/slice_places.hpp"
+#include "evidence/chip/slice_places.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/latency.hpp"
 #include "experiments/experiments.hpp"
 #include "program/order.hpp"
 

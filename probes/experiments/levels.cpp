@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "evidence/cold.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/footprint.hpp"
-#include "evidence/latency.hpp"
-#include "evidence/modes.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/modes.hpp"
+#include "evidence/looks/cold.hpp"
+#include "evidence/looks/footprint.hpp"
+#include "evidence/looks/latency.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "evidence/cold_memory.hpp"
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/kept_translation.hpp"
-#include "evidence/line_spread.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/lines/line_spread.hpp"
+#include "evidence/looks/structure.hpp"
+#include "evidence/memory/cold_memory.hpp"
+#include "evidence/memory/kept_translation.hpp"
 #include "experiments/experiments.hpp"
 #include "program/order.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "evidence/cold_memory.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/fetched_ahead.hpp"
-#include "evidence/kept_translation.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/structure.hpp"
+#include "evidence/memory/cold_memory.hpp"
+#include "evidence/memory/fetched_ahead.hpp"
+#include "evidence/memory/kept_translation.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

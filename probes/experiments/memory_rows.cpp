@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "evidence/cold_memory.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/kept_translation.hpp"
-#include "evidence/latency.hpp"
-#include "evidence/row_gain.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/latency.hpp"
+#include "evidence/memory/cold_memory.hpp"
+#include "evidence/memory/kept_translation.hpp"
+#include "evidence/memory/row_gain.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

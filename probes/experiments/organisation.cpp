@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "evidence/collisions.hpp"
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/index_function.hpp"
-#include "evidence/replacement.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/structure.hpp"
+#include "evidence/organisation/collisions.hpp"
+#include "evidence/organisation/index_function.hpp"
+#include "evidence/organisation/replacement.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

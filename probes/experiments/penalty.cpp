@@ -1,12 +1,12 @@
 // Miss penalty: what a line's load takes when the cache just lost it, less what a hit takes, like with like: near with
-// near where the level behind has sides, all of it where it hasn't (evidence/lost_lines.hpp).
+// near where the level behind has sides, all of it where it hasn't (evidence/lines/lost_lines.hpp).
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/latency.hpp"
-#include "evidence/lost_lines.hpp"
-#include "evidence/modes.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/modes.hpp"
+#include "evidence/lines/lost_lines.hpp"
+#include "evidence/looks/latency.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

@@ -1,8 +1,8 @@
 // Which SMs have one cache together? By eviction: an SM loses lines when another one on the same cache walks its own.
 #include <algorithm>
 
-#include "evidence/pair.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/looks/pair.hpp"
+#include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
 #include "experiments/sharers.hpp"
 

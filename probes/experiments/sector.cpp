@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "evidence/cold.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/period.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/period.hpp"
+#include "evidence/looks/cold.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

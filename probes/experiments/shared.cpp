@@ -1,8 +1,8 @@
 // Shared memory: latency by experiment, size as the driver states it.
 #include <fmt/format.h>
 
-#include "evidence/estimates.hpp"
-#include "evidence/latency.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/latency.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

@@ -3,11 +3,11 @@
 
 #include <functional>
 
-#include "evidence/curves.hpp"
-#include "evidence/sameness.hpp"
-#include "evidence/session.hpp"
-#include "evidence/structure.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/sameness.hpp"
+#include "evidence/looks/session.hpp"
+#include "evidence/looks/structure.hpp"
 
 namespace gputopo::experiments {
 

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "evidence/agreed_size.hpp"
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/pair.hpp"
-#include "evidence/residency.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/held/agreed_size.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/pair.hpp"
+#include "evidence/looks/residency.hpp"
+#include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

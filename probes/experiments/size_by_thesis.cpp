@@ -2,9 +2,9 @@
 // capacity, geometric mapping, optimal split, Kolmogorov-Smirnov test. Its sweep steps by the line; nothing is counted.
 #include <algorithm>
 
-#include "evidence/estimates.hpp"
-#include "evidence/footprint.hpp"
-#include "evidence/traces.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/footprint.hpp"
+#include "evidence/traces/traces.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

@@ -1,15 +1,15 @@
 // What stores do to the L1 and the L2: what a store leaves of a line that wasn't there, what it does to one that was,
 // and whether it goes on at once. Told by the loads behind it, which hit or miss as lines do that nobody stored to.
-#include "evidence/stores.hpp"
+#include "evidence/memory/stores.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/flush.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/looks/flush.hpp"
+#include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/sameness.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/sameness.hpp"
+#include "evidence/looks/structure.hpp"
 
 namespace gputopo::experiments {
 namespace {

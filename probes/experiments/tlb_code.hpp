@@ -1,7 +1,7 @@
 // Whether code loses its translation with that of data.
 #pragma once
 
-#include "evidence/tlb_levels.hpp"
+#include "evidence/translation/tlb_levels.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::experiments {

@@ -6,11 +6,11 @@
 #include <set>
 
 #include "change_point/robust.hpp"
-#include "evidence/agreed_size.hpp"
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/replacement.hpp"
-#include "evidence/vote.hpp"
+#include "evidence/held/agreed_size.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/vote.hpp"
+#include "evidence/organisation/replacement.hpp"
 
 namespace gputopo::experiments {
 namespace {

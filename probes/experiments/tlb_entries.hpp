@@ -3,10 +3,10 @@
 
 #include <optional>
 
-#include "evidence/collisions.hpp"
-#include "evidence/line_times.hpp"
-#include "evidence/search.hpp"
-#include "evidence/tlb_levels.hpp"
+#include "evidence/looks/search.hpp"
+#include "evidence/organisation/collisions.hpp"
+#include "evidence/organisation/line_times.hpp"
+#include "evidence/translation/tlb_levels.hpp"
 
 namespace gputopo::experiments {
 

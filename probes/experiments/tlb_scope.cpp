@@ -1,7 +1,7 @@
 // Which SMs find in an SM's TLB what another one brought back there.
 #include "experiments/tlb_scope.hpp"
 
-#include "evidence/estimates.hpp"
+#include "evidence/inference/estimates.hpp"
 #include "experiments/sharers.hpp"
 
 namespace gputopo::experiments {

@@ -1,7 +1,7 @@
 // Which SMs have one TLB together.
 #pragma once
 
-#include "evidence/tlb_levels.hpp"
+#include "evidence/translation/tlb_levels.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::experiments {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "evidence/tlb_levels.hpp"
+#include "evidence/translation/tlb_levels.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::experiments {

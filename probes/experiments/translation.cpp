@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "evidence/curves.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/structure.hpp"
+#include "evidence/inference/curves.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
 #include "experiments/tlb_code.hpp"
 #include "experiments/tlb_entries.hpp"

@@ -9,8 +9,8 @@
 
 #include <sys/types.h>
 
+#include "error/error.hpp"
 #include "files/descriptor.hpp"
-#include "topology/error.hpp"
 
 namespace gputopo::files {
 

@@ -7,8 +7,8 @@
 
 #include <sys/stat.h>
 
+#include "error/error.hpp"
 #include "files/descriptor.hpp"
-#include "topology/error.hpp"
 
 namespace gputopo::files {
 

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::json {
 

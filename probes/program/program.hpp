@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::program {

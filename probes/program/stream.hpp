@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "error/error.hpp"
 #include "program/program.hpp"
-#include "topology/error.hpp"
 
 namespace gputopo::program {
 

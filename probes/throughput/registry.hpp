@@ -11,8 +11,8 @@
 
 #include "counters/counter.hpp"
 #include "device/device.hpp"
+#include "error/error.hpp"
 #include "throughput/result.hpp"
-#include "topology/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::throughput {

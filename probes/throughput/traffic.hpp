@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::throughput {

@@ -1,7 +1,7 @@
 // Whether a topology that came from outside makes sense as a whole: parse_topology looks at types alone.
 #pragma once
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo {

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 #include "topology/estimate.hpp"
 
 namespace gputopo {

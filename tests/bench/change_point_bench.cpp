@@ -5,7 +5,7 @@
 
 #include "change_point/random.hpp"
 #include "change_point/trace_parser.hpp"
-#include "evidence/traces.hpp"
+#include "evidence/traces/traces.hpp"
 
 namespace gputopo::evidence {
 namespace {

@@ -5,7 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include "device/open/open.hpp"
-#include "evidence/histogram.hpp"
+#include "evidence/inference/histogram.hpp"
 #include "experiments/discover.hpp"
 
 namespace gputopo {

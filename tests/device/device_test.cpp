@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda/cuda_device.hpp"
-#include "evidence/histogram.hpp"
+#include "evidence/inference/histogram.hpp"
 #include "experiments/discover.hpp"
 
 namespace gputopo {

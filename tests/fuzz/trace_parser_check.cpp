@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "change_point/trace_parser.hpp"
-#include "evidence/traces.hpp"
+#include "evidence/traces/traces.hpp"
 
 namespace gputopo::change_point::testing {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "device/cuda/driver.hpp"
 #include "device/cuda/memory.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::device::cuda {
 

@@ -7,7 +7,7 @@
 
 #include "device/cuda/gpu_lock.hpp"
 #include "device/device.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::device {
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "device/cuda/driver_functions.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::device::cuda {
 

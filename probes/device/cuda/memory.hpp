@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "device/cuda/driver.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::device::cuda {
 

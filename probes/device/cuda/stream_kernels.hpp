@@ -5,9 +5,9 @@
 #include <string>
 
 #include "device/device.hpp"
+#include "error/error.hpp"
 #include "kernels/stream_abi.hpp"
 #include "program/stream.hpp"
-#include "topology/error.hpp"
 
 namespace gputopo::device::cuda {
 

@@ -10,7 +10,7 @@
 
 #include "device/device.hpp"
 #include "device/open/spec.hpp"
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::device {
 

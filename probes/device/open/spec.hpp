@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "topology/error.hpp"
+#include "error/error.hpp"
 
 namespace gputopo::device {
 

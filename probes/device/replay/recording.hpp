@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "error/error.hpp"
 #include "program/program.hpp"
 #include "program/stream.hpp"
 #include "program/workload.hpp"
-#include "topology/error.hpp"
 
 namespace gputopo::replay {
 

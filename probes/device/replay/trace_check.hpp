@@ -2,8 +2,8 @@
 // trace relies on its shape.
 #pragma once
 
+#include "error/error.hpp"
 #include "program/program.hpp"
-#include "topology/error.hpp"
 
 namespace gputopo::replay {
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "device/sim/throughput.hpp"
+#include "error/error.hpp"
 #include "program/program.hpp"
-#include "topology/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::sim {

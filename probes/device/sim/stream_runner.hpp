@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "device/sim/model.hpp"
+#include "error/error.hpp"
 #include "program/stream.hpp"
-#include "topology/error.hpp"
 
 namespace gputopo::sim {
 

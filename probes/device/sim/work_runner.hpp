@@ -5,8 +5,8 @@
 
 #include "device/sim/model.hpp"
 #include "device/sim/traffic_cache.hpp"
+#include "error/error.hpp"
 #include "program/workload.hpp"
-#include "topology/error.hpp"
 
 namespace gputopo::sim {
 

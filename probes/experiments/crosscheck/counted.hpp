@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "counters/counter.hpp"
-#include "evidence/session.hpp"
+#include "evidence/looks/session.hpp"
 #include "experiments/crosscheck/plan.hpp"
 
 namespace gputopo::experiments {

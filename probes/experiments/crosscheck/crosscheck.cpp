@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "counters/metrics.hpp"
-#include "evidence/code_levels.hpp"
-#include "evidence/findings.hpp"
-#include "evidence/modes.hpp"
+#include "evidence/code/code_levels.hpp"
+#include "evidence/inference/modes.hpp"
+#include "evidence/looks/findings.hpp"
 #include "experiments/crosscheck/counted.hpp"
 #include "experiments/crosscheck/judge.hpp"
 #include "experiments/crosscheck/plan.hpp"

@@ -10,8 +10,8 @@
 
 #include "counters/counter.hpp"
 #include "device/device.hpp"
+#include "error/error.hpp"
 #include "experiments/discover.hpp"
-#include "topology/error.hpp"
 #include "topology/topology.hpp"
 
 namespace gputopo::experiments {

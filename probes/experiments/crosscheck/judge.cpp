@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "evidence/capacity.hpp"
-#include "evidence/histogram.hpp"
+#include "evidence/inference/capacity.hpp"
+#include "evidence/inference/histogram.hpp"
 
 namespace gputopo::experiments {
 namespace {

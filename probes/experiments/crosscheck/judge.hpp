@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "counters/metrics.hpp"
-#include "evidence/counts.hpp"
+#include "evidence/inference/counts.hpp"
 #include "experiments/crosscheck/counted.hpp"
 #include "experiments/crosscheck/crosscheck.hpp"
 #include "experiments/crosscheck/plan.hpp"

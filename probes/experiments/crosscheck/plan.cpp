@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "evidence/footprint.hpp"
+#include "evidence/looks/footprint.hpp"
 
 namespace gputopo::experiments {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "evidence/session.hpp"
+#include "evidence/looks/session.hpp"
 
 namespace gputopo::experiments {
 

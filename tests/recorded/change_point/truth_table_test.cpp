@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evidence/traces.hpp"
+#include "evidence/traces/traces.hpp"
 #include "recorded_trace.hpp"
 
 namespace gputopo::evidence {

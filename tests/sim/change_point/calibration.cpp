@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "evidence/capacity.hpp"
+#include "evidence/inference/capacity.hpp"
 #include "simulated_cache.hpp"
 
 namespace gputopo::change_point::testing {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evidence/traces.hpp"
+#include "evidence/traces/traces.hpp"
 #include "look_alikes.hpp"
 
 namespace gputopo::evidence {

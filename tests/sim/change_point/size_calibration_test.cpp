@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evidence/traces.hpp"
+#include "evidence/traces/traces.hpp"
 #include "simulated_cache.hpp"
 
 namespace gputopo::evidence {

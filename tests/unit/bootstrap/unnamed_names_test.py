@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names in unnamed namespaces differ between the files of a folder, and of a test program: unnamed_names_test.py SOURCE_FOLDER
+"""Names in unnamed namespaces differ between the files of a library, and of a test program: unnamed_names_test.py SOURCE_FOLDER
 
 bootstrap.sh compiles these files together. Two equal names are then an error at best; two overloads are worse, since
 a call may come to mean the other file's. Nor is there one that a header has, too, for another file of the folder: there
@@ -42,7 +42,8 @@ def groups(root):
     for top in ("probes", "plugin", "hwloc_export"):
         for path in sorted(pathlib.Path(root, top).rglob("*.cpp")):
             if path.parent.name not in ALONE:
-                together[path.parent.relative_to(root)].append(path)
+                library = next(folder for folder in path.parents if (folder / "CMakeLists.txt").exists())
+                together[library.relative_to(root)].append(path)
     for cmake in pathlib.Path(root, "tests").rglob("CMakeLists.txt"):
         for name, sources in TEST_PROGRAM.findall(cmake.read_text()):
             program = name or "unit_test"  # of every module's part

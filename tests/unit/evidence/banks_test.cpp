@@ -1,5 +1,5 @@
 // Several modules' constant banks as one stretch: every load where one long buffer would have it, none behind a bank.
-#include "evidence/banks.hpp"
+#include "evidence/looks/banks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "evidence/capacity.hpp"
+#include "evidence/inference/capacity.hpp"
 
 #include <algorithm>
 

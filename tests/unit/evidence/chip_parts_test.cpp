@@ -1,10 +1,10 @@
-#include "evidence/chip_parts.hpp"
+#include "evidence/chip/chip_parts.hpp"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "evidence/sm_sets.hpp"
+#include "evidence/chip/sm_sets.hpp"
 
 namespace gputopo::evidence {
 namespace {

@@ -1,9 +1,9 @@
-#include "evidence/curves.hpp"
+#include "evidence/inference/curves.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "evidence/levels.hpp"
+#include "evidence/inference/levels.hpp"
 
 namespace gputopo::evidence {
 namespace {

@@ -1,5 +1,5 @@
 // What rounds over a cache's lines say: which are lost, and whether strangers explain it.
-#include "evidence/evictions.hpp"
+#include "evidence/organisation/evictions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "evidence/agreed_size.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/held_counts.hpp"
+#include "evidence/held/agreed_size.hpp"
+#include "evidence/held/held_counts.hpp"
+#include "evidence/inference/estimates.hpp"
 
 namespace gputopo::evidence {
 namespace {

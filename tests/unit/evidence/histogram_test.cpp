@@ -1,5 +1,5 @@
 // Arithmetic on histograms, worked by hand.
-#include "evidence/histogram.hpp"
+#include "evidence/inference/histogram.hpp"
 
 #include <gmock/gmock.h>
 

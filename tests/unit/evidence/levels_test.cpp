@@ -1,4 +1,4 @@
-#include "evidence/levels.hpp"
+#include "evidence/inference/levels.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "evidence/line.hpp"
+#include "evidence/lines/line.hpp"
 
 #include <vector>
 

@@ -1,9 +1,9 @@
 // What lines cost that were lost: like estimators of looks and of hits, near lines alone where there are sides.
-#include "evidence/lost_lines.hpp"
+#include "evidence/lines/lost_lines.hpp"
 
 #include <gtest/gtest.h>
 
-#include "evidence/near_and_far.hpp"
+#include "evidence/lines/near_and_far.hpp"
 
 namespace gputopo::evidence {
 namespace {

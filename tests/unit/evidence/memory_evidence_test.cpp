@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "evidence/cold_memory.hpp"
-#include "evidence/fetched_ahead.hpp"
-#include "evidence/kept_translation.hpp"
-#include "evidence/line_spread.hpp"
-#include "evidence/row_gain.hpp"
+#include "evidence/lines/line_spread.hpp"
+#include "evidence/memory/cold_memory.hpp"
+#include "evidence/memory/fetched_ahead.hpp"
+#include "evidence/memory/kept_translation.hpp"
+#include "evidence/memory/row_gain.hpp"
 
 namespace gputopo::evidence {
 namespace {

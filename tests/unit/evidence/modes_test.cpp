@@ -1,5 +1,5 @@
 // Levels of latency in histograms made by hand.
-#include "evidence/modes.hpp"
+#include "evidence/inference/modes.hpp"
 
 #include <gtest/gtest.h>
 

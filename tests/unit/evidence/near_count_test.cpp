@@ -1,12 +1,12 @@
 // What is held of far more than fits, from looks at evenly spread places.
-#include "evidence/near_count.hpp"
+#include "evidence/held/near_count.hpp"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "evidence/agreed_size.hpp"
-#include "evidence/l2_held.hpp"
+#include "evidence/held/agreed_size.hpp"
+#include "evidence/held/l2_held.hpp"
 
 namespace gputopo::evidence {
 namespace {

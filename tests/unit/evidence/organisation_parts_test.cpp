@@ -1,8 +1,8 @@
 // What organisations are inferred with, apart from any device: known policies, and the index that collisions give away.
 #include <gtest/gtest.h>
 
-#include "evidence/index_function.hpp"
-#include "evidence/set_policies.hpp"
+#include "evidence/organisation/index_function.hpp"
+#include "evidence/organisation/set_policies.hpp"
 
 namespace gputopo::evidence {
 namespace {

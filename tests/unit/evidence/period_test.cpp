@@ -1,4 +1,4 @@
-#include "evidence/period.hpp"
+#include "evidence/inference/period.hpp"
 
 #include <array>
 

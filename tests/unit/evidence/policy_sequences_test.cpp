@@ -1,5 +1,5 @@
 // A set's policy by what it loses of sequences: told where one alone would lose that, left open elsewhere.
-#include "evidence/policy_sequences.hpp"
+#include "evidence/organisation/policy_sequences.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,10 +1,10 @@
-#include "evidence/posterior.hpp"
+#include "evidence/inference/posterior.hpp"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "evidence/capacity.hpp"
+#include "evidence/inference/capacity.hpp"
 
 namespace gputopo::evidence {
 namespace {

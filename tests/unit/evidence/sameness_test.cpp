@@ -1,4 +1,4 @@
-#include "evidence/sameness.hpp"
+#include "evidence/inference/sameness.hpp"
 
 #include <gtest/gtest.h>
 

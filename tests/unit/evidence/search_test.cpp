@@ -1,4 +1,4 @@
-#include "evidence/search.hpp"
+#include "evidence/looks/search.hpp"
 
 #include <cmath>
 

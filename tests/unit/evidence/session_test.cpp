@@ -1,4 +1,4 @@
-#include "evidence/session.hpp"
+#include "evidence/looks/session.hpp"
 
 #include <limits>
 #include <map>

@@ -1,4 +1,4 @@
-#include "evidence/shift.hpp"
+#include "evidence/inference/shift.hpp"
 
 #include <limits>
 #include <random>

@@ -1,4 +1,4 @@
-#include "evidence/slice_places.hpp"
+#include "evidence/chip/slice_places.hpp"
 
 #include <random>
 

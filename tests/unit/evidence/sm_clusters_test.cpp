@@ -1,10 +1,10 @@
-#include "evidence/sm_clusters.hpp"
+#include "evidence/chip/sm_clusters.hpp"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "evidence/sm_latencies.hpp"
+#include "evidence/chip/sm_latencies.hpp"
 
 namespace gputopo::evidence {
 namespace {

@@ -1,5 +1,5 @@
 // Capacity from rows of lines: what caches of known sets and ways would show, and what others would.
-#include "evidence/spaced_lines.hpp"
+#include "evidence/lines/spaced_lines.hpp"
 
 #include <functional>
 #include <set>

@@ -1,4 +1,4 @@
-#include "evidence/stores.hpp"
+#include "evidence/memory/stores.hpp"
 
 #include <map>
 

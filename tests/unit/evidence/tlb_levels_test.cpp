@@ -1,4 +1,4 @@
-#include "evidence/tlb_levels.hpp"
+#include "evidence/translation/tlb_levels.hpp"
 
 #include <gtest/gtest.h>
 

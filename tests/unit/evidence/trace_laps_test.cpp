@@ -1,4 +1,4 @@
-#include "evidence/trace_laps.hpp"
+#include "evidence/traces/trace_laps.hpp"
 
 #include <algorithm>
 

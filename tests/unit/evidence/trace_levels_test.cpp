@@ -1,5 +1,5 @@
 // Loads of anybody's trace told apart into levels, and how rarely levels are seen where there are none.
-#include "evidence/trace_levels.hpp"
+#include "evidence/traces/trace_levels.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include "change_point/random.hpp"
 #include "change_point/split_test.hpp"
-#include "evidence/traces.hpp"
+#include "evidence/traces/traces.hpp"
 
 namespace gputopo::evidence {
 namespace {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "change_point/random.hpp"
-#include "evidence/trace_means.hpp"
-#include "evidence/traces.hpp"
+#include "evidence/traces/trace_means.hpp"
+#include "evidence/traces/traces.hpp"
 
 namespace gputopo::evidence {
 namespace {

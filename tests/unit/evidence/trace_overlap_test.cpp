@@ -8,8 +8,8 @@
 #include "change_point/latency_histogram.hpp"
 #include "change_point/random.hpp"
 #include "change_point/rising_boundary.hpp"
-#include "evidence/trace_means.hpp"
-#include "evidence/traces.hpp"
+#include "evidence/traces/trace_means.hpp"
+#include "evidence/traces/traces.hpp"
 
 namespace gputopo::evidence {
 namespace {

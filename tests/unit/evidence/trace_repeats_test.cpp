@@ -1,9 +1,9 @@
-#include "evidence/trace_repeats.hpp"
+#include "evidence/traces/trace_repeats.hpp"
 
 #include <gtest/gtest.h>
 
 #include "change_point/random.hpp"
-#include "evidence/traces.hpp"
+#include "evidence/traces/traces.hpp"
 
 namespace gputopo::evidence {
 namespace {

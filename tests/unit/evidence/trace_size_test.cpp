@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "change_point/random.hpp"
-#include "evidence/traces.hpp"
+#include "evidence/traces/traces.hpp"
 
 namespace gputopo::evidence {
 namespace {

@@ -1,4 +1,4 @@
-#include "evidence/vote.hpp"
+#include "evidence/inference/vote.hpp"
 
 #include <gtest/gtest.h>
 

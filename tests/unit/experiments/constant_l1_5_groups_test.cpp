@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "answering_device.hpp"
-#include "evidence/estimates.hpp"
+#include "evidence/inference/estimates.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {

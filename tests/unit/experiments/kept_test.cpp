@@ -1,5 +1,5 @@
 // Whether anybody else fills a cache: what is lost while nobody touches it, for as long as it is walked.
-#include "evidence/kept.hpp"
+#include "evidence/looks/kept.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "answering_device.hpp"
-#include "evidence/estimates.hpp"
-#include "evidence/modes.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/modes.hpp"
 #include "experiments/discover.hpp"
 #include "experiments/experiments.hpp"
 

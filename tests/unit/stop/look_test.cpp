@@ -3,7 +3,7 @@
 
 #include "device/sim/model.hpp"
 #include "device/sim/sim_device.hpp"
-#include "evidence/traces.hpp"
+#include "evidence/traces/traces.hpp"
 #include "stop/stop.hpp"
 
 namespace gputopo {

@@ -1,0 +1,205 @@
+#include "evidence/held/agreed_size.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evidence/inference/estimates.hpp"
+
+namespace gputopo::evidence {
+
+double rounded_count(double bytes) {
+  const double unit = std::exp2(std::floor(std::log2(bytes / 16)));
+  return std::round(bytes / unit) * unit;
+}
+
+double roundest_within(const Interval& range) {
+  double unit = 1;
+  while (2 * unit <= range.high) unit *= 2;
+  while (unit > 1 && std::ceil(range.low / unit) * unit > range.high) unit /= 2;
+  const double middle = std::round((range.low + range.high) / 2 / unit) * unit;
+  return std::clamp(middle, std::ceil(range.low / unit) * unit, std::floor(range.high / unit) * unit);
+}
+
+namespace {
+
+// By the method that what fits was looked for by: who asked knows by that which memory it was.
+Estimate held_at_least(const Held& held, std::string_view method, std::string_view why) {
+  Estimate e = measured(held.interval.low, "B", method, held.samples);
+  e.status = Status::lower_bound;
+  e.note = why;
+  return e;
+}
+
+constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
+
+bool is_telling(const Held& held, const Interval& counted, double line_bytes) {
+  return held.is_sample && held.steady && counted.high - counted.low <= std::max(line_bytes, telling * counted.low);
+}
+
+bool is_below(const Held& held, const Estimate& fits) {
+  return held.samples != 0 && fits.interval && held.interval.high < fits.interval->low;
+}
+
+Estimate exactly_held(const Held& held) {
+  Estimate size = measured(held.bytes, "B", "residency", held.samples);
+  size.interval = held.interval;
+  return size;
+}
+
+// Where nothing tells what fits.
+Estimate held_alone(const Estimate& fits, const Held& held, double line_bytes) {
+  const Interval& counted = held.interval;
+  if (held.exact && counted.low > 0) return exactly_held(held);
+  if (fits.status != Status::inconclusive || counted.low <= 0) return fits;
+  if (!is_telling(held, counted, line_bytes))
+    return held_at_least(held, fits.method, "so much of more is held; where it begins to miss doesn't show");
+  Estimate size = measured(roundest_within(counted), "B", fits.method, held.samples);
+  size.interval = counted;
+  return size;
+}
+
+}  // namespace
+
+Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, double line_bytes) {
+  constexpr std::string_view not_counted = "so much fits; how much is held of more can't be counted";
+  const Held held = count.value_or(Held{});
+  Interval counted = held.interval;
+  if (fits.status != Status::measured) return held_alone(fits, held, line_bytes);
+  const std::string begins = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
+  Estimate size = fits;
+  if (held.exact && counted.low > 0 && *fits.value + line_bytes <= counted.low) {
+    size = exactly_held(held);
+    size.note = begins;
+  } else {
+    size.samples += held.samples;
+    // Sets only fill up: of more lines no fewer are held than of those that fit. What others take is less than a level.
+    if (held.samples != 0 && std::min(counted.high, held.fewest_bytes) * a_level_more < size.interval->low)
+      return inconclusive("B", fits.method, "of more lines fewer are found than fit: something else makes them slow");
+    if (is_below(held, fits)) {
+      // Lines that overfull sets lost lie together, and looks may have missed them all.
+      if (is_telling(held, held.interval, line_bytes))
+        return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
+      // A cache that loses more than it has to when it overflows, or something else that hides lines.
+      bound_below(size, "so much fits; of more lines fewer are held, which doesn't tell how many more would fit");
+      return size;
+    }
+    // A count that reaches what fits by its error alone may have missed as much of the rest.
+    if (counted.high >= fits.interval->low) counted.high += std::max(0.0, fits.interval->low - held.bytes);
+    // From above the count is all there is, once more lines leave no more: then no set has room. A quarter more than
+    // fit reach every set, wherever they begin, but of hashes with a single way.
+    const double least_held = 2 * held.bytes - held.interval.high;
+    const bool none_more = held.walked_bytes >= a_level_more * *fits.value && least_held < *fits.value + line_bytes;
+    size.interval->high = held.steady || none_more ? std::max(size.interval->high, counted.high) : 1e300;
+    // A count that says more than fits, but isn't exact, says nothing of how little may fit.
+    if (held.steady && counted.low <= *size.value) size.interval->low = std::max(size.interval->low, counted.low);
+  }
+  // Whatever a cache replaces, of far more it holds as much as it can: what a sample says of that is the capacity,
+  // within which what fits says it to the line where its lines fill the sets evenly.
+  if (is_telling(held, counted, line_bytes)) {
+    size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : roundest_within(counted);
+    size.interval = counted;
+    if (size.value != fits.value) size.confidence.reset();
+    if (*fits.value < counted.low) size.note = begins;
+    return size;
+  }
+  // How sure it is where a footprint begins to miss says nothing of how much more than that may be held.
+  if (size.interval->high > fits.interval->high) size.confidence.reset();
+  const double apart = std::max(size.interval->high - *size.value, *size.value - size.interval->low);
+  if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;
+  bound_below(size, not_counted);
+  return size;
+}
+
+void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_bytes) {
+  if (!fits.has_value()) return;
+  double asked = 0, all = 0;
+  for (const Count& c : counts) {
+    if (c.footprint_bytes != *fits.value) continue;
+    asked += static_cast<double>(c.loads);
+    all += static_cast<double>(c.loads + c.in_front);
+  }
+  if (asked == all) return;
+  const auto line = static_cast<double>(line_bytes);
+  const double held = std::floor(*fits.value * asked / all / line) * line;
+  if (fits.status == Status::lower_bound) fits.value = held;
+  if (fits.interval) fits.interval->low = std::min(fits.interval->low, held);
+}
+
+namespace {
+
+// Of what fits all is held: as many of its loads as miss are hits of lines and from SMs that those known by
+// construction weren't of, and so may be of the lines that a count lacks.
+double missing_of_what_fits(const Estimate& fits, const Counts& counts, const Levels& levels) {
+  double loads = 0, misses = 0;
+  for (const Count& c : counts) {
+    if (c.footprint_bytes > fits.value.value_or(0)) continue;
+    loads += static_cast<double>(c.loads);
+    misses += static_cast<double>(c.misses);
+  }
+  return loads == 0 ? 0 : std::max(0.0, misses / loads - levels.false_miss);
+}
+
+}  // namespace
+
+std::optional<Estimate> open_where_it_misses(const Estimate& fits, const Counts& counts, const Levels& levels) {
+  if (missing_of_what_fits(fits, counts, levels) <= a_stranger) return std::nullopt;
+  return inconclusive("B", fits.method, "of what seems to fit loads miss as well");
+}
+
+Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, const Estimate& fits,
+                                     const Counts& counts, std::uint64_t about_bytes, Scope isolation) {
+  if (auto open = open_where_it_misses(fits, counts, cache.levels)) return SizeAndHeld{*open, std::nullopt};
+  const double unknown = missing_of_what_fits(fits, counts, cache.levels);
+  SizeAndHeld result{fits, std::nullopt};
+  for (const Care care : {Care::few_looks, Care::many_looks}) {
+    auto held = if_available(count_held(session, cache, about_bytes, isolation, care));
+    if (!held) return tl::unexpected<Error>(held.error());
+    if (!*held && result.held) break;
+    if (*held && !(*held)->exact) (*held)->interval.high /= 1 - unknown;
+    result = {agreed_size(fits, *held, static_cast<double>(cache.stride())), *held};
+    // More looks make a count surer, not larger.
+    if (!*held || (*held)->exact || is_below(**held, fits)) break;
+    const bool is_told = held_fewest_looks * about_bytes / cache.stride() >= enough_looks;
+    if (is_told && result.size.status == Status::measured) break;
+  }
+  return result;
+}
+
+void bound_by_lines(Estimate& size, std::uint64_t line_bytes) {
+  const auto line = static_cast<double>(line_bytes);
+  if (size.status != Status::lower_bound || !size.value) return;
+  size.value = std::floor(*size.value / line) * line;
+  if (*size.value == 0) size = inconclusive(size.unit, size.method, size.note, size.samples);
+}
+
+std::uint64_t bytes_to_fill(const Estimate& size, const std::optional<Held>& counted) {
+  if (size.status == Status::measured) return static_cast<std::uint64_t>(*size.value);
+  if (size.status != Status::lower_bound || !counted || counted->samples == 0) return 0;
+  const double most = std::max(*size.value, counted->bytes);
+  return most <= a_level_more * *size.value ? static_cast<std::uint64_t>(most) : 0;
+}
+
+void agree_as_one_cache(Estimate& a, Estimate& b) {
+  constexpr std::string_view told = "one cache, whose size another path told more surely";
+  const auto take = [&](Estimate& to, const Estimate& from) {
+    to = from;
+    to.note = told;
+  };
+  for (const auto& [bound, measured] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+    if (bound->status != Status::lower_bound || measured->status != Status::measured || !measured->interval) continue;
+    // Nothing holds more of it along one path than there is.
+    if (measured->interval->low <= *bound->value && *bound->value <= *measured->value) take(*bound, *measured);
+    return;
+  }
+  if (a.status != Status::measured || b.status != Status::measured || a.value == b.value) return;
+  const bool is_a_surer = a.confidence.value_or(0) >= b.confidence.value_or(0);
+  const Estimate& surer = is_a_surer ? a : b;
+  Estimate& other = is_a_surer ? b : a;
+  if (!other.interval || *surer.value < other.interval->low || *surer.value > other.interval->high) return;
+  take(other, surer);
+}
+
+}  // namespace gputopo::evidence

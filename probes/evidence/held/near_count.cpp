@@ -1,0 +1,70 @@
+#include "evidence/held/near_count.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::evidence {
+namespace {
+
+// The most of the far loads that may have looked near. What a level takes lies together, so that of its tail no more
+// reaches across the threshold than lies around that: as far as half of the way to the hits.
+double most_hidden(const Histogram& loads, const Levels& levels) {
+  const double half = (levels.threshold_cycles - quantile(levels.hit, 0.5).value_or(0)) / 2;
+  const auto far = static_cast<double>(count_from(loads, levels.threshold_cycles));
+  if (half <= 0 || far == 0) return levels.false_hit;
+  const auto around = total(between(loads, levels.threshold_cycles - half, levels.threshold_cycles + half));
+  return std::min(levels.false_hit, static_cast<double>(around) / far);
+}
+
+}  // namespace
+
+// Of places in a row what goes by age is all there or all gone, but at one border, and what goes in any other way comes
+// and goes in sets and lines, not in loads: so chance shows in what neighbours differ by.
+NearCount near_of(const std::vector<Histogram>& looks, const Levels& levels, double walked_bytes,
+                  std::uint64_t stretches) {
+  Histogram all;
+  double squares = 0, last = -1;
+  const auto near_share = [&](const Histogram& h) {
+    return 1 - static_cast<double>(count_from(h, levels.threshold_cycles)) / static_cast<double>(total(h));
+  };
+  for (const Histogram& h : looks) {
+    const double here = near_share(h);
+    squares += last < 0 ? 0 : (here - last) * (here - last);
+    last = here;
+    all = merged(all, h);
+  }
+  // Half of the most, give or take as much: few loads told, of which none or one did. How many hits are slow more did.
+  const double hidden = most_hidden(all, levels) / 2, slow = levels.false_miss;
+  const double share = std::clamp((near_share(all) - hidden) / (1 - hidden - slow), 0.0, 1.0);
+  const auto n = static_cast<double>(looks.size());
+  NearCount count{walked_bytes, walked_bytes * share, 0, 0, total(all)};
+  count.scatter = walked_bytes * (0.5 / (n * static_cast<double>(stretches)) +
+                                  1.96 * std::sqrt(squares / 2 / (n - 1) / n + 1e-9) / (1 - hidden - slow));
+  const double known = 1.96 * std::sqrt(slow / std::max(1.0, static_cast<double>(total(levels.hit))));
+  count.mistaken = walked_bytes * (hidden * (1 - share) + std::min(slow, known) * share) / (1 - hidden - slow);
+  return count;
+}
+
+Held held_by(const NearCount& count) {
+  const double off = count.scatter + count.mistaken;
+  Held held;
+  held.bytes = count.held;
+  held.interval = {count.held - off, count.held + off};
+  held.samples = count.samples;
+  return held;
+}
+
+Held held_by(const NearCount& a, const NearCount& b) {
+  const double weight = 1 / (1 + std::pow(b.scatter / a.scatter, 2));
+  Held held;
+  held.bytes = weight * b.held + (1 - weight) * a.held;
+  const double off =
+      std::hypot(weight * b.scatter, (1 - weight) * a.scatter) + weight * b.mistaken + (1 - weight) * a.mistaken;
+  held.interval = {held.bytes - off, held.bytes + off};
+  // The same rates are mistaken in both, by as much a load.
+  held.steady = std::fabs(b.held - a.held) <= std::hypot(a.scatter, b.scatter) + std::fabs(b.mistaken - a.mistaken);
+  held.samples = a.samples + b.samples;
+  return held;
+}
+
+}  // namespace gputopo::evidence

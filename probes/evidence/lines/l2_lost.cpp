@@ -1,0 +1,59 @@
+#include "evidence/lines/l2_lost.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "evidence/looks/walks.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+constexpr std::uint64_t most_lost_lines = 384;
+constexpr std::size_t looks_at_lost = 3;
+
+// With half as much again as the L2 holds that comes after them they fill less than a cache behind has room for, which
+// holds twice as much at least, in lines of 256 B at most (docs/domain.md).
+std::uint64_t lost_lines(std::uint64_t l2_bytes) {
+  constexpr std::uint64_t largest_line = 256, fewest = 32;
+  return std::clamp(l2_bytes / 4 / largest_line, fewest, most_lost_lines);
+}
+
+std::uint64_t evicting_bytes(std::uint64_t l2_bytes) {
+  return l2_bytes * 3 / 2;
+}
+
+program::Program just_lost(Session& session, std::uint64_t l2_bytes, const LinesApart& apart) {
+  program::Program p = make_program(fmt::format("l2 lines behind {} KiB", l2_bytes >> 10), session.info(), slot_flush);
+  p.isolation = Scope::gpu;
+  const std::uint64_t evicting = evicting_bytes(l2_bytes);
+  p.buffers[slot_flush].size_bytes = std::max(evicting + most_lost_lines * apart.stride_bytes, slot_bytes);
+  const program::Walk evict = by_all_lanes(make_walk(l2_path, evicting, 32, 1), session.info());
+  program::Walk look = make_walk(l2_path, lost_lines(l2_bytes) * apart.stride_bytes, apart.stride_bytes, 1);
+  look.first_byte = evicting;
+  p.phases = {look, evict, recorded(look, program::Record::latencies, 1)};
+  return p;
+}
+
+// Those in the page of the one before: others have a TLB's miss, which would look like a level behind it.
+void add_translated(Histogram& lines, const std::vector<std::uint32_t>& latencies, std::uint64_t first_byte,
+                    const LinesApart& apart) {
+  for (std::size_t i = 0; i < latencies.size(); ++i)
+    if (apart.is_translated(first_byte, i)) add(lines, latencies[i]);
+}
+
+}  // namespace
+
+Expected<std::optional<Histogram>> time_just_lost(Session& session, std::uint64_t l2_bytes, const LinesApart& apart) {
+  if (l2_bytes == 0 || l2_bytes > session.info().largest_buffer_bytes / 2) return std::optional<Histogram>();
+  const std::size_t looks = looks_at_lost * most_lost_lines / lost_lines(l2_bytes);
+  auto traces = if_available(session.run(program::Batch(looks, just_lost(session, l2_bytes, apart))));
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  if (!*traces) return std::optional<Histogram>();
+  Histogram all;
+  for (const auto& trace : **traces)
+    add_translated(all, trace.phases.back().latencies, evicting_bytes(l2_bytes), apart);
+  return std::optional(std::move(all));
+}
+
+}  // namespace gputopo::evidence

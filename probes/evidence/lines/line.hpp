@@ -1,0 +1,34 @@
+// Line size: how many bytes one tag covers, by the fate of pairs.
+//
+// What one tag covers comes and goes together. Of two loads a distance apart, one is brought in earlier than the other
+// and asked for once more in between, while other lines push: if both lie in one line, either both are there at the end
+// or neither is; if not, one outlives the other in many of the pairs, whatever is replaced first and whatever the
+// index.
+#pragma once
+
+#include <span>
+
+#include "evidence/looks/findings.hpp"
+#include "evidence/looks/session.hpp"
+
+namespace gputopo::evidence {
+
+/// Pairs of loads so far apart, and of how many one was there at the end and the other wasn't.
+struct PairFates {
+  std::uint64_t distance_bytes = 0;
+  Tally parted;
+};
+
+/// The line: pairs less than it apart part by mistake alone (`mistaken`: the share of hits or misses that count as the
+/// other), and those further apart, at two distances more at least, half as often as the `furthest` do or more, which
+/// are further apart than any line is long: lines next to one another may go together, and then the share rises with
+/// the distance. `pairs` by powers of two, ascending, of which the first is the shortest line there can be.
+Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double mistaken);
+
+/// For a cache of about `capacity_bytes` (within a tenth).
+Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
+                                Scope isolation);
+
+inline constexpr std::string_view line_method = "pair_fates";
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,251 @@
+#include "evidence/organisation/circles.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "evidence/organisation/line_times.hpp"
+#include "program/order.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using program::Order;
+using program::Record;
+using program::Walk;
+
+constexpr std::uint64_t word_bytes = 4;
+
+// Probability of `least` or more of `n` where each has probability `p`.
+double tail(std::uint32_t n, double p, std::uint32_t least) {
+  double sum = 0;
+  for (std::uint32_t k = least; k <= n; ++k)
+    sum += std::exp(std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0) + k * std::log(p) +
+                    (n - k) * std::log1p(-p));
+  return sum;
+}
+
+// Rounds at the begin of a recorded lap that don't count: what the kernel read for itself before has a part in them.
+std::uint32_t left_out_of(std::uint32_t rounds) {
+  return rounds / 2;
+}
+
+double floor_of(double false_miss) {
+  return std::clamp(false_miss, 1e-5, 0.5);
+}
+
+}  // namespace
+
+std::uint64_t Losses::total_looks() const {
+  return std::accumulate(looks.begin(), looks.end(), std::uint64_t{0});
+}
+
+std::uint64_t Losses::total_misses() const {
+  return std::accumulate(misses.begin(), misses.end(), std::uint64_t{0});
+}
+
+// One program's share of a circle: what it records is its last phase.
+struct Circles::Part {
+  std::uint64_t from = 0, to = 0;  // lines that are recorded, of a circle too long to record at once
+  std::uint32_t rounds = 1;        // of a recorded lap
+  std::uint32_t warm_laps = 1;     // of as many rounds
+  bool whole = true;
+  std::uint64_t order_seed = 0;  // 0: in the lines' own order
+};
+
+std::uint64_t Circles::room_lines() const {
+  if (cache_->room_lines != 0) return cache_->room_lines;
+  return room_of(session_->info(), cache_->path.slot) / cache_->stride();
+}
+
+std::uint64_t Circles::steps_in_a_line() const {
+  const std::uint64_t stride = cache_->stride();
+  if (cache_->front_line_bytes == 0 || cache_->front_line_bytes >= stride) return 1;
+  return stride / (by_words_ ? word_bytes : cache_->front_line_bytes);
+}
+
+std::vector<Circles::Part> Circles::parts_of(const Circle& circle, const Effort& effort) const {
+  const std::uint64_t limit = session_->info().largest_recording;
+  std::vector<Part> parts;
+  if (circle.lines > limit) {
+    for (std::uint64_t from = 0; from < circle.lines; from += limit) {
+      const Part part{from, std::min(circle.lines, from + limit), 1, cache_->warm_laps, false, 0};
+      parts.insert(parts.end(), effort.rounds, part);
+    }
+    return parts;
+  }
+  // Steps that aren't whole lines leave the last line out of one round, which isn't made. A constant of the kernel's
+  // that came to a set that replaces at random stays until about three times as many rounds went by as the set has
+  // ways.
+  const std::uint64_t steps = steps_in_a_line();
+  const auto most = static_cast<std::uint32_t>(std::min(limit / circle.lines, steps == 1 ? limit : steps - 1));
+  const std::uint32_t rounds = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      kernels_read(cache_->path.slot)
+          ? std::max<std::uint64_t>(2 * effort.rounds, std::min<std::uint64_t>(3 * circle.lines, 256))
+          : 2 * effort.rounds,
+      1, most));
+  const std::uint32_t counting = rounds - left_out_of(rounds);
+  const bool others = effort.other_orders && steps == 1 && cache_->path.slot != slot_code;
+  std::uint32_t count = (effort.rounds + counting - 1) / counting;
+  if (others) count = std::max({count, effort.rounds / 2, 12U});
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t warm = (cache_->warm_laps + rounds - 1) / rounds;
+    parts.push_back({0, circle.lines, rounds, warm, true, others && i % 4 != 0 ? i : 0});
+  }
+  return parts;
+}
+
+std::uint64_t Circles::loads_of(const Circle& circle, const Effort& effort) const {
+  std::uint64_t loads = 0;
+  for (const Part& part : parts_of(circle, effort))
+    loads += circle.lines * (part.whole ? part.rounds * (1 + part.warm_laps) : 1 + part.warm_laps);
+  return loads;
+}
+
+program::Program Circles::program(std::string label) const {
+  program::Program p = make_program(std::move(label), session_->info(), cache_->path.slot);
+  p.isolation = isolation_;
+  if (cache_->line_times != nullptr) p.agents = {{cache_->line_times->sm(), 0}};
+  return p;
+}
+
+program::Program Circles::program_of(const Circle& circle, const Part& part) const {
+  const std::uint64_t stride = cache_->stride();
+  program::Program p = program(fmt::format("{} {} lines from {}", cache_->path.id, circle.lines, circle.first));
+  Walk walk = make_walk(cache_->path, circle.lines * stride, stride, part.warm_laps);
+  walk.first_byte = circle.first * stride;
+  if (!part.whole) {
+    p.phases = {walk};
+    Walk piece = walk;
+    piece.laps = 1;
+    piece.footprint_bytes = part.from * stride;
+    if (part.from != 0) p.phases.emplace_back(piece);
+    piece.first_byte += part.from * stride;
+    piece.footprint_bytes = (part.to - part.from) * stride;
+    p.phases.emplace_back(recorded(piece, Record::latencies, 1));
+    return p;
+  }
+  if (const std::uint64_t steps = steps_in_a_line(); steps > 1) {
+    walk.stride_bytes = stride / steps;
+    walk.footprint_bytes = (circle.lines * steps - 1) * walk.stride_bytes;
+    walk.order = Order::skipping;
+    walk.order_seed = steps;
+  } else if (part.order_seed != 0) {
+    walk.order = Order::shuffled;
+    walk.order_seed = part.order_seed;
+  }
+  walk.loads_per_lap = part.rounds * circle.lines;
+  p.phases = {recorded(walk, Record::latencies, 1 + part.warm_laps)};
+  return p;
+}
+
+double Circles::own(std::uint64_t line, std::uint32_t latency_cycles) const {
+  return latency_cycles - (cache_->line_times == nullptr ? 0 : cache_->line_times->of(line));
+}
+
+void Circles::add(Losses& losses, const Part& part, const std::vector<std::uint32_t>& latencies) const {
+  const std::uint64_t lines = losses.circle.lines;
+  const std::uint64_t steps = part.whole ? steps_in_a_line() : 1;
+  const std::uint64_t count = lines * steps - (steps > 1 ? 1 : 0);
+  const Order order = cache_->path.slot == slot_code ? Order::reverse : Order::forward;
+  program::Stepping s = program::stepping(part.order_seed != 0 ? Order::shuffled : order, part.order_seed, count);
+  if (steps > 1) s = {0, steps};
+  if (!part.whole) s.first = part.from;
+  const std::uint64_t left_out = left_out_of(part.rounds) * lines;
+  std::vector<Look> run;
+  std::uint64_t position = s.first;
+  for (std::uint64_t k = 0; k < latencies.size(); ++k, position = program::advance(position, s.step, count)) {
+    if (k < left_out) continue;
+    ++losses.loads;
+    const double cycles = own(losses.circle.first + position / steps, latencies[k]);
+    if (cycles < cache_->front_threshold_cycles) continue;
+    const Look look{static_cast<std::uint32_t>(position / steps), cycles >= cache_->levels.threshold_cycles};
+    ++losses.looks[look.line];
+    losses.misses[look.line] += look.missed ? 1 : 0;
+    run.push_back(look);
+  }
+  losses.runs.push_back(std::move(run));
+}
+
+Expected<std::vector<Losses>> Circles::walk(std::span<const Circle> circles, const Effort& effort) {
+  auto all = walk_once(circles, effort);
+  if (!all || !by_words_ || steps_in_a_line() == 1) return all;
+  std::uint64_t looks = 0, loads = 0;
+  for (const Losses& losses : *all) {
+    looks += losses.total_looks();
+    loads += losses.loads;
+  }
+  constexpr double few = 0.002;
+  if (static_cast<double>(loads - looks) <= few * static_cast<double>(loads)) return all;
+  by_words_ = false;
+  return walk_once(circles, effort);
+}
+
+Expected<std::vector<Losses>> Circles::walk_once(std::span<const Circle> circles, const Effort& effort) const {
+  constexpr std::size_t most_at_once = 256;  // programs in a batch: each has a record of its own
+  std::vector<Losses> all;
+  std::vector<std::pair<std::size_t, Part>> parts;
+  for (const Circle& circle : circles) {
+    if (cache_->line_times != nullptr)
+      if (auto ok = cache_->line_times->learn(circle); !ok) return tl::unexpected<Error>(ok.error());
+    for (const Part& part : parts_of(circle, effort)) parts.emplace_back(all.size(), part);
+    Losses losses;
+    losses.circle = circle;
+    losses.looks.assign(circle.lines, 0);
+    losses.misses.assign(circle.lines, 0);
+    all.push_back(std::move(losses));
+  }
+  for (std::size_t done = 0; done < parts.size(); done += most_at_once) {
+    const std::size_t end = std::min(parts.size(), done + most_at_once);
+    program::Batch batch;
+    for (std::size_t i = done; i < end; ++i) batch.push_back(program_of(circles[parts[i].first], parts[i].second));
+    auto traces = session_->run(batch);
+    if (!traces) return tl::unexpected<Error>(traces.error());
+    for (std::size_t i = done; i < end; ++i)
+      add(all[parts[i].first], parts[i].second, (*traces)[i - done].phases.back().latencies);
+  }
+  return all;
+}
+
+std::vector<std::uint64_t> lost_lines(const Losses& losses, double false_miss) {
+  const double p = floor_of(false_miss);
+  const double allowed = 1e-3 / static_cast<double>(losses.circle.lines);
+  std::map<std::uint32_t, std::uint32_t> least;  // by looks
+  std::vector<std::uint64_t> lost;
+  for (std::uint64_t line = 0; line < losses.circle.lines; ++line) {
+    const std::uint32_t n = losses.looks[line];
+    auto [it, is_new] = least.try_emplace(n, 2);
+    if (is_new)
+      while (it->second < n && tail(n, p, it->second) > allowed) ++it->second;
+    if (n >= 2 && losses.misses[line] >= it->second) lost.push_back(losses.circle.first + line);
+  }
+  return lost;
+}
+
+double often_found(double false_hit) {
+  // The walk's own loads come into sets, too, and change what goes; and lines whose own times are known least well seem
+  // to be found twice as often as others.
+  constexpr double seldom = 0.05;
+  return std::clamp(2 * false_hit, seldom, 0.5);
+}
+
+bool always_lost(const Losses& losses, std::span<const std::uint64_t> lines, double false_hit) {
+  double looks = 0, found = 0;
+  for (const std::uint64_t line : lines) {
+    const std::uint64_t at = line - losses.circle.first;
+    if (2 * losses.misses[at] < losses.looks[at]) return false;
+    looks += losses.looks[at];
+    found += losses.looks[at] - losses.misses[at];
+  }
+  return looks != 0 && found <= often_found(false_hit) * looks;
+}
+
+bool loses_any(const Losses& losses, double false_miss) {
+  const double expected = floor_of(false_miss) * static_cast<double>(losses.total_looks());
+  return static_cast<double>(losses.total_misses()) > 2 + expected + 6 * std::sqrt(expected);
+}
+
+}  // namespace gputopo::evidence

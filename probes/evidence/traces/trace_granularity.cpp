@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "change_point/trace_check.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/inference/posterior.hpp"
+#include "evidence/traces/trace_levels.hpp"
+#include "evidence/traces/traces.hpp"
+#include "stop/stop.hpp"
+
+namespace gputopo::evidence {
+
+using namespace change_point;
+
+namespace {
+
+constexpr const char* trace_granularity_method = "cold_miss_rate";
+constexpr double stray_share = 0.01;        // hits where all should miss
+constexpr double largest_deviance = 12;     // of one stride
+constexpr double comparable_deviance = 20;  // between two levels that both behave so
+constexpr double acceptable_deviance = 6;   // mean over what it is summed over
+constexpr double most_outside = 0.05;       // of the probability, for an interval of 95 %
+
+double log_likelihood(const Observation& row, double share) {
+  return level_log_likelihood({}, row.weight, row.sum, std::clamp(share, stray_share, 1 - stray_share));
+}
+
+double deviance(const std::vector<Observation>& rows, double granularity) {
+  double total = 0;
+  for (const Observation& row : rows) {
+    const double best = block_log_likelihood({}, row.weight, row.sum);
+    total += std::min(largest_deviance, 2 * (best - log_likelihood(row, row.control / granularity)));
+  }
+  return total;
+}
+
+// The share of misses is linear in the stride, so neighbouring strides may be counted together: however many there are,
+// each granularity is held against at most twice these. Cost: strides times rows_at_most.
+constexpr std::size_t rows_at_most = 256;
+
+std::vector<Observation> pooled(const std::vector<Observation>& rows) {
+  if (rows.size() <= rows_at_most) {
+    return rows;
+  }
+  const double step = std::log(rows.back().control / rows.front().control) / rows_at_most;
+  std::vector<Observation> groups;
+  double end = 0;
+  for (const Observation& row : rows) {
+    if (groups.empty() || row.control > end) {
+      groups.push_back({0, 0, 0});
+      end = row.control * std::exp(step);
+    }
+    Observation& group = groups.back();
+    const double weight = group.weight + row.weight;
+    group.control += (row.control - group.control) * row.weight / weight;
+    group.weight = weight;
+    group.sum += row.sum;
+  }
+  return groups;
+}
+
+// The same for one share at all strides, which has nothing to do with what a miss brings in. Nothing of it where all
+// miss, as they do from one stride on.
+double deviance_of_one_share(const std::vector<Observation>& rows) {
+  double weight = 0, sum = 0;
+  for (const Observation& row : rows) weight += row.weight, sum += row.sum;
+  if (sum >= (1 - 2 * stray_share) * weight) return HUGE_VAL;
+  double total = 0;
+  for (const Observation& row : rows) {
+    const double best = block_log_likelihood({}, row.weight, row.sum);
+    total += std::min(largest_deviance, 2 * (best - log_likelihood(row, sum / weight)));
+  }
+  return total;
+}
+
+// What is held against the misses: the shortest stride, where all loads miss, what lies between, the longest and,
+// past `inside`, more than that.
+struct Candidates {
+  std::vector<double> bytes;
+  std::size_t inside = 0;
+};
+
+Candidates granularities_of(const std::vector<Row>& rows) {
+  std::vector<double> strides;
+  for (const Row& row : rows) strides.push_back(row.control);
+  const double longest = strides.back();
+  Candidates c{possible_spacings(strides, strides.front(), std::nextafter(longest, HUGE_VAL)), 0};
+  c.bytes.insert(c.bytes.begin(), strides.front());
+  c.inside = c.bytes.size();
+  for (const double factor : {1.25, 1.5, 2.0, 3.0, 4.0, 8.0}) c.bytes.push_back(factor * longest);
+  const auto more = possible_spacings({}, longest, 16 * longest);
+  c.bytes.insert(c.bytes.end(), more.begin(), more.end());
+  return c;
+}
+
+struct Fit {
+  std::vector<double> deviances;  // by candidate
+  double one_share = 0;           // deviance
+  std::size_t best = 0;
+  std::size_t groups = 0;  // what the deviances are sums over
+};
+
+Fit fit(const std::vector<Observation>& rows, const Candidates& candidates) {
+  Fit result;
+  const std::vector<Observation> groups = pooled(rows);
+  result.groups = groups.size();
+  result.one_share = deviance_of_one_share(groups);
+  for (const double bytes : candidates.bytes) {
+    stop::look();
+    result.deviances.push_back(deviance(groups, bytes));
+  }
+  result.best = static_cast<std::size_t>(std::min_element(result.deviances.begin(), result.deviances.end()) -
+                                         result.deviances.begin());
+  return result;
+}
+
+Estimate estimate_of(const Fit& fit, const Candidates& candidates, std::uint64_t samples) {
+  const auto last = static_cast<std::ptrdiff_t>(candidates.inside);
+  std::vector<double> all;
+  for (std::size_t i = 0; i < candidates.inside; ++i)
+    all.push_back(-0.5 * fit.deviances[i] + (i == 0 ? 0 : log_prior_of_spacing(candidates.bytes[i])));
+  all.push_back(-0.5 * *std::min_element(fit.deviances.begin() + last, fit.deviances.end()));  // one hypothesis
+  all = probabilities(std::move(all));
+  Posterior p;
+  p.values.assign(candidates.bytes.begin() + 1, candidates.bytes.begin() + last);
+  p.probability.assign(all.begin() + 1, all.end() - 1);
+  p.at_most = all.front();
+  p.at_least = all.back();
+  p.least = candidates.bytes.front();
+  p.most = candidates.bytes[candidates.inside - 1];
+  if (p.at_least <= better_part && p.at_least > most_outside)
+    return inconclusive("B", trace_granularity_method,
+                        "too few loads to tell whether the granularity is larger than the strides", samples);
+  if (!p.values.empty()) p.take_likeliest();
+  return evidence::estimate_of(p, trace_granularity_method, samples,
+                               {"all loads miss at the shortest stride already: the granularity is at most that",
+                                "loads still hit at the longest stride: the granularity is larger",
+                                "several granularities explain the misses about as well"});
+}
+
+}  // namespace
+
+Estimate find_fetch_granularity(const Trace& trace) {
+  const Trace rows = tidied(trace);
+  if (const std::string reason = why_unusable(rows, 2); !reason.empty())
+    return inconclusive("B", trace_granularity_method, reason, rows.loads());
+  const Candidates candidates = granularities_of(rows.rows);
+  std::vector<Fit> fits;
+  double least_of_all = HUGE_VAL;
+  for (const Separation& candidate : separations(rows)) {
+    fits.push_back(fit(candidate.rows, candidates));
+    const Fit& last = fits.back();
+    if (last.best < candidates.inside) least_of_all = std::min(least_of_all, last.deviances[last.best]);
+  }
+  for (const Fit& result : fits) {
+    const double least = result.deviances[result.best];
+    const double acceptable = acceptable_deviance * static_cast<double>(result.groups);
+    const bool saturates_elsewhere = least_of_all <= acceptable;
+    if (least <= acceptable && least <= least_of_all + comparable_deviance && least < result.one_share &&
+        (result.best < candidates.inside || !saturates_elsewhere))
+      return estimate_of(result, candidates, rows.loads());
+  }
+  return inconclusive("B", trace_granularity_method, "no level of latency is missed in proportion to the stride",
+                      rows.loads());
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,19 @@
+// How a trace's footprints were walked, by its own shape.
+#pragma once
+
+#include <span>
+
+#include "change_point/trace.hpp"
+#include "evidence/inference/capacity.hpp"
+
+namespace gputopo::evidence {
+
+/// Whole laps where the rows' lengths grow in proportion to their footprints, as they do if every line is loaded
+/// equally often (up to a few loads that the recorder dropped); a row that stops after a fixed number of loads is none,
+/// and the loads that were kept may miss less than the others. Saturation from the distances between the misses of a
+/// row: where only every k-th load goes to a new sector, they are multiples of k, and at most every k-th load can miss.
+/// Unknown (negative) with fewer than three distances, and for rows that aren't whole laps.
+Sweep sweep_of(const change_point::Trace& trace, std::span<const change_point::Observation> rows,
+               double threshold_cycles);
+
+}  // namespace gputopo::evidence

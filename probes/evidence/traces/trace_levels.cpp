@@ -1,0 +1,259 @@
+#include "evidence/traces/trace_levels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "change_point/disturbed.hpp"
+#include "change_point/isotonic.hpp"
+#include "change_point/rising_boundary.hpp"
+#include "change_point/significance.hpp"
+#include "evidence/traces/trace_laps.hpp"
+#include "stop/stop.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using namespace change_point;
+
+constexpr std::size_t max_components = 6;
+constexpr std::size_t max_bins = 400;
+constexpr double trace_beyond_doubt = 1e-4;
+constexpr double significant_rise = 0.05;
+
+// Misses that a fitting footprint may show: isolated slow loads, and the line or two that something else takes.
+constexpr double tolerated_share = 0.02;
+constexpr double tolerated_of_few = 0.25;  // of a row's loads: of more, those that fit and those that don't are alike
+
+bool is_material(const Boundary& boundary, double quantum, std::size_t loads) {
+  return boundary.step >= 2 && boundary.step >= least_level_share * boundary.lower_mean &&
+         boundary.step > 1.5 * quantum && boundary.upper_share * static_cast<double>(loads) >= 1.5;
+}
+
+std::size_t slower_than(const Row& row, double cycles) {
+  std::size_t count = 0;
+  for (const double value : row.values) {
+    count += static_cast<std::size_t>(value >= cycles);
+  }
+  return count;
+}
+
+// Misses a row for every boundary, row by row: a row is read from memory once.
+std::vector<std::vector<Observation>> count_misses(const Trace& trace, std::span<const Boundary> boundaries) {
+  std::vector<std::vector<Observation>> rows(boundaries.size());
+  for (auto& of_boundary : rows) {
+    of_boundary.reserve(trace.rows.size());
+  }
+  for (const Row& row : trace.rows) {
+    stop::look();
+    for (std::size_t i = 0; i < boundaries.size(); ++i) {
+      const std::size_t misses = slower_than(row, boundaries[i].threshold_cycles);
+      rows[i].push_back({row.control, static_cast<double>(row.values.size()), static_cast<double>(misses)});
+    }
+  }
+  return rows;
+}
+
+// What rows rise by over levels that don't: log-likelihood, and the standard deviation of their levels.
+struct Rise {
+  double gain = 0;
+  double deviation = 0;
+};
+
+Rise rise_of(std::span<const Observation> rows) {
+  const RisingLevels rising(rows, {});
+  const std::vector<double> fitted = rising.fitted();
+  double weight = 0, sum = 0, squares = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    weight += rows[i].weight;
+    sum += rows[i].weight * fitted[i];
+    squares += rows[i].weight * fitted[i] * fitted[i];
+  }
+  return {gain_of_rising(rows, rising, {}), std::sqrt(std::max(0.0, squares / weight - sum / weight * (sum / weight)))};
+}
+
+// The probability that a likelihood ratio of one parameter gains that much, with Bonferroni's correction for the rows
+// and boundaries it was chosen from.
+double trace_chance_of(double gain, std::size_t rows, std::size_t candidates) {
+  return chi_squared_tail(2 * gain) * static_cast<double>(rows * candidates);
+}
+
+bool changes_with_size(const Separation& candidate, std::size_t candidates, double level) {
+  return trace_chance_of(candidate.gain, candidate.rows.size(), candidates * candidate.choices) < level;
+}
+
+// Does another boundary's count rise with size before the main one is crossed? Loads above both are the main one's, and
+// past its onset loads between the two leave upwards, so only the rows up to there and the loads on this side count.
+bool changes_before(const Separation& other, const Separation& main, std::size_t candidates) {
+  const std::size_t count = main.posterior.best() + 1;
+  if (count < 2) {
+    return false;
+  }
+  std::vector<Observation> rows(other.rows.begin(), other.rows.begin() + static_cast<std::ptrdiff_t>(count));
+  if (other.boundary.threshold_cycles < main.boundary.threshold_cycles) {
+    for (std::size_t i = 0; i < count; ++i) {
+      rows[i].sum = std::max(0.0, rows[i].sum - main.rows[i].sum);
+    }
+  }
+  return trace_chance_of(rise_of(rows).gain, count, candidates) < trace_beyond_doubt;
+}
+
+// Where the hits of rows before means rise go on beyond the boundary, no gap between, about as many may lie farther: as
+// if one of so few had. Averages of hits and misses lie anywhere, but in other rows.
+void expect_overlap(std::span<const Row> before, const Boundary& boundary, Contamination& contamination) {
+  constexpr double most = 0.5;  // more would be the other level
+  double below = 0, above = 0, loads = 0;
+  for (const Row& row : before)
+    for (const double value : row.values) {
+      ++loads;
+      if (std::abs(value - boundary.middle) > boundary.near) continue;
+      (value < boundary.middle ? below : above) += 1;
+    }
+  contamination.false_miss =
+      std::clamp(std::min(below, above) / std::max(1.0, loads), contamination.false_miss, most);
+  contamination.loads = 1 / contamination.false_miss;
+}
+
+void infer(Separation& separation) {
+  const Rise rise = rise_of(separation.rows);
+  const double gap = separation.boundary.upper_mean - separation.boundary.lower_mean;
+  separation.gain = rise.gain;
+  separation.effect_of_size = gap * gap * rise.deviation;
+  separation.posterior = capacity_posterior(separation.rows, separation.sweep);
+}
+
+}  // namespace
+
+double level_of(std::span<const Observation> rows) {
+  double weight = 0;
+  double sum = 0;
+  for (const Observation& row : rows) weight += row.weight, sum += row.sum;
+  return sum / weight;
+}
+
+double scatter_about_one_level(std::span<const Observation> rows) {
+  return dispersion(rows, std::vector<double>(rows.size(), level_of(rows)), {}, 1);
+}
+
+bool is_clean(std::span<const Observation> rows) {
+  const double base = level_of(rows);
+  const double loads = rows.front().weight;
+  return base <= tolerated_share || base * loads <= std::min(tolerated_misses, tolerated_of_few * loads);
+}
+
+std::vector<Separation> separations(const Trace& trace) {
+  LatencyCounts counted;
+  for (const auto& row : trace.rows) {
+    counted.add(row.values);
+  }
+  return separations(trace, counted);
+}
+
+std::vector<Separation> separations(const Trace& trace, const LatencyCounts& counted) {
+  const auto bins = counted.bins(max_bins);
+  const auto components = fit_mixture(bins, max_components);
+  std::size_t loads = 0;
+  for (const auto& row : trace.rows) {
+    loads += row.values.size();
+  }
+  const double quantum = clock_quantum(bins);
+  std::vector<Boundary> boundaries = boundaries_of(components, bins);
+  const auto rising = rising_boundary(trace, bins);
+  bool is_new = false;
+  if (rising) {
+    const auto at =
+        std::lower_bound(boundaries.begin(), boundaries.end(), rising->boundary,
+                         [](const Boundary& a, const Boundary& b) { return a.threshold_cycles < b.threshold_cycles; });
+    is_new = at == boundaries.end() || at->threshold_cycles != rising->boundary.threshold_cycles;
+    if (is_new) boundaries.insert(at, rising->boundary);
+  }
+  boundaries.erase(std::remove_if(boundaries.begin(), boundaries.end(),
+                                  [&](const Boundary& boundary) { return !is_material(boundary, quantum, loads); }),
+                   boundaries.end());
+  const std::span rows(trace.rows);
+  const std::size_t split = rising ? rising->first_after : rows.size() / 2;
+  const auto before = rows.first((split + 1) / 2);
+  auto counts = count_misses(trace, boundaries);
+  std::vector<Separation> result;
+  for (std::size_t i = 0; i < boundaries.size(); ++i) {
+    const Boundary& boundary = boundaries[i];
+    Separation separation;
+    separation.boundary = boundary;
+    if (is_new && boundary.threshold_cycles == rising->boundary.threshold_cycles) separation.choices = bins.size();
+    separation.rows = std::move(counts[i]);
+    separation.sweep = sweep_of(trace, separation.rows, boundary.threshold_cycles);
+    expect_overlap(before, boundary, separation.sweep.contamination);
+    separation.rows = without_disturbed(separation.rows, {});
+    infer(separation);
+    result.push_back(std::move(separation));
+  }
+  return result;
+}
+
+std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, std::size_t sweeps) {
+  const bool any_beyond_doubt = std::any_of(candidates.begin(), candidates.end(), [&](const Separation& candidate) {
+    return changes_with_size(candidate, sweeps * candidates.size(), trace_beyond_doubt);
+  });
+  const auto is_significant = [&](const Separation& candidate) {
+    return changes_with_size(candidate, sweeps * candidates.size(),
+                             any_beyond_doubt ? trace_beyond_doubt : significant_rise);
+  };
+  std::optional<std::size_t> main;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (is_significant(candidates[i]) && (!main || candidates[i].effect_of_size > candidates[*main].effect_of_size)) {
+      main = i;
+    }
+  }
+  if (!main) {
+    return main;
+  }
+  // Boundaries that explain about as much differ in a few loads between two levels: the sharper change decides, and of
+  // those that are as sharp, but for a likelihood that is no better than chance, the one that fewer loads lie about.
+  constexpr double by_chance = 2;
+  const double as_much = 0.9 * candidates[*main].effect_of_size;
+  std::vector<std::size_t> alike;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (is_significant(candidates[i]) && candidates[i].effect_of_size >= as_much) alike.push_back(i);
+  const auto gain = [&](std::size_t i) { return candidates[i].gain; };
+  const double sharpest = gain(*std::ranges::max_element(alike, {}, gain));
+  std::erase_if(alike, [&](std::size_t i) { return gain(i) < sharpest - by_chance; });
+  main = *std::ranges::min_element(alike, {}, [&](std::size_t i) {
+    return std::pair(candidates[i].sweep.contamination.false_miss, -candidates[i].gain);
+  });
+  // The earliest onset that has evidence of its own; of several with the same onset, the sharpest.
+  const double enough = 0.1 * candidates[*main].boundary.between_variance;
+  std::size_t best = *main;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const std::size_t onset = candidates[i].posterior.best();
+    const std::size_t earliest = candidates[best].posterior.best();
+    if (i == *main || candidates[i].boundary.between_variance < enough || candidates[i].posterior.none_fits > 0.5 ||
+        onset >= candidates[*main].posterior.best() ||
+        !changes_before(candidates[i], candidates[*main], candidates.size())) {
+      continue;
+    }
+    if (onset < earliest || (onset == earliest && candidates[i].gain > candidates[best].gain)) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+Separation without_outliers(const Trace& trace, const std::vector<Separation>& candidates, std::size_t chosen) {
+  Separation result = candidates[chosen];
+  for (std::size_t i = chosen + 1; i < candidates.size(); ++i) {
+    const Boundary& above = candidates[i].boundary;
+    if (trace_chance_of(candidates[i].gain, candidates[i].rows.size(), candidates.size()) < significant_rise) continue;
+    const std::vector<Observation> slow = std::move(count_misses(trace, {&above, 1}).front());
+    if (scatter_about_one_level(slow) > most_scatter) continue;
+    result.rows = std::move(count_misses(trace, {&result.boundary, 1}).front());
+    for (std::size_t r = 0; r < result.rows.size(); ++r) result.rows[r].sum -= slow[r].sum;
+    result.rows = without_disturbed(result.rows, {});
+    result.sweep.contamination.false_hit = std::max(result.sweep.contamination.false_hit, above.upper_share);
+    infer(result);
+    break;
+  }
+  return result;
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,71 @@
+// Which loads hit and which missed: the boundary between two levels of latency whose crossing changes over the sweep.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "change_point/latency_histogram.hpp"
+#include "change_point/mixture.hpp"
+#include "evidence/inference/capacity.hpp"
+
+namespace gputopo::evidence {
+
+/// A boundary and what it makes of every row: `sum` misses among `weight` loads.
+struct Separation {
+  change_point::Boundary boundary;
+  std::vector<change_point::Observation> rows;
+  Sweep sweep;  ///< how the trace seems to have walked them
+  CapacityPosterior posterior;
+  double gain = 0;          ///< log-likelihood that levels which rise with size gain over one that doesn't
+  std::size_t choices = 1;  ///< boundaries that this one was chosen from for telling rows apart
+  /// How much of the boundary is size's doing, cycles^2: the standard deviation of the rows' fitted shares (outliers
+  /// and banks that no size changes have none, however far they lie) times the squared distance of the two sides' means
+  /// (a drift of the hit level changes many loads by little).
+  double effect_of_size = 0;
+
+  /// Whether a load's side says more of its level than chance does, as far as loads about the boundary tell.
+  bool tells_apart() const { return sweep.contamination.false_miss + sweep.contamination.false_hit < 0.5; }
+};
+
+/// Levels of memory differ by at least this share of the nearer.
+inline constexpr double least_level_share = 0.04;
+
+/// Misses of a row by the line or two that something else takes.
+inline constexpr double tolerated_misses = 2.5;
+
+/// Misses among all loads of the rows.
+double level_of(std::span<const change_point::Observation> rows);
+
+/// Misses that differ from row to row by more than this times what their number explains are no level.
+inline constexpr double most_scatter = 3;
+
+/// How much more rows differ among themselves than their loads explain, about one level.
+double scatter_about_one_level(std::span<const change_point::Observation> rows);
+
+/// Whether rows miss as seldom as those that fit: isolated slow loads, and the line or two that something else takes.
+bool is_clean(std::span<const change_point::Observation> rows);
+
+/// The boundaries of a mixture over all latencies, and that which rows differ most by (rising_boundary), each with its
+/// counts and profile, in ascending order of latency. Only boundaries that a memory level could make: the levels on
+/// both sides at least 4 %, 2 cycles and more than one quantum of the clock apart (the banks of one cache and a clock
+/// that counts in fours make less), with at least two loads above.
+///
+/// Two hit levels give a boundary that no size changes; a miss level that is nearly empty gives one that few rows
+/// cross. Neither is decided here. Time grows with the loads.
+std::vector<Separation> separations(const change_point::Trace& trace);
+/// The same where the latencies have been counted already.
+std::vector<Separation> separations(const change_point::Trace& trace, const change_point::LatencyCounts& counted);
+
+/// The separation that capacity misses show in: among those that the sweep changes significantly (by the likelihood
+/// ratio, with Bonferroni's correction for rows, boundaries and what they were chosen from), the one that explains most
+/// variance of the latencies (of those within 10 % of that, the one with the sharpest change); or a lower one with an
+/// earlier onset that explains at least a tenth as much and whose own loads change with size. Nothing where no boundary
+/// is crossed significantly, if this is one of so many `sweeps` that are looked at for one that is.
+std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, std::size_t sweeps = 1);
+
+/// The chosen separation without slow loads that have nothing to do with size: those above a higher boundary that no
+/// size changes, few, or as many in every row. They stay loads, but aren't taken for misses.
+Separation without_outliers(const change_point::Trace& trace, const std::vector<Separation>& candidates,
+                            std::size_t chosen);
+
+}  // namespace gputopo::evidence

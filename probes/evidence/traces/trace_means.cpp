@@ -1,0 +1,352 @@
+#include "evidence/traces/trace_means.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "change_point/disturbed.hpp"
+#include "change_point/latency_histogram.hpp"
+#include "change_point/reduction.hpp"
+#include "change_point/robust.hpp"
+#include "change_point/significance.hpp"
+#include "change_point/split_test.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/traces/trace_laps.hpp"
+#include "evidence/traces/trace_levels.hpp"
+#include "stop/stop.hpp"
+
+namespace gputopo::evidence {
+
+using namespace change_point;
+
+namespace {
+
+constexpr std::string_view by_means = "mean_isotonic";
+
+// A clock that counts whole cycles and a drift of its frequency shift means by less than this; no level of memory does.
+constexpr double least_rise_cycles = 2;
+constexpr double least_rise_share = 0.03;
+
+constexpr double significant = 0.05;
+
+// Parameters of a curve through so many rows: of the third degree, or less where these would hardly say otherwise.
+std::size_t of_curve(std::size_t rows) {
+  return std::clamp<std::size_t>(rows / 2, 1, 4);
+}
+
+// The variance of one value: within rows where they have several values, and at least what neighbouring rows differ by,
+// but for a few steps. A steady rise inflates first differences, a step in a short sweep second ones: the smaller of
+// the two counts.
+double variance_of(const std::vector<Observation>& rows, double squares_within, double loads) {
+  constexpr double clock_quantum = 0.25;  // of an average between two counts of the clock
+  std::vector<double> first;
+  std::vector<double> second;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const double scale = 1 / rows[i - 1].weight + 1 / rows[i].weight;
+    const double difference = rows[i].level() - rows[i - 1].level();
+    first.push_back(difference * difference / scale);
+    if (i < 2) continue;
+    const double bend = rows[i].level() - 2 * rows[i - 1].level() + rows[i - 2].level();
+    const double bend_scale = scale + 3 / rows[i - 1].weight + 1 / rows[i - 2].weight;
+    second.push_back(bend * bend / bend_scale);
+  }
+  const double of_first = mean_of_most(first);
+  const double between = second.empty() ? of_first : std::min(of_first, mean_of_most(second));
+  const double count = static_cast<double>(rows.size());
+  const double within = loads > count ? std::max(0.0, squares_within) / (loads - count) : 0;
+  return std::max({within, between, clock_quantum});
+}
+
+// Could the rise have begun before the first row? Yes, if few rows lie before it, it is spread over several, and those
+// rows differ by as much as it sets in with.
+bool rises_from_the_start(const std::vector<Observation>& rows, std::size_t fit, double base,
+                          const RisingLevels& rising) {
+  constexpr std::size_t shortest_plateau = 5;
+  const double onset = rising.fitted()[fit] - base;
+  if (fit >= shortest_plateau || onset >= 0.5 * (rising.top() - base)) return false;
+  const auto [least, most] =
+      std::minmax_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(fit),
+                          [](const Observation& a, const Observation& b) { return a.level() < b.level(); });
+  return fit == 1 || most->level() - least->level() > 0.25 * onset;
+}
+
+// What rows lack to a smooth curve through all of them, a polynomial of the third degree at most, as of a clock or a
+// temperature that drifts.
+std::vector<double> beside_a_curve(const std::vector<Observation>& rows) {
+  std::vector<double> beside;
+  for (const Observation& row : rows) beside.push_back(row.level());
+  std::vector<std::vector<double>> basis;
+  const auto along = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) sum += rows[i].weight * a[i] * b[i];
+    return sum;
+  };
+  const auto take_away = [&](std::vector<double>& from, const std::vector<double>& one) {
+    const double much = along(from, one) / along(one, one);
+    for (std::size_t i = 0; i < rows.size(); ++i) from[i] -= much * one[i];
+  };
+  for (std::size_t degree = 0; degree < of_curve(rows.size()); ++degree) {
+    std::vector<double> next;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      next.push_back(std::pow(2 * (static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()) - 1,
+                              static_cast<double>(degree)));
+    for (const auto& one : basis) take_away(next, one);
+    basis.push_back(std::move(next));
+    take_away(beside, basis.back());
+  }
+  return beside;
+}
+
+// Whether that curve explains rows as well as levels that rise from somewhere on, by Akaike's criterion: each level is
+// a parameter. Or a rise of several cycles but for the clock's whole ones, which all loads of a row have in common.
+bool is_drift(const std::vector<Observation>& rows, const RisingLevels& rising, double variance) {
+  constexpr double whole_cycles = 0.75, several = 3;
+  const std::vector<double> levels = rising.fitted(), beside = beside_a_curve(rows);
+  double by_curve = 0, by_levels = 0;
+  bool is_rounded = levels.back() - levels.front() >= several;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    by_levels += rows[i].weight * std::pow(rows[i].level() - levels[i], 2);
+    by_curve += rows[i].weight * std::pow(beside[i], 2);
+    is_rounded = is_rounded && std::fabs(beside[i]) < whole_cycles;
+  }
+  std::size_t blocks = 0;
+  for (std::size_t i = 0; i < rows.size(); i = rising.block(i).end) ++blocks;
+  return is_rounded || (by_curve - by_levels) / (2 * variance) <=
+                           static_cast<double>(blocks) - static_cast<double>(of_curve(rows.size()));
+}
+
+// Loads about their rows' means.
+struct Scatter {
+  double squares = 0, sum = 0, loads = 0, rows = 0;
+
+  void add(const Row& row) {
+    double of_row = 0, of_squares = 0;
+    const auto count = static_cast<double>(row.values.size());
+    for (const double value : row.values) of_row += value, of_squares += value * value;
+    squares += std::max(0.0, of_squares - of_row * of_row / count);
+    sum += of_row, loads += count, rows += 1;
+  }
+  void add(const Scatter& other) {
+    squares += other.squares, sum += other.sum, loads += other.loads, rows += other.rows;
+  }
+  double mean() const { return sum / loads; }
+  double degrees() const { return loads - rows; }
+  double variance() const { return degrees() > 0 ? squares / degrees() : 0; }
+};
+
+double least_rise(double base) {
+  return std::max(least_rise_cycles, least_rise_share * base);
+}
+
+// Whether even the slowest loads lie no level beyond the first rows: then all of them became a little slower. Averages
+// are of loads that nobody sees.
+bool is_below_a_level(const Trace& trace, const MeanCurve& curve, double base) {
+  return trace.loads() > trace.rows.size() &&
+         curve.slowest - base < std::max(least_rise_cycles, least_level_share * base);
+}
+
+// What the first `count` rows take on average.
+double base_of(const std::vector<Observation>& rows, std::size_t count) {
+  double sum = 0, loads = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += rows[i].sum, loads += rows[i].weight;
+  return sum / loads;
+}
+
+// That the best of so many rows gains that much.
+double chance_of_rise(const MeanCurve& curve, const RisingLevels& rising) {
+  const double gain = gain_of_rising(curve.rows, rising, curve.sweep.levels);
+  return chi_squared_tail(2 * gain) * static_cast<double>(curve.rows.size());
+}
+bool rises_by_chance(const MeanCurve& curve, const RisingLevels& rising) {
+  return chance_of_rise(curve, rising) > significant;
+}
+
+// Nothing changes: what a smaller cache would have missed is the evidence for a bound.
+Estimate without_misses(const Trace& trace) {
+  std::vector<Observation> rows;
+  for (const Row& row : trace.rows) rows.push_back({row.control, static_cast<double>(row.values.size()), 0});
+  Sweep sweep = sweep_of(trace, rows, HUGE_VAL);
+  sweep.saturation = 1;
+  Estimate e = capacity_estimate(capacity_posterior(rows, sweep), by_means);
+  if (e.status == Status::lower_bound)
+    e.note = "nothing changes within the sweep: if its loads hit, the capacity lies at or above its end";
+  return e;
+}
+
+}  // namespace
+
+MeanCurve mean_curve(const Trace& trace) {
+  const double clip = change_point::quantile(latency_histogram(trace, 4096), 0.995);
+  MeanCurve curve;
+  curve.slowest = clip;
+  double within = 0;
+  double loads = 0;
+  for (const Row& row : trace.rows) {
+    stop::look();
+    Observation observation{row.control, static_cast<double>(row.values.size()), 0};
+    double squares = 0;
+    for (const double value : row.values) {
+      const double clipped = std::min(value, clip);
+      observation.sum += clipped;
+      squares += clipped * clipped;
+    }
+    within += squares - observation.sum * observation.sum / observation.weight;
+    loads += observation.weight;
+    curve.rows.push_back(observation);
+  }
+  curve.sweep.whole_laps = false;
+  curve.sweep.saturation = -1;
+  curve.sweep.foreign = true;
+  curve.sweep.levels = {LevelModel::Kind::gaussian, variance_of(curve.rows, within, loads)};
+  curve.rows = without_disturbed(curve.rows, curve.sweep.levels);
+  return curve;
+}
+
+double chance_of_means(const Trace& trace) {
+  const MeanCurve curve = mean_curve(trace);
+  return chance_of_rise(curve, RisingLevels(curve.rows, curve.sweep.levels));
+}
+
+bool do_loads_move_together(std::span<const Row> rows) {
+  constexpr double an_end = 0.15;   // of the rise, on either side
+  constexpr double a_level = 0.25;  // of the rise: rows that a step as high leads to, or away from, are a level's
+  constexpr double deviations = 2;
+  LatencyCounts loads_of_all;
+  for (const Row& row : rows) loads_of_all.add(row.values);
+  const std::vector<Bin> bins = loads_of_all.bins(4096);
+  const double fast = change_point::quantile(bins, 0.1), slow = change_point::quantile(bins, 0.95);
+  Trace trace{{rows.begin(), rows.end()}};  // what is slower than any level is something else
+  for (Row& row : trace.rows)
+    for (double& value : row.values) value = std::min(value, slow + (slow - fast));
+  const MeanCurve curve = mean_curve(trace);
+  const RisingLevels rising(curve.rows, curve.sweep.levels);
+  const std::vector<double> levels = rising.fitted();
+  const double first = levels.front(), rise = levels.back() - first;
+  if (rise <= 0) return false;
+  const auto share_of = [&](std::size_t i) { return (levels[i] - first) / rise; };
+  Scatter low, high;
+  struct Passing {
+    double level = 0, way = 0;  // of the rise, to its neighbours' middles
+    Scatter loads;
+  };
+  std::vector<Passing> passing;
+  for (std::size_t begin = 0, end = 0; begin < levels.size(); begin = end) {
+    end = rising.block(begin).end;
+    Scatter block;
+    for (std::size_t i = begin; i < end; ++i)
+      if (2 * curve.rows[i].weight >= static_cast<double>(trace.rows[i].values.size())) block.add(trace.rows[i]);
+    const double share = share_of(begin);
+    if (share <= an_end) low.add(block);
+    if (share >= 1 - an_end) high.add(block);
+    if (share <= an_end || share >= 1 - an_end || block.degrees() <= 0) continue;
+    const double from = levels[begin - 1], to = levels[end];
+    if (levels[begin] - from < a_level * rise && to - levels[begin] < a_level * rise)
+      passing.push_back({levels[begin], (to - from) / 2, block});
+  }
+  if (passing.empty() || low.degrees() <= 0 || high.degrees() <= 0) return false;
+  // Of loads at two levels, whichever share of them misses, the variance lies above a straight line between both ends
+  // by the product of what means are away from these; of n, by (n - 1)^-2 of that at least, on the whole way.
+  constexpr double least = 1.0 / 16;  // more than five are none
+  const double alone = std::max(low.variance(), high.variance());
+  double expected = 0, seen = 0, way = 0, error = 0;
+  for (const Passing& p : passing) {
+    const double up = p.level - low.mean(), down = high.mean() - p.level;
+    const double by_line = (low.variance() * down + high.variance() * up) / (up + down);
+    expected += p.way * up * down;
+    seen += p.way * (p.loads.variance() - by_line);
+    way += p.way, error += p.way * p.way * 2 / p.loads.degrees();
+  }
+  error = alone * std::sqrt(error + way * way * (2 / low.degrees() + 2 / high.degrees()));
+  return seen + deviations * error < least * expected;
+}
+
+std::optional<MeanRise> rise_of_means(const Trace& trace) {
+  MeanCurve curve = mean_curve(trace);
+  const RisingLevels rising(curve.rows, curve.sweep.levels);
+  curve.sweep.first_fits = true;
+  const CapacityPosterior posterior = capacity_posterior(curve.rows, curve.sweep);
+  const std::size_t last = posterior.best();
+  const double base = base_of(curve.rows, last + 1);
+  if (posterior.probability.back() > better_part || rising.top() - base < least_rise(base) ||
+      rises_by_chance(curve, rising))
+    return std::nullopt;
+  return MeanRise{posterior.credible(0.95).low, curve.rows.back().level() - curve.rows.front().level(),
+                  is_drift(curve.rows, rising, curve.sweep.levels.variance)};
+}
+
+Estimate size_by_means(const Trace& trace) {
+  constexpr std::size_t fewest_rows = 5;  // of one load each: fewer don't tell their noise from a change
+  MeanCurve curve = mean_curve(trace);
+  const RisingLevels rising(curve.rows, curve.sweep.levels);
+  curve.sweep.first_fits = true;
+  CapacityPosterior posterior = capacity_posterior(curve.rows, curve.sweep);
+  posterior.slack = 1;  // a parameter's worth (AIC): means rise by their noise
+  const std::size_t fit = posterior.best() + 1;
+  const double base = base_of(curve.rows, fit);
+  if (rising.top() - base < least_rise(base) || is_below_a_level(trace, curve, base)) {
+    constexpr double less_than_a_level = 0.5;  // of what levels differ by: a few misses of a level that is near
+    const bool is_seen = rising.top() - base >= less_than_a_level * least_rise(base) && !rises_by_chance(curve, rising);
+    return is_seen ? inconclusive("B", by_means, "latencies rise with size, but by less than levels of memory differ")
+                   : without_misses(trace);
+  }
+  if (trace.loads() == trace.rows.size() && trace.rows.size() < fewest_rows)
+    return inconclusive("B", by_means, "too few rows of one load each to tell a change from noise");
+  if (rises_by_chance(curve, rising)) return inconclusive("B", by_means, "rows differ by chance as much as they rise");
+  if (posterior.probability.back() > better_part) return without_misses(trace);
+  if (rises_from_the_start(curve.rows, fit, base, rising)) {
+    return inconclusive("B", by_means, "too few rows lie before the rise to tell whether they fit");
+  } else if (is_drift(curve.rows, rising, curve.sweep.levels.variance)) {
+    return inconclusive("B", by_means, drifts);
+  } else if (fit == 1 && curve.rows.front().weight < 2) {
+    return inconclusive("B", by_means, "before the change lies one load, whose noise nothing tells");
+  }
+  return capacity_estimate(posterior, by_means);
+}
+
+Estimate first_large_rise(const Trace& trace, const TraceOptions& options) {
+  constexpr std::string_view method = "geometric_rise";
+  constexpr std::size_t fewest_alike = 3;
+  constexpr double level = 0.05;
+  const std::vector<double> distances = distances_per_load(trace);
+  if (distances.size() < 4)
+    return inconclusive("B", method, "rows differ more than their loads explain and there are too few of them");
+  // Sampling error of a rise between two rows, from the scatter within rows (delta method on the root mean square).
+  std::vector<double> variances;
+  for (const Row& row : trace.rows) {
+    double mean = 0;
+    double squares = 0;
+    for (const double value : row.values) {
+      const double square = (value - 1) * (value - 1);
+      mean += square;
+      squares += square * square;
+    }
+    const double loads = static_cast<double>(row.values.size());
+    mean /= loads;
+    const double variance_of_square = std::max(0.0, squares / loads - mean * mean);
+    variances.push_back(variance_of_square / loads / std::max(1e-12, 4 * mean));
+  }
+  const double error = std::sqrt(2 * change_point::median(variances));
+  double largest = 0;
+  for (std::size_t i = 1; i < distances.size(); ++i) largest = std::max(largest, distances[i] - distances[i - 1]);
+  const SplitTest trend = test_best_split(distances, Cost::rank, options.seed);
+  if (largest <= 3 * error || trend.calibrated_p_value > level)
+    return inconclusive("B", method, "rows differ more than their loads explain and no rise stands out");
+  std::vector<double> lowest = distances;
+  const auto tenth = lowest.begin() + static_cast<std::ptrdiff_t>(lowest.size() / 10);
+  std::nth_element(lowest.begin(), tenth, lowest.end());
+  std::vector<std::size_t> rises;
+  bool is_two_state = true;
+  for (std::size_t i = 1; i < distances.size(); ++i) {
+    if (distances[i] - distances[i - 1] < largest - 2 * error) continue;
+    rises.push_back(i - 1);
+    is_two_state = is_two_state && distances[i - 1] <= *tenth;
+  }
+  if (rises.size() < fewest_alike || !is_two_state)
+    return inconclusive("B", method, "rows differ more than their loads explain and no step of one height recurs");
+  Estimate e = measured(trace.rows[rises.front()].control, "B", method, trace.loads());
+  e.interval = Interval{trace.rows.front().control, trace.rows[rises.back()].control};
+  e.confidence = (1 - trend.calibrated_p_value) / static_cast<double>(rises.size());
+  e.note = "rows scatter more than their loads explain, so the onset is the first of the largest rises";
+  return e;
+}
+
+}  // namespace gputopo::evidence

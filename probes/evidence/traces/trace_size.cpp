@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <cmath>
+
+#include "change_point/isotonic.hpp"
+#include "change_point/significance.hpp"
+#include "change_point/trace_check.hpp"
+#include "evidence/inference/estimates.hpp"
+#include "evidence/traces/trace_levels.hpp"
+#include "evidence/traces/trace_means.hpp"
+#include "evidence/traces/trace_repeats.hpp"
+#include "evidence/traces/traces.hpp"
+
+namespace gputopo::evidence {
+
+using namespace change_point;
+
+namespace {
+
+constexpr std::string_view trace_size_method = "binomial_isotonic";
+
+constexpr double doubtful = 0.05;
+
+// Where every row that fits has this many misses, a level of its own and no accident, levels that only rise gain on one
+// level by following their scatter: within half of chi-squared's 95 % point both are alike.
+constexpr double noisy_misses = 8;
+constexpr double slack_of_noise = 1.92;
+
+// The rows that fit, if that of the posterior's best row do.
+std::span<const Observation> fitting_rows(const Separation& s) {
+  return std::span(s.rows).first(s.posterior.best() + 1);
+}
+
+// How much more rows differ among themselves than their loads explain, about levels that only rise (fixed misses that
+// begin at some size).
+double scatter_about_rising_levels(std::span<const Observation> rows) {
+  return rows.size() < 2 ? 1 : dispersion(rows, RisingLevels(rows, {}).fitted(), {}, 1);
+}
+
+// What widens everything, within bounds.
+double scatter_of_fitting(std::span<const Observation> rows) {
+  return std::min(10.0, scatter_about_one_level(rows));
+}
+
+// Rows past the first that miss far less than it: no cache that the first row overflows could do that.
+bool is_contradicted_later(std::span<const Observation> rows) {
+  const Observation& first = rows.front();
+  const double share = first.level();
+  return std::any_of(rows.begin(), rows.end(), [&](const Observation& row) {
+    const double expected = share * row.weight;
+    return row.sum < expected - 5 * std::sqrt(expected * (1 - share) * (1 + row.weight / first.weight));
+  });
+}
+
+// The largest footprint that is beyond doubt to fit.
+Estimate at_least(const CapacityPosterior& posterior) {
+  double below = posterior.none_fits;
+  std::size_t row = 0;
+  while (below + posterior.probability[row] <= doubtful) below += posterior.probability[row++];
+  Estimate e = measured(posterior.footprints_bytes[row], "B", trace_size_method, posterior.loads);
+  e.status = Status::lower_bound;
+  e.confidence = 1 - below;
+  e.note = "slow loads beyond it are too few for a size and too many for luck";
+  return e;
+}
+
+// A size is told where all else is excluded: with few loads a row, rows that fit and rows that don't look alike.
+Estimate size_of(const CapacityPosterior& posterior) {
+  const Estimate e = capacity_estimate(posterior, trace_size_method);
+  const double none = posterior.none_fits;
+  if (e.status != Status::measured || none + posterior.probability.back() <= doubtful) return e;
+  if (none <= doubtful) return at_least(posterior);
+  return inconclusive("B", trace_size_method, "there are too few loads to tell whether the smallest footprint fits");
+}
+
+// Whether the last of these rows miss more than their first level and the line or two of others explain.
+bool end_beyond_others_lines(std::span<const Observation> rows, double first_level) {
+  constexpr double deviations = 4;
+  double expected = 0, seen = 0;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    expected += first_level * row->weight + tolerated_misses, seen += row->sum;
+    if (seen - expected > deviations * std::sqrt(expected)) return true;
+  }
+  return false;
+}
+
+// Misses that begin long before a cache whose misses begin there would miss so few: it goes on filling, in sets that
+// fill unevenly, or brings in what nobody asked for. How much it holds then isn't where they begin, nor where as many
+// are missed as of a full one.
+std::optional<Estimate> fills_unevenly(const Separation& s) {
+  if (s.posterior.none_fits > better_part || s.posterior.probability.back() > better_part) return std::nullopt;
+  // A few may be others' lines, and levels that only rise follow the scatter of what fits as well.
+  constexpr double beyond_doubt = 1e-4;
+  const std::span fitting = fitting_rows(s);
+  const RisingLevels rising(fitting, {});
+  if (!end_beyond_others_lines(fitting, rising.block(0).level())) return std::nullopt;
+  const double gain = gain_of_rising(fitting, rising, {});
+  if (chi_squared_tail(2 * gain) * static_cast<double>(fitting.size()) > beyond_doubt) return std::nullopt;
+  Sweep of_any_law = s.sweep;
+  of_any_law.saturation = 0;
+  of_any_law.scatter = 1;
+  const std::size_t about = capacity_posterior(s.rows, of_any_law).best();
+  of_any_law.scatter = scatter_of_fitting(std::span(s.rows).first(about + 1));
+  const CapacityPosterior begins = capacity_posterior(s.rows, of_any_law);
+  const double least = s.posterior.credible(0.95).low;
+  double as_late = 0;
+  for (std::size_t i = 0; i < begins.probability.size(); ++i)
+    if (begins.footprints_bytes[i] >= least) as_late += begins.probability[i];
+  if (as_late > doubtful || begins.none_fits > doubtful) return std::nullopt;
+  Estimate e = at_least(begins);
+  e.note = "so much fits; of more ever more is missing, but less than of a full cache: sets that fill unevenly";
+  return e;
+}
+
+// No boundary is crossed by more loads the larger the footprint.
+Estimate without_change(const Separation& strongest) {
+  constexpr double most_scatter_of_all = 5;
+  if (scatter_about_one_level(strongest.rows) > most_scatter_of_all)
+    return inconclusive("B", trace_size_method, "misses vary from row to row but don't rise with size");
+  Sweep any_level = strongest.sweep;
+  any_level.contamination.loads = 0;
+  const CapacityPosterior posterior = capacity_posterior(strongest.rows, any_level);
+  Estimate e = capacity_estimate(posterior, trace_size_method);
+  if (e.status == Status::measured || e.status == Status::upper_bound) {
+    if (!is_clean(std::span(strongest.rows).first(posterior.best() + 1)))
+      return inconclusive("B", trace_size_method, "slow loads are many at every size, and rise by no more than chance");
+    return posterior.none_fits > doubtful
+               ? inconclusive("B", trace_size_method, "too few loads are slow to tell a size")
+               : at_least(posterior);
+  }
+  if (e.status == Status::lower_bound)
+    e.note = level_of(strongest.rows) > 0.05
+                 ? "a constant share of loads is slow at every size: no change within the sweep"
+                 : "nothing changes within the sweep: if its loads hit, the capacity lies at or above its end";
+  return e;
+}
+
+// Those of the loads of rows that fit that hit.
+Trace hits_of(const Trace& trace, const Separation& s, double size) {
+  Trace hits;
+  for (const Row& row : trace.rows) {
+    if (row.control > size) continue;
+    hits.rows.push_back({row.control, {}});
+    for (const double value : row.values)
+      if (value < s.boundary.threshold_cycles) hits.rows.back().values.push_back(value);
+    if (hits.rows.back().values.empty()) hits.rows.pop_back();
+  }
+  return hits;
+}
+
+// Whether a level of several rows comes before more of them miss: a level of hits as well as one of misses.
+bool begins_with_a_level(std::span<const Observation> rows) {
+  constexpr std::size_t shortest_level = 5;
+  const std::size_t end = RisingLevels(rows, {}).block(0).end;
+  return end >= shortest_level && end < rows.size();
+}
+
+// Hits that become slower before other loads miss: averages over laps, of which ever more miss. Then the size lies
+// anywhere from there on. Where all loads of a row become slower together, that they cross the boundary is a drift's
+// doing, or an average's: their means say the rest.
+Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) {
+  const std::size_t last = s.posterior.none_fits > better_part ? 0 : s.posterior.best();
+  if (size.has_value() && do_loads_move_together(std::span(trace.rows).subspan(last))) {
+    const Estimate by_means = size_by_means(trace);
+    const bool are_alike = size.status == Status::measured && by_means.status == Status::measured &&
+                           by_means.interval->low <= *size.value && *size.value <= by_means.interval->high;
+    return are_alike ? size : by_means;
+  }
+  if (size.status != Status::measured) return size;
+  const Trace hits = hits_of(trace, s, *size.value);
+  const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);
+  if (!rise) return size;
+  if (rise->is_drift) {
+    const bool is_all = 2 * rise->cycles > s.boundary.upper_mean - s.boundary.lower_mean;
+    return is_all ? inconclusive("B", trace_size_method, drifts) : size;
+  }
+  size.interval->low = std::min(size.interval->low, rise->from);
+  size.note = "loads that hit become slower before others miss, as averages of both do";
+  return size;
+}
+
+Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const TraceOptions& options) {
+  const std::vector<Separation> candidates =
+      trace.loads() == trace.rows.size() ? std::vector<Separation>{} : separations(trace, counted);
+  if (candidates.empty()) return size_by_means(trace);
+  const auto chosen = capacity_separation(candidates);
+  if (!chosen) {
+    // Levels nearer than loads scatter have no boundary between them: then their means rise.
+    constexpr double beyond_doubt = 1e-4, by_chance = 0.05;
+    const double chance = chance_of_means(trace);
+    if (chance < beyond_doubt) return size_by_means(trace);
+    if (chance < by_chance) return inconclusive("B", trace_size_method, "latencies rise with size, but may by chance");
+    return without_change(*std::max_element(candidates.begin(), candidates.end(),
+                                            [](const auto& a, const auto& b) { return a.gain < b.gain; }));
+  }
+  Separation s = without_outliers(trace, candidates, *chosen);
+  if (s.posterior.none_fits > 0.5 && is_contradicted_later(s.rows)) return first_large_rise(trace, options);
+  if (s.posterior.none_fits <= 0.5 && !is_clean(fitting_rows(s)) &&
+      scatter_about_rising_levels(fitting_rows(s)) > most_scatter)
+    return first_large_rise(trace, options);
+  s.sweep.scatter = scatter_of_fitting(fitting_rows(s));
+  const double misses_a_row = level_of(fitting_rows(s)) * s.rows.front().weight;
+  s.posterior = capacity_posterior(s.rows, s.sweep);
+  if (misses_a_row >= noisy_misses) s.posterior.slack = slack_of_noise;
+  if (const auto least = fills_unevenly(s)) return *least;
+  const Estimate size = size_of(s.posterior);
+  if (size.status == Status::upper_bound && begins_with_a_level(s.rows))
+    return inconclusive(
+        "B", trace_size_method,
+        "as many loads are slow in the first rows, and more from there on: of which level hits are isn't known");
+  return with_slow_hits(trace, s, size);
+}
+
+}  // namespace
+
+Estimate find_size(const Trace& trace, const TraceOptions& options) {
+  if (options.method == TraceOptions::Method::thesis) return find_size_by_thesis(trace, options);
+  const bool usable_as_is = is_tidy(trace);
+  const Trace tidy = usable_as_is ? Trace{} : tidied(trace);
+  const Trace& rows = usable_as_is ? trace : tidy;
+  // Checked and counted row by row: a trace larger than the processor's caches is read once less.
+  LatencyCounts counted;
+  std::string reason = too_few_rows(rows, 2);
+  for (std::size_t i = 0; reason.empty() && i < rows.rows.size(); ++i) {
+    reason = why_unusable(rows.rows[i]);
+    if (reason.empty()) counted.add(rows.rows[i].values);
+  }
+  Estimate e = reason.empty() ? find_by_counts(rows, counted, options) : inconclusive("B", trace_size_method, reason);
+  const bool is_about_change = e.status == Status::measured || e.status == Status::upper_bound;
+  if (is_about_change && !usable_as_is && do_repeats_differ_as_sizes_do(trace))
+    e = inconclusive("B", trace_size_method,
+                     "rows of one size differ by as much as sizes do: something else changed while they were recorded");
+  e.samples = rows.loads();
+  return e;
+}
+
+}  // namespace gputopo::evidence
