@@ -22,11 +22,12 @@ constexpr std::array<LimitsRow, 25> limits_rows{
 
 struct UnifiedRow {
   std::string_view compute_capability;
-  std::uint64_t kib;
+  std::uint64_t kib, shared_kib;
 };
 
 constexpr std::array<UnifiedRow, 8> unified_rows{
-    {{"7.0", 128}, {"7.5", 96}, {"8.0", 192}, {"8.6", 128}, {"8.7", 192}, {"8.9", 128}, {"9.0", 256}, {"10.0", 256}}};
+    {{"7.0", 128, 96}, {"7.5", 96, 64}, {"8.0", 192, 164}, {"8.6", 128, 100}, {"8.7", 192, 164}, {"8.9", 128, 100},
+     {"9.0", 256, 228}, {"10.0", 256, 228}}};
 
 }  // namespace
 
@@ -46,9 +47,10 @@ Limits published_limits(std::string_view compute_capability) {
   return limits;
 }
 
-std::uint64_t published_unified_bytes(std::string_view compute_capability) {
-  const auto row = std::find_if(unified_rows.begin(), unified_rows.end(),
-                                [&](const UnifiedRow& r) { return r.compute_capability == compute_capability; });
+std::uint64_t published_unified_bytes(std::string_view compute_capability, std::uint64_t shared_bytes_per_sm) {
+  const auto row = std::find_if(unified_rows.begin(), unified_rows.end(), [&](const UnifiedRow& r) {
+    return r.compute_capability == compute_capability && r.shared_kib * 1024 == shared_bytes_per_sm;
+  });
   return row == unified_rows.end() ? 0 : row->kib * 1024;
 }
 

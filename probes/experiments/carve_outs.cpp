@@ -148,11 +148,11 @@ void keep_curve(Session& session, std::string_view memory, const Series& residen
 }
 
 // What the whole array holds beyond both. Nothing measured tells its end, so it is known only where it is published.
-Estimate reserved_at(const Gpu& gpu, const CarveOut& row) {
+Estimate reserved_at(const device::DeviceInfo& info, const CarveOut& row) {
   constexpr std::string_view method = "difference";
   if (!row.usable_bytes.has_value()) return inconclusive("B", method, "needs what is usable");
   const double both = *row.shared_bytes.value + *row.usable_bytes.value;
-  const auto array = static_cast<double>(catalog::published_unified_bytes(gpu.compute_capability));
+  const auto array = static_cast<double>(catalog::published_unified_bytes(info.gpu.compute_capability, info.shared_bytes_per_sm));
   if (array == 0)
     return inconclusive("B", method,
                         fmt::format("both make up {:.0f} B; what the array has beyond that nothing shows", both));
@@ -160,7 +160,7 @@ Estimate reserved_at(const Gpu& gpu, const CarveOut& row) {
     return inconclusive("B", method, fmt::format("both make up {:.0f} B, more than the array is published with", both));
   Estimate e = exact(array - both, method, row.usable_bytes.samples);
   e.note = fmt::format("of the {:.0f} KiB that NVIDIA publishes for compute capability {}", array / 1024,
-                       gpu.compute_capability);
+                       info.gpu.compute_capability);
   return e;
 }
 
@@ -179,7 +179,7 @@ Expected<std::vector<CarveOut>> counted_carve_out(Session& session, const CacheF
     }
     row.usable_bytes = exact(static_cast<double>(resident->held_bytes), "residency", resident->samples);
   }
-  for (CarveOut& row : table) row.reserved_bytes = reserved_at(session.info().gpu, row);
+  for (CarveOut& row : table) row.reserved_bytes = reserved_at(session.info(), row);
   return table;
 }
 

@@ -15,14 +15,15 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-std::vector<CarveOut> carve_outs_of(std::uint64_t array_kib, std::uint64_t reserved_kib, const char* capability) {
+std::vector<CarveOut> carve_outs_of(std::uint64_t array_kib, std::uint64_t reserved_kib, const char* capability,
+                                    std::uint64_t largest_kib = 16) {
   Json model = {
       {"schema", "gputopo-model/1"},
       {"gpu", {{"name", "Carved"}, {"sm_count", 2}, {"memory", "4 GiB"}}},
       {"caches",
        {{"l1", {{"size", array_kib << 10}, {"line", 128}, {"ways", array_kib / 8}, {"reserved", reserved_kib << 10}}},
         {"l2", {{"size", 262144}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
-      {"shared", {{"carve_outs", {8192, 16384}}, {"carved_from", "l1"}, {"latency", 20}}},
+      {"shared", {{"carve_outs", {8192, largest_kib << 10}}, {"carved_from", "l1"}, {"latency", 20}}},
       {"paths",
        {{"global_cached",
          {{{"level", "l1"}, {"latency", 30}},
@@ -54,7 +55,7 @@ TEST(CarveOuts, AnArrayIsNotRoundedUp) {
 }
 
 TEST(CarveOuts, OfAPublishedArrayTheRestIsReserved) {
-  for (const CarveOut& row : carve_outs_of(96, 2, "7.5")) {
+  for (const CarveOut& row : carve_outs_of(96, 2, "7.5", 64)) {
     EXPECT_EQ(row.reserved_bytes.status, Status::measured);
     EXPECT_EQ(*row.reserved_bytes.value, 2048);
     EXPECT_THAT(row.reserved_bytes.note, HasSubstr("compute capability 7.5"));
@@ -62,8 +63,11 @@ TEST(CarveOuts, OfAPublishedArrayTheRestIsReserved) {
 }
 
 // It isn't the published one, then.
-TEST(CarveOuts, MoreThanThePublishedArrayLeavesTheRestOpen) {
-  for (const CarveOut& row : carve_outs_of(112, 2, "7.5")) EXPECT_EQ(row.reserved_bytes.status, Status::inconclusive);
+TEST(CarveOuts, AnSmUnlikeThePublishedOneLeavesTheRestOpen) {
+  for (const auto& table : {carve_outs_of(112, 2, "7.5", 64), carve_outs_of(96, 2, "7.5")}) {
+    ASSERT_EQ(table.size(), 2U);
+    for (const CarveOut& row : table) EXPECT_EQ(row.reserved_bytes.status, Status::inconclusive);
+  }
 }
 
 }  // namespace

@@ -64,9 +64,12 @@ std::string structure_text(const std::vector<CarveOut>& table) {
   return table.empty() ? "unknown" : fmt::format("{} carve-outs", table.size());
 }
 
+bool open_or_same(const Estimate& found, const Estimate& truth) { return !found.value || found.value == truth.value; }
+
+// What is reserved is known of published arrays alone: no load tells it.
 bool is_row(const CarveOut& found, const CarveOut& truth) {
-  const auto same = [](const Estimate& a, const Estimate& b) { return a.value && b.value && *a.value == *b.value; };
-  return same(found.usable_bytes, truth.usable_bytes) && same(found.reserved_bytes, truth.reserved_bytes);
+  return found.usable_bytes.value && *found.usable_bytes.value == *truth.usable_bytes.value &&
+         open_or_same(found.reserved_bytes, truth.reserved_bytes);
 }
 
 // Every carve-out that was found must be one there is, with what it leaves to the cache; there may be more than found.
@@ -85,7 +88,6 @@ Statement carve_out_statement(const Memory& found, const Memory& truth) {
     const auto same_bytes = [&](const CarveOut& t) { return *t.shared_bytes.value == bytes; };
     const auto is = std::find_if(truth.carve_outs.begin(), truth.carve_outs.end(), same_bytes);
     if (is != truth.carve_outs.end() && is_row(row, *is)) continue;
-    const auto open_or_same = [](const Estimate& a, const Estimate& b) { return !a.value || a.value == b.value; };
     if (is != truth.carve_outs.end() && open_or_same(row.usable_bytes, is->usable_bytes) &&
         open_or_same(row.reserved_bytes, is->reserved_bytes)) {
       if (s.verdict == Verdict::exact) s.verdict = Verdict::inconclusive;  // what it leaves was left open

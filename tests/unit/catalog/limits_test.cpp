@@ -18,10 +18,11 @@ TEST(PublishedLimits, UnknownOnesAreNotGuessed) {
 }
 
 TEST(PublishedLimits, OneArrayOfL1AndSharedMemoryFromVoltaOn) {
-  EXPECT_EQ(published_unified_bytes("9.0"), 256U << 10);
-  EXPECT_EQ(published_unified_bytes("7.5"), 96U << 10);
-  EXPECT_EQ(published_unified_bytes("5.2"), 0U);
-  EXPECT_EQ(published_unified_bytes(""), 0U);
+  EXPECT_EQ(published_unified_bytes("9.0", 228U << 10), 256U << 10);
+  EXPECT_EQ(published_unified_bytes("9.0", 96U << 10), 0U) << "an SM that isn't the published one";
+  EXPECT_EQ(published_unified_bytes("7.5", 64U << 10), 96U << 10);
+  EXPECT_EQ(published_unified_bytes("5.2", 96U << 10), 0U);
+  EXPECT_EQ(published_unified_bytes("", 0), 0U);
 }
 
 }  // namespace
