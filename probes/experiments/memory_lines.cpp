@@ -29,13 +29,22 @@ struct LinesLooked {
   std::optional<std::string_view> untranslated;  // why what they take needn't be memory's
 };
 
-Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, std::uint64_t l2_bytes) {
-  program::Program p = cold.program("lines of memory");
+// What one look does: its program, and where in its traces what it looked at lies.
+struct LineLook {
+  program::Program program;
+  program::Stepping order;          // of the lines
+  std::vector<std::uint64_t> some;  // of those looked at again, which ones by themselves, too
+};
+
+// Each look in an order of its own: memory holds loads up at the same times after what came before, look for look
+// (refreshes, by what an H200 shows), and in one order these would be the same lines every time.
+LineLook look_in_order(const ColdMemory& cold, std::uint64_t l2_bytes, std::uint64_t seed) {
+  LineLook look{cold.program("lines of memory"), program::stepping(program::Order::shuffled, seed, spread_lines), {}};
   program::Walk walk = recorded(make_walk(l2_path, spread_lines * spread_apart_bytes, spread_apart_bytes, 1),
                                 program::Record::latencies, 1);
   walk.first_byte = cold.begin();
   walk.order = program::Order::shuffled;  // none right after one of its own row of DRAM
-  walk.order_seed = 1;
+  walk.order_seed = seed;
   // One line in 15, in each 64 KiB, isn't looked at but loaded before: what translation takes belongs to no line.
   program::Walk translate = make_walk(l2_path, spread_room_bytes, translating_lines * spread_apart_bytes, 1);
   translate.first_byte = cold.begin();
@@ -46,37 +55,40 @@ Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, std::uint64
   const std::uint64_t again_lines = std::clamp(l2_bytes / longest_line / 4, least, spread_lines);
   // Some all over them, at no equal distances: what a TLB loses may recur.
   const double share = std::min(1.0, by_themselves / static_cast<double>(again_lines));
-  std::vector<std::uint64_t> some;
   program::Walk again = walk;
   again.loads_per_lap = again_lines;
   program::Walk bring = again;
   bring.record = program::Record::nothing;
-  p.phases = {translate, walk, bring, again};
-  const program::Stepping order = program::stepping(walk.order, walk.order_seed, spread_lines);
-  for (std::uint64_t k = 0, line = order.first; k < again_lines; ++k) {
+  look.program.phases = {translate, walk, bring, again};
+  for (std::uint64_t k = 0, line = look.order.first; k < again_lines; ++k) {
     const program::Walk load = cold.load(line * spread_apart_bytes);
     if (even_place(k) < share) {
-      some.push_back(k);
-      p.phases.insert(p.phases.end(), {load, recorded(load, program::Record::latencies, 1)});
+      look.some.push_back(k);
+      look.program.phases.insert(look.program.phases.end(), {load, recorded(load, program::Record::latencies, 1)});
     }
-    line = program::advance(line, order.step, spread_lines);
+    line = program::advance(line, look.order.step, spread_lines);
   }
+  return look;
+}
+
+Expected<std::optional<LinesLooked>> look_at_lines(ColdMemory& cold, std::uint64_t l2_bytes) {
   LinesLooked looked;
   LooksByLine& looks = looked.cold;
   looks.resize(spread_lines);
   ColdMemory::Pairs pairs;
   for (std::size_t i = 0; i < looks_at_a_line; ++i) {
-    auto traces = cold.run({p});
+    const LineLook look = look_in_order(cold, l2_bytes, i + 1);
+    auto traces = cold.run({look.program});
     if (!traces) return tl::unexpected<Error>(traces.error());
     if (!*traces) return std::optional<LinesLooked>();
     const auto& phases = (*traces)->back().phases;
-    std::uint64_t line = order.first;
+    std::uint64_t line = look.order.first;
     for (const std::uint32_t cycles : phases[1].latencies) {
       looks[line].push_back(cycles);
-      line = program::advance(line, order.step, spread_lines);
+      line = program::advance(line, look.order.step, spread_lines);
     }
-    for (std::size_t j = 0; j < some.size(); ++j)
-      pairs.emplace_back(phases[3].latencies[some[j]], phases[5 + 2 * j].latencies.front());
+    for (std::size_t j = 0; j < look.some.size(); ++j)
+      pairs.emplace_back(phases[3].latencies[look.some[j]], phases[5 + 2 * j].latencies.front());
   }
   looked.untranslated = why_untranslated(ColdMemory::are_alike(pairs));
   for (std::uint64_t line = 0; line < spread_lines; line += translating_lines) looks[line].clear();

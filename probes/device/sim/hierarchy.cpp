@@ -71,6 +71,7 @@ void Hierarchy::set_carve_out(std::uint32_t sm, std::uint64_t bytes) {
 }
 
 void Hierarchy::launch(const std::vector<std::uint32_t>& sms) {
+  elapsed_cycles_ = 0;
   for (std::size_t i = 0; i < units_.size(); ++i) {
     if (!model_->caches[i].cleared_at_launch || units_[i].size() <= most_kept_units) continue;
     for (auto& unit : units_[i]) unit.reset();

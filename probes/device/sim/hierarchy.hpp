@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -23,7 +24,11 @@ class Hierarchy {
   /// `path` must end at device memory. `probe_private`: caches of the SMs are looked into, never changed.
   Route route(const PathModel& path, std::uint32_t sm, std::uint32_t warp, bool probe_private);
   /// Sends a load along a route. Gives its latency without any noise.
-  double load(Route& route, std::uint64_t address, Random& random) { return send<true>(route, address, random); }
+  double load(Route& route, std::uint64_t address, Random& random) {
+    const double cycles = send<true>(route, address, random);
+    elapsed_cycles_ += cycles;
+    return cycles;
+  }
   /// The same for a load that nobody times.
   void touch(Route& route, std::uint64_t address, Random& random) { send<false>(route, address, random); }
   /// Sends a store of the word at `address` along a route, as far as it goes.
@@ -75,6 +80,12 @@ class Hierarchy {
     open = row;
     return is_open ? model_->rows->gain_cycles : 0;
   }
+  // Cycles that a load waits until memory isn't busy any more.
+  double wait_for_refresh() const {
+    if (!model_->refresh) return 0;
+    const double until_end = model_->refresh->period_cycles - std::fmod(elapsed_cycles_, model_->refresh->period_cycles);
+    return until_end <= model_->refresh->busy_cycles ? until_end : 0;
+  }
   template <bool timed>
   double send(Route& route, std::uint64_t address, Random& random, std::size_t first_station = 0);
   static bool sweep_sets(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes,
@@ -105,6 +116,7 @@ class Hierarchy {
   std::vector<std::vector<std::unique_ptr<CacheArray>>> tlbs_;  // by TLB, then instance
   std::vector<std::uint64_t> carve_outs_;                       // by SM
   double clock_ratio_ = 1;
+  double elapsed_cycles_ = 0;  // of timed loads since the launch
   Divisor by_row_{1};
   std::vector<std::uint64_t> open_rows_;  // by bank
   Replays replays_;
@@ -126,7 +138,7 @@ double Hierarchy::send(Route& route, std::uint64_t address, Random& random, std:
       }
       far = outcome == Outcome::far_hit;
     } else {
-      extra_cycles -= ask_rows(address);
+      extra_cycles += wait_for_refresh() - ask_rows(address);
     }
     if (!timed) return 0;
     route.left_sm = s.beyond;

@@ -181,6 +181,12 @@ struct RowModel {
   double gain_cycles = 0;
 };
 
+/// Memory that does something else at regular times; loads that come to it meanwhile wait for the end.
+struct RefreshModel {
+  double period_cycles = 0;  ///< of a program's timed loads, from its launch on
+  double busy_cycles = 0;    ///< at the end of each period
+};
+
 /// Another process that takes turns with the program on the whole GPU.
 struct NeighbourModel {
   Span slice_us;            ///< the program runs that long ...
@@ -227,6 +233,7 @@ struct Model {
   NoiseModel noise;
   DistanceModel distance;
   std::optional<RowModel> rows;
+  std::optional<RefreshModel> refresh;
   std::optional<NeighbourModel> neighbour;
   std::optional<TenantModel> tenant;
   std::vector<ClockStep> clock_steps;                      ///< ascending

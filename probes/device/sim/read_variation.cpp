@@ -80,6 +80,19 @@ void read_rows(Fields& root, Model& model) {
   model.rows = rows;
 }
 
+void read_refresh(Fields& root, Model& model) {
+  const Json* j = root.find("refresh");
+  if (j == nullptr) return;
+  Fields fields(*j, root.at("refresh"));
+  RefreshModel refresh;
+  refresh.period_cycles =
+      read_number(fields.require("period", "write the cycles from one to the next"), fields.at("period"), {1, 1e9});
+  refresh.busy_cycles = read_number(fields.require("busy", "write the cycles that memory is busy"), fields.at("busy"),
+                                    {0, refresh.period_cycles});
+  fields.finish();
+  model.refresh = refresh;
+}
+
 }  // namespace
 
 Span read_span(const Json& j, const std::string& path, Range range) {
@@ -98,6 +111,7 @@ void read_variation(Fields& root, Model& model) {
   read_noise(root, model);
   read_distance(root, model);
   read_rows(root, model);
+  read_refresh(root, model);
 }
 
 }  // namespace gputopo::sim

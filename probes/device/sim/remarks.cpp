@@ -47,6 +47,9 @@ std::vector<std::string> remarks(const Model& m) {
   if (m.rows)
     notes.push_back(fmt::format("rows of {} B, one open in each of {} banks: a load from one takes {} cycles less",
                                 m.rows->size_bytes, m.rows->banks, m.rows->gain_cycles));
+  if (m.refresh)
+    notes.push_back(fmt::format("refresh: memory is busy for {} of every {} cycles", m.refresh->busy_cycles,
+                                m.refresh->period_cycles));
   remark_disturbances(m, notes);
   return notes;
 }

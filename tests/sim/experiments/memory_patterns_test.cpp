@@ -60,6 +60,15 @@ TEST(MemoryPatterns, OfPlainMemoryAreNone) {
   seen.expect_latencies(4);
 }
 
+// A refresh comes at the same times after each launch. It delays loads, but no line is slow by it.
+TEST(MemoryPatterns, RefreshesAreNoLines) {
+  Json text = memory_model();
+  text["refresh"] = {{"period", 7700}, {"busy", 500}};
+  const SeenMemory seen(text);
+  EXPECT_EQ(seen.stated("latency_by_line").value, "alike") << seen.stated("latency_by_line").note;
+  seen.expect_latencies(4);
+}
+
 struct Ahead {
   const char* name;
   Json l2;

@@ -1,4 +1,4 @@
-// Rows of DRAM, and prefetch that follows a stride, against walks worked out by hand.
+// Rows of DRAM, refreshes, and prefetch that follows a stride, against walks worked out by hand.
 #include <gmock/gmock.h>
 
 #include "tests/unit/sim/walks.hpp"
@@ -35,6 +35,17 @@ TEST(SimulatedRows, AreOpenedByLoadsThatNobodyTimes) {
   near.first_byte = 512;
   const auto trace = run_one(*device, program_of({walk(Path::global_cached, 256, 256, Record::nothing), near}, 8192));
   EXPECT_THAT(trace.phases[1].latencies, ElementsAre(460));
+}
+
+TEST(SimulatedRefresh, HoldsUpWhatMemoryServesMeanwhile) {
+  std::string text(rows_and_steps);
+  text.replace(text.find("\"rows\""), text.find("\"paths\"") - text.find("\"rows\""),
+               R"("refresh": {"period": 1200, "busy": 300}, )");
+  const auto device = make_device(model_of(text));
+  const auto cold = walk(Path::global_cached, 5 * 256, 256, Record::latencies);
+  const auto trace = run_one(*device, program_of({cold, cold}, 8192));
+  EXPECT_THAT(trace.phases[0].latencies, ElementsAre(500, 500, 700, 500, 700));  // at 0, 500, 1000, 1700, 2200
+  EXPECT_THAT(trace.phases[1].latencies, ElementsAre(200, 200, 200, 200, 200));
 }
 
 std::vector<std::uint32_t> cold_steps(std::uint32_t after, std::uint64_t stride) {
