@@ -53,7 +53,7 @@ class TlbCode {
     if (!after_none) return tl::unexpected<Error>(after_none.error());
     // What nearer TLBs' misses cost code, which may ask others than data does.
     const double reach = spread_time(*at_hand) + 1;
-    const double nearer = mode_time(*after_none, reach) - mode_time(*at_hand, reach);
+    const double nearer = mode_time(*after_none, reach).cycles - mode_time(*at_hand, reach).cycles;
     if (std::max(nearer, near_time(*after_none) - near_time(*at_hand)) >= nearer_cycles_ + more_cycles_ / 2)
       return nothing("what pushes code's translation out of nearer TLBs pushes it out of this one, too");
     auto after_few = jumps(true, drop_few_);

@@ -83,7 +83,8 @@ class Hierarchy {
   // Cycles that a load waits until memory isn't busy any more.
   double wait_for_refresh() const {
     if (!model_->refresh) return 0;
-    const double until_end = model_->refresh->period_cycles - std::fmod(elapsed_cycles_, model_->refresh->period_cycles);
+    const double until_end =
+        model_->refresh->period_cycles - std::fmod(elapsed_cycles_, model_->refresh->period_cycles);
     return until_end <= model_->refresh->busy_cycles ? until_end : 0;
   }
   template <bool timed>

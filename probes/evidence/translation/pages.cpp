@@ -121,16 +121,16 @@ double near_time(const std::vector<double>& ascending) {
   return std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
 }
 
-double mode_time(const std::vector<double>& ascending, double reach_cycles) {
+ModeTime mode_time(const std::vector<double>& ascending, double reach_cycles) {
   constexpr int enough = 4;  // from one end of a level's looks to their middle
-  double middle = ascending.at(ascending.size() / 4);
+  ModeTime mode{ascending.at(ascending.size() / 4), 1};
   for (int step = 0; step < enough; ++step) {
-    const auto from = std::lower_bound(ascending.begin(), ascending.end(), middle - reach_cycles);
-    const auto to = std::upper_bound(ascending.begin(), ascending.end(), middle + reach_cycles);
+    const auto from = std::lower_bound(ascending.begin(), ascending.end(), mode.cycles - reach_cycles);
+    const auto to = std::upper_bound(ascending.begin(), ascending.end(), mode.cycles + reach_cycles);
     if (from >= to) break;  // looks on either side, just beyond its reach
-    middle = std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
+    mode = {std::accumulate(from, to, 0.0) / static_cast<double>(to - from), static_cast<std::size_t>(to - from)};
   }
-  return middle;
+  return mode;
 }
 
 namespace {

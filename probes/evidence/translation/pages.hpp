@@ -83,9 +83,14 @@ double near_time(const std::vector<double>& ascending);
 /// some cycles as from those that are longer by as many.
 double middle_time(const std::vector<double>& ascending);
 
-/// Of looks of several levels, ascending, what those of the lower quartile's level take: the mean of all within
-/// `reach_cycles` of it.
-double mode_time(const std::vector<double>& ascending, double reach_cycles);
+/// What the looks of one level say together.
+struct ModeTime {
+  double cycles = 0;      ///< their mean
+  std::size_t looks = 0;  ///< how many they are
+};
+
+/// Of looks of several levels, ascending, those of the lower quartile's level: all within `reach_cycles` of it.
+ModeTime mode_time(const std::vector<double>& ascending, double reach_cycles);
 
 /// How far apart the shortest and the longest are.
 double spread_time(const std::vector<double>& ascending);

@@ -120,22 +120,22 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
   return {};
 }
 
-namespace {
+namespace {}  // namespace
 
-// How many plateaus are surely in a row. A look finds the line's translation in one level or in another, and what looks
-// around a quartile say is of one: times between two plateaus' are of a level that shows at too few numbers of places
-// in a row. Strangers delay a quarter of the looks at one number of places now and then, and hardly ever when `ask`
-// asks that again.
-Expected<std::size_t> surely_in_a_row(const TlbLevels& found, const std::vector<std::uint64_t>& places,
-                                      const std::vector<double>& cycles,
-                                      const std::function<Expected<double>(std::uint64_t)>& ask) {
-  const double apart = least_step(found.noise_cycles);
+// A look finds the line's translation in one level or in another, and what looks around a quartile say is of one: times
+// between two plateaus' are of a level that shows at too few numbers of places in a row. Strangers delay a quarter of
+// the looks at one number of places now and then, and hardly ever when that is asked again.
+Expected<std::size_t> surely_in_a_row(const TlbLevels& found, const std::vector<PlaceTime>& times,
+                                      const std::function<Expected<PlaceTime>(std::uint64_t)>& ask) {
   for (std::size_t level = 1; level < found.plateaus.size(); ++level) {
     const Plateau &before = found.plateaus[level - 1], &next = found.plateaus[level];
-    const auto is_between = [&](double x) { return x > before.cycles + apart && x < next.cycles - apart; };
+    const auto is_between = [&](const PlaceTime& t) {
+      const double apart = least_step(std::max(found.noise_cycles, t.error_cycles));
+      return t.cycles > before.cycles + apart && t.cycles < next.cycles - apart;
+    };
     std::vector<std::uint64_t> between;
-    for (std::size_t i = 0; i < cycles.size(); ++i)
-      if (places[i] > before.from && places[i] < next.to && is_between(cycles[i])) between.push_back(places[i]);
+    for (const PlaceTime& t : times)
+      if (t.places > before.from && t.places < next.to && is_between(t)) between.push_back(t.places);
     if (between.empty()) continue;
     if (between.size() > 1) return level;
     const auto again = ask(between.front());
@@ -144,6 +144,8 @@ Expected<std::size_t> surely_in_a_row(const TlbLevels& found, const std::vector<
   }
   return found.plateaus.size();
 }
+
+namespace {
 
 // Of each number of places; fewer of many, which take long: what lies behind a TLB of hundreds of entries is farther
 // than a load's noise.
@@ -182,19 +184,26 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   for (std::size_t i = 0; i < few; ++i) hot.insert(hot.end(), (*with)[i].begin(), (*with)[i].end());
   std::sort(hot.begin(), hot.end());
   found.hot_cycles = middle_time(hot);
-  const double reach = spread_time(hot) + 1;
+  const double spread = spread_time(hot), reach = spread + 1;
   std::vector<double> control;
-  for (const auto& looks : *with) control.push_back(mode_time(looks, reach));
+  for (const auto& looks : *with) control.push_back(mode_time(looks, reach).cycles);
   std::vector<double> apart(control.begin(), control.begin() + static_cast<std::ptrdiff_t>(few));
   const double near = change_point::median(apart);
   for (double& cycles : apart) cycles = std::fabs(cycles - near);
   std::sort(apart.begin(), apart.end());
   found.noise_cycles = std::max(0.5, normal_deviation * apart[apart.size() * 9 / 10]);
   const auto is_lost = [&](std::size_t i) { return control[i] - near > least_step(found.noise_cycles); };
+  const auto time_after = [&](std::uint64_t count, const std::vector<double>& looks) {
+    constexpr double deviations = 2.12;  // that a normal distribution's spread_time is of
+    const ModeTime mode = mode_time(looks, reach);
+    return PlaceTime{count, mode.cycles - near, spread / deviations / std::sqrt(static_cast<double>(mode.looks))};
+  };
+  std::vector<PlaceTime> times;
   std::vector<double> cycles;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (is_lost(i) && is_lost(std::min(i + 1, places.size() - 1))) break;
-    cycles.push_back(mode_time((*without)[i], reach) - near);
+    times.push_back(time_after(places[i], (*without)[i]));
+    cycles.push_back(times.back().cycles);
     found.most = places[i];
   }
   found.by_places.label = "the lower quartile's looks";
@@ -206,13 +215,12 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   // What is farther than a translation at hand after as few places as there are lies behind a level that wasn't seen.
   const bool begins_at_hand =
       !found.plateaus.empty() && found.plateaus.front().cycles <= least_step(found.noise_cycles);
-  const auto ask = [&](std::uint64_t count) -> Expected<double> {
+  const auto ask = [&](std::uint64_t count) -> Expected<PlaceTime> {
     auto seen = looks_after(pages, sm, {count}, false);
     if (!seen) return tl::unexpected<Error>(seen.error());
-    return mode_time(seen->front(), reach) - near;
+    return time_after(count, seen->front());
   };
-  const auto sure =
-      begins_at_hand ? surely_in_a_row(found, places, cycles, ask) : Expected<std::size_t>(std::size_t{0});
+  const auto sure = begins_at_hand ? surely_in_a_row(found, times, ask) : Expected<std::size_t>(std::size_t{0});
   if (!sure) return tl::unexpected<Error>(sure.error());
   found.may_hide_one = *sure < found.plateaus.size();
   found.plateaus.resize(*sure);

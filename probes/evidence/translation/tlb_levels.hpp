@@ -1,6 +1,7 @@
 // The levels of translation that a line's latency shows: it rises by steps, the more other places were touched.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,18 @@ struct Rise {
 
 /// Its plateaus: runs of three or more that agree, each higher than the last by more than noise and `share`.
 std::vector<Plateau> plateaus_of(const Rise& rise);
+
+/// What the looks at one number of places say together, and how far that may be off by chance: the fewer of them are of
+/// one level, the farther.
+struct PlaceTime {
+  std::uint64_t places = 0;
+  double cycles = 0, error_cycles = 0;  ///< more than with its translation just used; a standard deviation
+};
+
+/// How many of the plateaus are surely in a row, with no level between two of them. `ask` times a number of places
+/// again; its errors are given back.
+Expected<std::size_t> surely_in_a_row(const TlbLevels& found, const std::vector<PlaceTime>& times,
+                                      const std::function<Expected<PlaceTime>(std::uint64_t)>& ask);
 
 /// What one entry of a level covers.
 struct EntrySize {

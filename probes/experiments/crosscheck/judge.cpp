@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -93,6 +94,14 @@ Count count_of(std::uint64_t footprint_bytes, double loads, double misses) {
           static_cast<std::uint64_t>(std::clamp(misses, 0.0, n)), 0};
 }
 
+// The sizes that an estimate leaves possible.
+Interval possible_bytes(const Estimate& e) {
+  if (!e.has_value()) return {0, 0};
+  if (e.status == Status::lower_bound) return {*e.value, std::numeric_limits<double>::infinity()};
+  if (e.status == Status::upper_bound) return {0, *e.value};
+  return e.interval.value_or(Interval{*e.value, *e.value});
+}
+
 // What both sources say of the size, by the inference that the size itself was found by.
 void judge_size(const Subject& subject, const Counts& timing, const Counts& counter, CrossCheckReport& report) {
   constexpr std::size_t fewest_rows = 8;
@@ -113,8 +122,12 @@ void judge_size(const Subject& subject, const Counts& timing, const Counts& coun
   entry.size_bytes = static_cast<std::uint64_t>(entry.by_timing);
   entry.loads = by_timing.samples;
   const double apart = std::fabs(entry.by_timing - entry.by_counter);
-  const bool same = by_timing.status == by_counter.status && apart <= static_cast<double>(subject.line_bytes);
-  entry.verdict = !same ? verdict_differs : apart == 0 ? verdict_equal : verdict_within;
+  // Bounds of one size may differ.
+  const Interval timed = possible_bytes(by_timing), counted = possible_bytes(by_counter);
+  const auto line = static_cast<double>(subject.line_bytes);
+  const bool may_be_same = timed.low <= counted.high + line && counted.low <= timed.high + line;
+  const bool is_equal = apart == 0 && by_timing.status == by_counter.status;
+  entry.verdict = is_equal ? verdict_equal : may_be_same ? verdict_within : verdict_differs;
   report.entries.push_back(std::move(entry));
 }
 

@@ -48,5 +48,30 @@ TEST(Plateaus, DontBeginWithinTheNoise) {
   EXPECT_EQ(plateaus({0, 0, 0, 0, 9, 9, 9, 9}, 0.5).size(), 2U);
 }
 
+// Three levels, with one time between the last two of them.
+std::size_t sure_with(double cycles, double error_cycles, double asked_again) {
+  TlbLevels found;
+  found.plateaus = {{0, 2, 13, 0}, {10, 15, 1878, 0}, {100, 2048, 7512, 0}};
+  found.noise_cycles = 0.5;
+  const std::vector<PlaceTime> times{{13, 0, 0.5}, {100, 10, 0.5}, {1878, cycles, error_cycles}, {4096, 100, 0.5}};
+  const auto sure = surely_in_a_row(found, times, [&](std::uint64_t places) -> Expected<PlaceTime> {
+    EXPECT_EQ(places, 1878U);
+    return PlaceTime{places, asked_again, error_cycles};
+  });
+  return sure.value();
+}
+
+TEST(Plateaus, AreInARowUnlessTimesBetweenRecur) {
+  EXPECT_EQ(sure_with(50, 0.5, 50), 2U);
+  EXPECT_EQ(sure_with(50, 0.5, 10), 3U);
+  EXPECT_EQ(sure_with(14, 0.5, 14), 2U);
+}
+
+// Five looks of a level that differ by as much as hits and misses do needn't have that level's mean.
+TEST(Plateaus, ArentPartedByFewLooks) {
+  EXPECT_EQ(sure_with(14, 1.9, 14), 3U);
+  EXPECT_EQ(sure_with(50, 1.9, 50), 2U);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
