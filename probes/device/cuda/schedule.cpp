@@ -10,10 +10,8 @@ namespace gputopo::device::cuda {
 namespace {
 
 using program::Batch;
-using program::Execute;
 using program::Phase;
 using program::Program;
-using program::Record;
 using program::Walk;
 
 // More than this and a launch's results no longer fit the staging buffer comfortably.
@@ -26,49 +24,6 @@ using Memory = std::pair<program::Space, std::uint32_t>;
 Memory memory_of(const Program& p, const Walk& walk) {
   const program::Buffer& buffer = p.buffers[walk.buffer];
   return {buffer.space, buffer.space == program::Space::constant ? buffer.module : walk.buffer};
-}
-
-std::uint32_t module_of(const Program& p, const Phase& phase) {
-  const auto* walk = std::get_if<Walk>(&phase);
-  return walk != nullptr ? p.buffers[walk->buffer].module : 0;
-}
-
-std::uint32_t modules_of(const Program& p) {
-  std::uint32_t modules = 1;
-  for (const Phase& phase : p.phases) modules = std::max(modules, module_of(p, phase) + 1);
-  return modules;
-}
-
-bool walks_a_bank(const Program& p, const Phase& phase) {
-  const auto* walk = std::get_if<Walk>(&phase);
-  return walk != nullptr && walk->path == program::Path::constant && walk->lanes == 1 &&
-         p.agents[walk->agent].warp == 0 && (walk->record == Record::nothing || walk->record == Record::histogram);
-}
-
-bool walks_by(const Program& p, program::Path path) {
-  return std::any_of(p.phases.begin(), p.phases.end(), [&](const Phase& x) {
-    const auto* walk = std::get_if<Walk>(&x);
-    return walk != nullptr && walk->path == path;
-  });
-}
-
-bool holds_code(const Program& p) {
-  return std::any_of(p.phases.begin(), p.phases.end(), [](const Phase& x) {
-    const auto* walk = std::get_if<Walk>(&x);
-    return walk != nullptr && walk->holds;
-  });
-}
-
-Kernel kernel_of(const Program& p) {
-  if (holds_code(p)) return Kernel::held_code;
-  if (walks_by(p, program::Path::instruction))
-    return walks_by(p, program::Path::global_l2_only) ? Kernel::paged_code : Kernel::code;
-  const auto is_execute = [](const Phase& x) { return std::holds_alternative<Execute>(x); };
-  if (std::any_of(p.phases.begin(), p.phases.end(), is_execute)) return Kernel::execute;
-  if (std::any_of(p.phases.begin(), p.phases.end(), program::is_store)) return Kernel::store;
-  const auto is_bank = [&](const Phase& x) { return walks_a_bank(p, x); };
-  if (modules_of(p) > 1 && std::all_of(p.phases.begin(), p.phases.end(), is_bank)) return Kernel::banks;
-  return Kernel::chase;
 }
 
 // Programs use one texture at most; a second one would need a launch of its own.
@@ -143,24 +98,8 @@ Expected<std::vector<PlannedLaunch>> plan(const Batch& batch, std::uint32_t sm_c
         return fail(Error::Kind::bad_input,
                     fmt::format("program '{}' names SM {} warp {}, the GPU has {} SMs and {} warps a block", p.label,
                                 agent.sm.value_or(0), agent.warp, sm_count, warps));
+    if (auto ok = program::fits_a_kernel(p); !ok) return tl::unexpected<Error>(ok.error());
     const Kernel kernel = kernel_of(p);
-    if (kernel != Kernel::store && std::any_of(p.phases.begin(), p.phases.end(), program::is_store))
-      return fail(Error::Kind::bad_input,
-                  fmt::format("program '{}' stores beside code; no kernel has both, make it two programs", p.label));
-    if (walks_code(kernel)) {
-      const auto beside = kernel == Kernel::held_code ? program::Path::instruction
-                          : kernel == Kernel::code    ? program::Path::constant
-                                                      : program::Path::global_l2_only;
-      const auto is_of_another_kernel = [&](const Phase& x) {
-        const auto* walk = std::get_if<Walk>(&x);
-        return walk == nullptr || (walk->path != program::Path::instruction && walk->path != beside);
-      };
-      if (std::any_of(p.phases.begin(), p.phases.end(), is_of_another_kernel))
-        return fail(Error::Kind::bad_input, fmt::format("program '{}' walks over code beside more than constants, or "
-                                                        "than memory past L1, or than code that others hold; no kernel "
-                                                        "has both, make it two programs",
-                                                        p.label));
-    }
     const bool isolated = is_private(p);
     const std::uint32_t home = isolated ? p.agents.front().sm.value_or(next_sm) : 0;
     if (isolated && !p.agents.front().sm) next_sm = (next_sm + 1) % sm_count;

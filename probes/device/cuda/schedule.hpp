@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "program/program.hpp"
+#include "program/kernel.hpp"
 
 namespace gputopo::device::cuda {
 
@@ -21,21 +21,7 @@ struct PlannedPhase {
   std::uint32_t post_value = 0;  ///< turn to announce afterwards, 0: none
 };
 
-/// Which of the compiled kernels runs a launch.
-enum class Kernel {
-  chase,       ///< the interpreter
-  execute,     ///< the interpreter with straight-line code
-  store,       ///< the interpreter with stores
-  code,        ///< walks over code, and over constants that push it out
-  held_code,   ///< walks over code alone, some of which hold it while others walk
-  paged_code,  ///< the same beside loads past L1 instead of constants
-  banks,       ///< walks over constant banks and nothing else, in as little code as can be
-};
-
-/// Whether it walks over code, with lists of blocks in shared memory.
-constexpr bool walks_code(Kernel kernel) {
-  return kernel == Kernel::code || kernel == Kernel::paged_code || kernel == Kernel::held_code;
-}
+using program::Kernel;
 
 /// Phases that may be in one kernel launch, in an order that every SM keeps.
 struct PlannedLaunch {

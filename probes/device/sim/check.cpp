@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "program/kernel.hpp"
+
 namespace gputopo::sim {
 namespace {
 
@@ -77,6 +79,7 @@ Expected<void> check_phase(const Program& p, const program::Execute& e, const De
 
 Expected<void> check(const Program& p, const DeviceInfo& info) {
   if (auto ok = program::validate(p); !ok) return ok;
+  if (auto ok = program::fits_a_kernel(p); !ok) return ok;
   for (const program::Agent& a : p.agents) {
     if (a.sm && *a.sm >= info.gpu.sm_count)
       return bad(p, fmt::format("names SM {}, but there are {}", *a.sm, info.gpu.sm_count), "name a smaller one");

@@ -95,5 +95,22 @@ TEST(Code, IsRefusedBetweenBlocksAndBeyondWhatThereIs) {
   EXPECT_THAT(refusal(program_of({jumps(2048, Record::nothing)}, 128 << 10, Space::code)), HasSubstr("B of code"));
 }
 
+// A GPU has no kernel for these either: what only a simulated one could run would be lost there.
+TEST(Code, IsRefusedBesideWhatNoKernelHasAsWell) {
+  const auto device = make_device(code_model("0"));
+  auto p = program_of({jumps(2048, Record::latencies)}, 64 << 10, Space::code);
+  p.buffers.push_back({Space::global, 4096, 0});
+  auto load = walk(Path::global_cached, 4096, 128, Record::nothing);
+  load.buffer = 1;
+  for (const program::Phase& other : {program::Phase(load), program::Phase(program::Execute{0, 128})}) {
+    auto both = p;
+    both.phases.push_back(other);
+    const auto refused = device->run({both});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("no kernel has both"));
+  }
+  EXPECT_TRUE(device->run({p}));
+}
+
 }  // namespace
 }  // namespace gputopo::sim
