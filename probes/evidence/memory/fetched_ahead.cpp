@@ -52,6 +52,25 @@ SeenAtStride seen_at(const StrideHits& s) {
   return seen;
 }
 
+// What hits in one order is there once all rows were closed, or isn't.
+enum class Ahead { fetched, open_rows, unknown };
+
+Ahead ahead_of(const StrideHits& s) {
+  if (!s.after_closing || !s.after_closing->is_kept()) return Ahead::unknown;
+  const AfterClosing& after = *s.after_closing;
+  const Share below = share_of(after.below_hits, after.loads);
+  const Share forward = share_of(after.forward_hits, after.loads), reverse = share_of(after.reverse_hits, after.loads);
+  // What is there beside lines that nothing fetched was fetched, whether rows are closed or not.
+  if (more(forward, below) || more(reverse, below)) return Ahead::fetched;
+  if (!after.are_rows_closed()) return Ahead::unknown;
+  // Those that hit more often than by chance, but not once rows were closed.
+  const auto went = [&](const RunHits& in_order, const Share& closed) {
+    const Share open = share_of(in_order.hits, in_order.loads);
+    return !more(open, share_of(s.shuffled.hits, s.shuffled.loads)) || more(open, closed);
+  };
+  return went(s.forward, forward) && went(s.reverse, reverse) ? Ahead::open_rows : Ahead::unknown;
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   return bytes % 1024 == 0 ? fmt::format("{} KiB", bytes / 1024) : fmt::format("{} B", bytes);
 }
@@ -62,12 +81,30 @@ std::string between_text(std::uint64_t least, std::uint64_t most) {
 
 }  // namespace
 
+bool AfterClosing::are_rows_closed() const {
+  constexpr double hardly_any = 0.05;  // as many loads as are a stranger's
+  return static_cast<double>(below_hits) <= hardly_any * static_cast<double>(loads);
+}
+
+bool AfterClosing::is_kept() const {
+  constexpr double nearly_all = 0.9;
+  return static_cast<double>(loaded_hits) >= nearly_all * static_cast<double>(loads);
+}
+
+bool depends_on_order(const StrideHits& hits) {
+  return seen_at(hits).ahead;
+}
+
 Statement fetched_ahead(std::span<const StrideHits> strides) {
-  std::vector<std::uint64_t> alone, ahead;  // strides
+  std::vector<std::uint64_t> alone, ahead, open_rows;  // strides
   std::uint64_t together = 0, loads = 0, hits = 0;
-  bool at_once = false;
+  bool at_once = false, is_unknown = false;
   for (const StrideHits& s : strides) {
     const SeenAtStride seen = seen_at(s);
+    const Ahead what = seen.ahead ? ahead_of(s) : Ahead::fetched;
+    is_unknown = is_unknown || what == Ahead::unknown;
+    if (what == Ahead::open_rows) open_rows.push_back(s.stride_bytes);
+    if (what != Ahead::fetched) continue;
     if (seen.together) {
       together = std::max(together, s.stride_bytes);
       continue;
@@ -80,12 +117,19 @@ Statement fetched_ahead(std::span<const StrideHits> strides) {
   if (together != 0)
     of_one_fetch =
         fmt::format("; loads {} apart hit in any order, so that one fetch brings both", bytes_text(together));
+  if (!open_rows.empty())
+    of_one_fetch += fmt::format("; with strides of {} loads in order are as fast only while a row is open",
+                                between_text(open_rows.front(), open_rows.back()));
   if (!ahead.empty()) {
     Statement s = decided(at_once ? "next_line" : "stride", ahead_method, loads);
     s.note = fmt::format("cold runs with strides of {} hit in order and not out of it{}",
                          between_text(ahead.front(), ahead.back()), of_one_fetch);
     return s;
   }
+  if (is_unknown)
+    return undecided(ahead_method, "loads in order are faster, and what was fetched can't be told from an open row");
+  if (alone.empty() && !open_rows.empty())
+    return undecided(ahead_method, "loads of every stride are faster in order, while a row is open");
   if (alone.empty())
     return undecided(ahead_method, together == 0 ? "no stride's hits can be told from misses"
                                                  : "loads of every stride hit in any order");

@@ -133,6 +133,17 @@ TEST(Prefetch, OfFourKibibytesIsSeenOnTheModelOfTheGpuThatHasIt) {
   SeenMemory(*model).expect_prefetch("next_line");
 }
 
+// An open row of memory is faster than what lies between the L2 and memory, and nearly as fast as the L2.
+TEST(Prefetch, IsNoOpenRow) {
+  Json text = memory_model();
+  text["paths"]["global_cached"][1]["latency"] = 320;
+  text["noise"]["cycles"] = 1;
+  text["rows"] = {{"size", "1 KiB"}, {"banks", 8}, {"gain", 100}};
+  SeenMemory(text).expect_prefetch("none");
+  text["caches"]["l2"].update({{"prefetch_lines", 4}, {"prefetch_after", 2}});
+  SeenMemory(text).expect_prefetch("stride");
+}
+
 struct Rows {
   const char* name;
   Json rows;

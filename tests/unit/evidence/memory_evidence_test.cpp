@@ -19,11 +19,17 @@ RunHits runs_with(std::uint64_t hits, std::uint64_t second_hits) {
 }
 
 StrideHits at_stride(std::uint64_t stride, const RunHits& forward, const RunHits& reverse, const RunHits& shuffled) {
-  return {stride, forward, reverse, shuffled, 3 * cold_run_count, 0};
+  return {stride, forward, reverse, shuffled, 3 * cold_run_count, 0, {}};
 }
 
 StrideHits cold_at(std::uint64_t stride) {
   return at_stride(stride, runs_with(0, 0), runs_with(0, 0), runs_with(0, 0));
+}
+
+// Of 72 loads behind closed rows so many hit in either order; hardly any of lines that nothing fetched.
+StrideHits behind_closed_rows(StrideHits hits, std::uint64_t forward, std::uint64_t reverse) {
+  hits.after_closing = AfterClosing{72, forward, reverse, 1, 72};
+  return hits;
 }
 
 TEST(FetchedAhead, IsNothingWhereNoOrderHits) {
@@ -43,15 +49,36 @@ TEST(FetchedAhead, LeavesOutWhatHitsInAnyOrder) {
 TEST(FetchedAhead, IsTheNextLineWhereOneLoadIsEnoughAndAStrideWhereItIsnt) {
   const RunHits none = runs_with(0, 0);
   const std::vector<StrideHits> next{
-      at_stride(64, runs_with(cold_run_loads / 2, cold_run_count), none, runs_with(cold_run_loads / 3, 6)),
+      behind_closed_rows(
+          at_stride(64, runs_with(cold_run_loads / 2, cold_run_count), none, runs_with(cold_run_loads / 3, 6)), 36, 0),
       cold_at(128)};
   EXPECT_EQ(fetched_ahead(next).value, "next_line");
-  const std::vector<StrideHits> trained{at_stride(64, runs_with(200, 0), runs_with(200, 0), none)};
+  const std::vector<StrideHits> trained{
+      behind_closed_rows(at_stride(64, runs_with(200, 0), runs_with(200, 0), none), 40, 40)};
   EXPECT_EQ(fetched_ahead(trained).value, "stride");
   // Two loads of one line, and a stride that is followed: the second load hits for the line's sake.
   const RunHits both = runs_with(300, cold_run_count);
-  const std::vector<StrideHits> of_a_line{at_stride(32, both, both, runs_with(180, 0)), trained.front()};
+  const std::vector<StrideHits> of_a_line{behind_closed_rows(at_stride(32, both, both, runs_with(180, 0)), 60, 60),
+                                          trained.front()};
   EXPECT_EQ(fetched_ahead(of_a_line).value, "stride");
+}
+
+// What is fast in order only while a row is open wasn't fetched.
+TEST(FetchedAhead, IsNoOpenRow) {
+  const StrideHits fast = at_stride(64, runs_with(200, 20), runs_with(200, 20), runs_with(20, 2));
+  const auto said = [&](const AfterClosing& after) {
+    StrideHits hits = fast;
+    hits.after_closing = after;
+    return fetched_ahead(std::vector{hits, cold_at(128)});
+  };
+  EXPECT_EQ(said({72, 2, 1, 1, 72}).value, "none");
+  EXPECT_NE(said({72, 2, 1, 1, 72}).note.find("row is open"), std::string::npos);
+  EXPECT_EQ(said({72, 40, 40, 1, 72}).value, "stride");
+  EXPECT_EQ(said({72, 40, 40, 36, 72}).status, Status::inconclusive) << "rows weren't closed";
+  EXPECT_EQ(said({72, 2, 1, 1, 10}).status, Status::inconclusive) << "what was fetched may have been pushed out";
+  EXPECT_EQ(said({72, 36, 36, 1, 72}).value, "stride");
+  EXPECT_EQ(fetched_ahead(std::vector{fast, cold_at(128)}).status, Status::inconclusive) << "nobody looked";
+  EXPECT_EQ(fetched_ahead(std::vector{behind_closed_rows(fast, 0, 0)}).status, Status::inconclusive);
 }
 
 TEST(FetchedAhead, IsNothingWhereFewLoadsHitByChance) {
