@@ -107,6 +107,8 @@ void state_index(Memory& memory, const IndexFunction& f) {
   memory.structure["index"].note = f.detail;
   if (f.kind == Kind::none)
     together = not_supported("", "one set holds all lines");
+  else if (f.consecutive_lines == 0)
+    together = inconclusive("", organisation_method, "of so few sets neighbours may share one by chance");
   else
     together = measured(f.consecutive_lines, "", organisation_method, f.checks);
 }

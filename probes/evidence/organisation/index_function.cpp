@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include <boost/math/distributions/binomial.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -109,6 +110,46 @@ std::uint32_t block_of(const std::vector<Lines>& sets) {
     if (all != 0 && static_cast<double>(in_runs) >= nearly_all * static_cast<double>(all)) return together;
   }
   return 1;
+}
+
+// Blocks of which a set has either half: in how many it has both.
+struct Blocks {
+  std::uint64_t all = 0, whole = 0;
+};
+
+// Of blocks that begin `phase` lines behind a multiple of their length; up to a set's last line, since those behind it
+// weren't looked at.
+Blocks blocks_of(const std::vector<Lines>& sets, std::uint32_t together, std::uint64_t phase) {
+  Blocks blocks;
+  for (const Lines& set : sets) {
+    const auto has = [&](std::uint64_t line) { return std::binary_search(set.begin(), set.end(), line); };
+    for (std::uint64_t line = phase; line + together <= set.back() + 1; line += together) {
+      const bool first = has(line), second = has(line + together / 2);
+      blocks.all += first || second ? 1 : 0;
+      blocks.whole += first && second ? 1 : 0;
+    }
+  }
+  return blocks;
+}
+
+// Neighbouring blocks of half as many lines share one of few hashed sets by chance, too: whether as many as were seen
+// to do so say more.
+bool is_block_sure(const std::vector<Lines>& sets, std::uint32_t together, std::uint64_t count) {
+  constexpr double by_chance = 0.005;
+  if (together == 1) return true;
+  Blocks best;
+  for (std::uint64_t phase = 0; phase < together; ++phase)
+    if (const Blocks blocks = blocks_of(sets, together, phase);
+        blocks.whole != 0 && blocks.whole * best.all >= best.whole * blocks.all)
+      best = blocks;
+  if (best.whole == 0) return false;
+  std::size_t most = 0, lines = 0;
+  for (const Lines& set : sets) most = std::max(most, set.size()), lines += set.size();
+  const double share = std::min(
+      1.0, static_cast<double>(most * sets.size()) / (static_cast<double>(lines) * static_cast<double>(count)));
+  const boost::math::binomial_distribution<> shared(static_cast<double>(best.all), share);
+  const double chance = cdf(complement(shared, static_cast<double>(best.whole) - 1));
+  return 2 * chance < by_chance;  // blocks of half as many lines pair up in two ways
 }
 
 // Equations over GF(2): the columns named by `bits` of `unknowns`, added, are `sum`. The lowest bits of a unit's number
@@ -254,6 +295,7 @@ IndexFunction index_function(const Collisions& seen, std::uint64_t sets, std::ui
   }
   f.kind = IndexFunction::Kind::hash;
   f.detail = "which lines collide is given neither by address bits nor by XORs of them";
+  if (!is_block_sure(seen.sets, f.consecutive_lines, sets)) f.consecutive_lines = 0;
   return f;
 }
 

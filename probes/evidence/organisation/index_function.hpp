@@ -18,7 +18,7 @@ struct IndexFunction {
     unknown,
   };
   Kind kind = Kind::unknown;
-  std::uint32_t consecutive_lines = 1;  ///< that many neighbours lie in one set
+  std::uint32_t consecutive_lines = 1;  ///< that many neighbours lie in one set; 0: a hash leaves it open
   std::uint64_t checks = 0;             ///< lines that it could have got wrong
   std::string detail;                   ///< one clause for the reader
 };

@@ -224,6 +224,16 @@ TEST(Organisation, OfAnXorWhoseNeighboursComeInPairsIsNoHash) {
   EXPECT_EQ(told, 1U);
 }
 
+// Of two sets any two neighbouring groups share one half of the time.
+TEST(Organisation, NeighboursThatShareOneOfTwoSetsByChanceAreNotToldAsOneGroup) {
+  for (const int ways : {12, 16, 20, 24, 28}) {
+    const Json cache = {
+        {"size", 2 * ways * 64}, {"line", 64}, {"ways", ways}, {"index", "hash"}, {"consecutive_lines", 4}};
+    for (const Found& found : found_of(model_with_cache(cache, true), true))
+      EXPECT_NE(found.answer, Answer::wrong) << ways << " ways: " << text_of(found);
+  }
+}
+
 TEST(Organisation, IsNoPartOfAPlainDiscovery) {
   const auto model = sim::builtin_model("gt200");
   ASSERT_TRUE(model);

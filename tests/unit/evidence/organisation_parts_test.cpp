@@ -69,6 +69,13 @@ TEST(IndexFunction, CallsAHashWhatNeitherBitsNorXorsExplain) {
   EXPECT_EQ(index_function(seen_of(8, 16, turned), 8, 16, 64).kind, IndexFunction::Kind::hash);
 }
 
+TEST(IndexFunction, NeighboursOfAHashAreToldWhereManyShareASet) {
+  const auto by_fours = [](std::uint64_t line) { return (line / 4 + (line / 32) * (line / 32) * 5 / 3) % 8; };
+  const auto found = index_function(seen_of(8, 32, by_fours), 8, 32, 64);
+  EXPECT_EQ(found.kind, IndexFunction::Kind::hash);
+  EXPECT_EQ(found.consecutive_lines, 4U);
+}
+
 // Of a hash hardly any circle would come out right.
 TEST(IndexFunction, AFewCirclesSeenWronglyAreNoHash) {
   Collisions seen = seen_of(12, 16, [](std::uint64_t l) { return l % 12; });
