@@ -240,6 +240,8 @@ Expected<void> measure_translation(Session& session, Findings& findings) {
       levels.plateaus.resize(look.plateaus.size());
       may_hide_one = true;
     }
+  for (std::size_t i = 1; i < levels.plateaus.size(); ++i)
+    if (auto ok = choose_typical(pages, looking_sm, levels, i); !ok) return ok;
   const std::uint64_t most = levels.most;
   Translation translation(pages, std::move(levels), l2_bytes);
   std::size_t number = 1;

@@ -121,9 +121,9 @@ double near_time(const std::vector<double>& ascending) {
   return std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
 }
 
-ModeTime mode_time(const std::vector<double>& ascending, double reach_cycles) {
+ModeTime mode_time(const std::vector<double>& ascending, double reach_cycles, double quartile) {
   constexpr int enough = 4;  // from one end of a level's looks to their middle
-  ModeTime mode{ascending.at(ascending.size() / 4), 1};
+  ModeTime mode{ascending.at(static_cast<std::size_t>(quartile * static_cast<double>(ascending.size()))), 1};
   for (int step = 0; step < enough; ++step) {
     const auto from = std::lower_bound(ascending.begin(), ascending.end(), mode.cycles - reach_cycles);
     const auto to = std::upper_bound(ascending.begin(), ascending.end(), mode.cycles + reach_cycles);

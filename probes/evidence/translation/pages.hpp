@@ -89,8 +89,9 @@ struct ModeTime {
   std::size_t looks = 0;  ///< how many they are
 };
 
-/// Of looks of several levels, ascending, those of the lower quartile's level: all within `reach_cycles` of it.
-ModeTime mode_time(const std::vector<double>& ascending, double reach_cycles);
+/// Of looks of several levels, ascending, those of the level that a quartile of them lies in, the lower one if none is
+/// named: all within `reach_cycles` of it.
+ModeTime mode_time(const std::vector<double>& ascending, double reach_cycles, double quartile = 0.25);
 
 /// How far apart the shortest and the longest are.
 double spread_time(const std::vector<double>& ascending);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "change_point/robust.hpp"
 
@@ -123,24 +124,25 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
 namespace {}  // namespace
 
 // A look finds the line's translation in one level or in another, and what looks around a quartile say is of one: times
-// between two plateaus' are of a level that shows at too few numbers of places in a row. Strangers delay a quarter of
-// the looks at one number of places now and then, and hardly ever when that is asked again.
+// between two plateaus' are of a level that shows at too few numbers of places in a row, or never in most of the looks.
+// Strangers delay a quarter of the looks at one number of places now and then, and hardly ever when that is asked
+// again.
 Expected<std::size_t> surely_in_a_row(const TlbLevels& found, const std::vector<PlaceTime>& times,
-                                      const std::function<Expected<PlaceTime>(std::uint64_t)>& ask) {
+                                      const std::function<Expected<std::vector<PlaceTime>>(std::uint64_t)>& ask) {
   for (std::size_t level = 1; level < found.plateaus.size(); ++level) {
     const Plateau &before = found.plateaus[level - 1], &next = found.plateaus[level];
     const auto is_between = [&](const PlaceTime& t) {
       const double apart = least_step(std::max(found.noise_cycles, t.error_cycles));
       return t.cycles > before.cycles + apart && t.cycles < next.cycles - apart;
     };
-    std::vector<std::uint64_t> between;
+    std::set<std::uint64_t> between;
     for (const PlaceTime& t : times)
-      if (t.places > before.from && t.places < next.to && is_between(t)) between.push_back(t.places);
+      if (t.places > before.from && t.places < next.to && is_between(t)) between.insert(t.places);
     if (between.empty()) continue;
     if (between.size() > 1) return level;
-    const auto again = ask(between.front());
+    const auto again = ask(*between.begin());
     if (!again) return tl::unexpected<Error>(again.error());
-    if (is_between(*again)) return level;
+    if (std::any_of(again->begin(), again->end(), is_between)) return level;
   }
   return found.plateaus.size();
 }
@@ -193,32 +195,35 @@ Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm) {
   std::sort(apart.begin(), apart.end());
   found.noise_cycles = std::max(0.5, normal_deviation * apart[apart.size() * 9 / 10]);
   const auto is_lost = [&](std::size_t i) { return control[i] - near > least_step(found.noise_cycles); };
-  const auto time_after = [&](std::uint64_t count, const std::vector<double>& looks) {
+  const auto times_after = [&](std::uint64_t count, const std::vector<double>& looks) {
     constexpr double deviations = 2.12;  // that a normal distribution's spread_time is of
-    const ModeTime mode = mode_time(looks, reach);
-    return PlaceTime{count, mode.cycles - near, spread / deviations / std::sqrt(static_cast<double>(mode.looks))};
+    std::vector<PlaceTime> around;
+    for (const double quartile : {0.25, 0.75}) {
+      const ModeTime mode = mode_time(looks, reach, quartile);
+      around.push_back({count, mode.cycles - near, spread / deviations / std::sqrt(static_cast<double>(mode.looks))});
+    }
+    return around;
   };
   std::vector<PlaceTime> times;
   std::vector<double> cycles;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (is_lost(i) && is_lost(std::min(i + 1, places.size() - 1))) break;
-    times.push_back(time_after(places[i], (*without)[i]));
-    cycles.push_back(times.back().cycles);
+    const std::vector<PlaceTime> around = times_after(places[i], (*without)[i]);
+    times.insert(times.end(), around.begin(), around.end());
+    cycles.push_back(around.front().cycles);
     found.most = places[i];
   }
   found.by_places.label = "the lower quartile's looks";
   for (std::size_t i = 0; i < cycles.size(); ++i)
     found.by_places.points.emplace_back(static_cast<double>(places[i]), cycles[i]);
   if (!cycles.empty()) found.plateaus = plateaus_of({places, cycles, 0, found.noise_cycles, 0});
-  for (std::size_t i = 1; i < found.plateaus.size(); ++i)
-    if (auto ok = choose_typical(pages, sm, found, i); !ok) return tl::unexpected<Error>(ok.error());
   // What is farther than a translation at hand after as few places as there are lies behind a level that wasn't seen.
   const bool begins_at_hand =
       !found.plateaus.empty() && found.plateaus.front().cycles <= least_step(found.noise_cycles);
-  const auto ask = [&](std::uint64_t count) -> Expected<PlaceTime> {
+  const auto ask = [&](std::uint64_t count) -> Expected<std::vector<PlaceTime>> {
     auto seen = looks_after(pages, sm, {count}, false);
     if (!seen) return tl::unexpected<Error>(seen.error());
-    return time_after(count, seen->front());
+    return times_after(count, seen->front());
   };
   const auto sure = begins_at_hand ? surely_in_a_row(found, times, ask) : Expected<std::size_t>(std::size_t{0});
   if (!sure) return tl::unexpected<Error>(sure.error());

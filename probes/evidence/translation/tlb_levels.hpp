@@ -29,8 +29,8 @@ struct TlbLevels {
 };
 
 /// Of the line at the begin of the memory, from SM `sm`. A latency that a touch of the line's neighbour, in other lines
-/// of its page, doesn't bring back to what it was is no matter of translation: the walk ends before. Errors are the
-/// session's.
+/// of its page, doesn't bring back to what it was is no matter of translation: the walk ends before. What is typical of
+/// the plateaus isn't chosen yet. Errors are the session's.
 Expected<TlbLevels> find_tlb_levels(Pages& pages, std::uint32_t sm);
 
 /// Chooses the typical number of places of a plateau. Errors are the session's.
@@ -49,17 +49,17 @@ struct Rise {
 /// Its plateaus: runs of three or more that agree, each higher than the last by more than noise and `share`.
 std::vector<Plateau> plateaus_of(const Rise& rise);
 
-/// What the looks at one number of places say together, and how far that may be off by chance: the fewer of them are of
-/// one level, the farther.
+/// What the looks at one number of places around one of their quartiles say together, and how far that may be off by
+/// chance: the fewer they are, the farther.
 struct PlaceTime {
   std::uint64_t places = 0;
   double cycles = 0, error_cycles = 0;  ///< more than with its translation just used; a standard deviation
 };
 
-/// How many of the plateaus are surely in a row, with no level between two of them. `ask` times a number of places
-/// again; its errors are given back.
+/// How many of the plateaus are surely in a row, with no level between two of them. `times` may say several things of
+/// one number of places; `ask` times one again, and its errors are given back.
 Expected<std::size_t> surely_in_a_row(const TlbLevels& found, const std::vector<PlaceTime>& times,
-                                      const std::function<Expected<PlaceTime>(std::uint64_t)>& ask);
+                                      const std::function<Expected<std::vector<PlaceTime>>(std::uint64_t)>& ask);
 
 /// What one entry of a level covers.
 struct EntrySize {
