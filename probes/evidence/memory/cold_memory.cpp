@@ -46,16 +46,23 @@ void ColdMemory::look_twice(program::Program& p, std::uint64_t place_bytes) cons
   p.phases.insert(p.phases.end(), 2, recorded(load(place_bytes), program::Record::latencies, 1));
 }
 
+ColdMemory::Longer ColdMemory::longer_of(const Pairs& looks) {
+  Longer longer;
+  for (const auto& [first, second] : looks) {
+    longer.first += first > most_longer * second ? 1 : 0;
+    longer.second += second > most_longer * first ? 1 : 0;
+  }
+  return longer;
+}
+
 std::optional<bool> ColdMemory::are_alike(const Pairs& looks) {
   constexpr double deviations = 3;         // of as many that are longer by chance as shorter
+  constexpr double hardly_any = 0.05;      // of a line's looks: its lower quartile knows nothing of them
   constexpr std::size_t least_pairs = 10;  // of fewer even all would pass for chance
   if (looks.size() < least_pairs) return std::nullopt;
-  double longer = 0, shorter = 0;
-  for (const auto& [first, second] : looks) {
-    longer += first > most_longer * second ? 1 : 0;
-    shorter += second > most_longer * first ? 1 : 0;
-  }
-  return longer - shorter <= deviations * std::sqrt(longer + shorter);
+  const Longer longer = longer_of(looks);
+  const double by_chance = deviations * std::sqrt(longer.first + longer.second);
+  return longer.first - longer.second <= std::max(by_chance, hardly_any * static_cast<double>(looks.size()));
 }
 
 ColdMemory::Pairs ColdMemory::pairs_of(std::span<const program::PhaseTrace> phases) {

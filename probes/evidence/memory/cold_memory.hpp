@@ -40,7 +40,12 @@ class ColdMemory {
   static constexpr double most_longer = 1.02;  ///< a TLB's miss takes more
   /// Of recorded loads, in their order.
   static Pairs pairs_of(std::span<const program::PhaseTrace> phases);
-  /// Whether the first of both took longer no more often than the second: else translations were missing, or what was
+  /// Of two looks at each line: how often the first took longer, and how often the second.
+  struct Longer {
+    double first = 0, second = 0;
+  };
+  static Longer longer_of(const Pairs& looks);
+  /// Whether the first of both took longer no more often than the second, but for one look in twenty: else translations were missing, or what was
   /// looked at. No answer where there are few. Where no cache keeps the lines an open row of DRAM looks so, too.
   static std::optional<bool> are_alike(const Pairs& looks);
 

@@ -69,6 +69,23 @@ TEST(MemoryPatterns, RefreshesAreNoLines) {
   seen.expect_latencies(4);
 }
 
+// Between the looks that ask whether TLBs keep translations few pages lie where the L2 is small: some are still there,
+// and strangers delay both. What the near load of a pair brings isn't a row's then.
+TEST(MemoryPatterns, OfTranslationsThatAFewLooksFindAreNoRows) {
+  Json text = memory_model();
+  text["gpu"].update({{"sm_count", 2}, {"memory", "8 GiB"}});
+  text["caches"]["l2"] = {{"line", 64}, {"ways", 64}, {"size", 143360}, {"reserved", 8896}, {"scope", "gpu"}};
+  text["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 120}, {"tlbs", {"t0"}}},
+                                    {{"level", "device_memory"}, {"latency", 349.75}}};
+  text["tlbs"] = {{"t0", {{"page", 32768}, {"entries", 128}, {"miss_penalty", 18}}}};
+  for (const int seed : {7, 11, 25}) {
+    text["noise"] = {{"outlier_probability", 0.05}, {"outlier_cycles", 400}, {"seed", seed}};
+    const SeenMemory seen(text);
+    const Estimate* gain = seen.found.find("row_gain");
+    EXPECT_EQ(gain->status, Status::inconclusive) << seed << ": " << gain->value.value_or(-1);
+  }
+}
+
 struct Ahead {
   const char* name;
   Json l2;

@@ -104,6 +104,18 @@ TEST(ColdMemory, IsMemorysOwnOnlyWhereTranslationsWereSeenToStay) {
   EXPECT_NE(why(4, 300, 300)->find("can't be told"), std::string_view::npos);
 }
 
+// A cache that replaces at random loses a line in a hundred between two looks: of a line's lower quartile no part.
+TEST(ColdMemory, IsMemorysOwnWhereHardlyAnyLookIsLate) {
+  const auto with = [](std::size_t late) {
+    ColdMemory::Pairs looks = two_looks_at(800 - late, 300, 300);
+    for (const auto& pair : two_looks_at(late, 700, 300)) looks.push_back(pair);
+    return ColdMemory::are_alike(looks);
+  };
+  EXPECT_EQ(with(0), true);
+  EXPECT_EQ(with(30), true);
+  EXPECT_EQ(with(80), false);
+}
+
 TEST(RowGain, BeginsWhereItsDistancesPointTo) {
   const std::vector<GainAt> seen{{256, 40, 2, 64}, {1024, 21, 3, 64}, {4096, 1, 2, 64}};
   const Estimate e = row_gain(seen, 600);
