@@ -166,6 +166,9 @@ Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) 
                            by_means.interval->low <= *size.value && *size.value <= by_means.interval->high;
     return are_alike ? size : by_means;
   }
+  const bool is_about_change = size.status == Status::measured || size.status == Status::upper_bound;
+  if (is_about_change && !hold_two_levels(trace, s.boundary.threshold_cycles) && do_means_drift(trace))
+    return inconclusive("B", trace_size_method, drifts);
   if (size.status != Status::measured) return size;
   const Trace hits = hits_of(trace, s, *size.value);
   const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);
