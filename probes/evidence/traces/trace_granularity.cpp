@@ -22,17 +22,29 @@ constexpr double comparable_deviance = 20;  // between two levels that both beha
 constexpr double acceptable_deviance = 6;   // mean over what it is summed over
 constexpr double most_outside = 0.05;       // of the probability, for an interval of 95 %
 
-double log_likelihood(const Observation& row, double share) {
-  return level_log_likelihood({}, row.weight, row.sum, std::clamp(share, stray_share, 1 - stray_share));
+double log_likelihood(const Observation& row, double share, double stray) {
+  return level_log_likelihood({}, row.weight, row.sum, std::clamp(share, stray_share, 1 - stray));
 }
 
-double deviance(const std::vector<Observation>& rows, double granularity) {
+// Where `all` of the loads that should miss do.
+double deviance(const std::vector<Observation>& rows, double granularity, double all, double stray) {
   double total = 0;
   for (const Observation& row : rows) {
     const double best = block_log_likelihood({}, row.weight, row.sum);
-    total += std::min(largest_deviance, 2 * (best - log_likelihood(row, row.control / granularity)));
+    const double share = all * std::min(1.0, row.control / granularity);
+    total += std::min(largest_deviance, 2 * (best - log_likelihood(row, share, stray)));
   }
   return total;
+}
+
+// Nearly all do, or as many as of the strides that should all miss: those that something brought in before hit. As any
+// share would do as well, one in so many loads and one more does.
+double deviance(const std::vector<Observation>& rows, double granularity) {
+  double weight = 0, sum = 0;
+  for (const Observation& row : rows)
+    if (row.control >= granularity) weight += row.weight, sum += row.sum;
+  const double known = deviance(rows, granularity, 1, stray_share);
+  return weight == 0 ? known : std::min(known, deviance(rows, granularity, sum / weight, 0) + 2 * std::log(weight + 1));
 }
 
 // The share of misses is linear in the stride, so neighbouring strides may be counted together: however many there are,
@@ -69,7 +81,7 @@ double deviance_of_one_share(const std::vector<Observation>& rows) {
   double total = 0;
   for (const Observation& row : rows) {
     const double best = block_log_likelihood({}, row.weight, row.sum);
-    total += std::min(largest_deviance, 2 * (best - log_likelihood(row, sum / weight)));
+    total += std::min(largest_deviance, 2 * (best - log_likelihood(row, sum / weight, stray_share)));
   }
   return total;
 }
@@ -99,6 +111,11 @@ struct Fit {
   double one_share = 0;           // deviance
   std::size_t best = 0;
   std::size_t groups = 0;  // what the deviances are sums over
+  bool is_inside = false;  // the best one is no bound
+  bool saturates =
+      false;  // and explains the misses if nothing was there before: not only where a share of them is seen
+
+  double acceptable() const { return acceptable_deviance * static_cast<double>(groups); }
 };
 
 Fit fit(const std::vector<Observation>& rows, const Candidates& candidates) {
@@ -112,6 +129,9 @@ Fit fit(const std::vector<Observation>& rows, const Candidates& candidates) {
   }
   result.best = static_cast<std::size_t>(std::min_element(result.deviances.begin(), result.deviances.end()) -
                                          result.deviances.begin());
+  result.is_inside = result.best > 0 && result.best < candidates.inside;
+  result.saturates =
+      result.is_inside && deviance(groups, candidates.bytes[result.best], 1, stray_share) <= result.acceptable();
   return result;
 }
 
@@ -148,17 +168,17 @@ Estimate find_fetch_granularity(const Trace& trace) {
   const Candidates candidates = granularities_of(rows.rows);
   std::vector<Fit> fits;
   double least_of_all = HUGE_VAL;
+  bool saturates = false;
   for (const Separation& candidate : separations(rows)) {
     fits.push_back(fit(candidate.rows, candidates));
     const Fit& last = fits.back();
-    if (last.best < candidates.inside) least_of_all = std::min(least_of_all, last.deviances[last.best]);
+    if (last.is_inside) least_of_all = std::min(least_of_all, last.deviances[last.best]);
+    saturates = saturates || last.saturates;
   }
   for (const Fit& result : fits) {
     const double least = result.deviances[result.best];
-    const double acceptable = acceptable_deviance * static_cast<double>(result.groups);
-    const bool saturates_elsewhere = least_of_all <= acceptable;
-    if (least <= acceptable && least <= least_of_all + comparable_deviance && least < result.one_share &&
-        (result.best < candidates.inside || !saturates_elsewhere))
+    if (least <= result.acceptable() && least <= least_of_all + comparable_deviance && least < result.one_share &&
+        (result.is_inside || !saturates))
       return estimate_of(result, candidates, rows.loads());
   }
   return inconclusive("B", trace_granularity_method, "no level of latency is missed in proportion to the stride",

@@ -7,7 +7,9 @@
 
 #include "change_point/disturbed.hpp"
 #include "change_point/isotonic.hpp"
+#include "change_point/latency_histogram.hpp"
 #include "change_point/rising_boundary.hpp"
+#include "change_point/robust.hpp"
 #include "change_point/significance.hpp"
 #include "evidence/traces/trace_laps.hpp"
 #include "stop/stop.hpp"
@@ -110,8 +112,7 @@ void expect_overlap(std::span<const Row> before, const Boundary& boundary, Conta
       if (std::abs(value - boundary.middle) > boundary.near) continue;
       (value < boundary.middle ? below : above) += 1;
     }
-  contamination.false_miss =
-      std::clamp(std::min(below, above) / std::max(1.0, loads), contamination.false_miss, most);
+  contamination.false_miss = std::clamp(std::min(below, above) / std::max(1.0, loads), contamination.false_miss, most);
   contamination.loads = 1 / contamination.false_miss;
 }
 
@@ -140,6 +141,33 @@ bool is_clean(std::span<const Observation> rows) {
   const double base = level_of(rows);
   const double loads = rows.front().weight;
   return base <= tolerated_share || base * loads <= std::min(tolerated_misses, tolerated_of_few * loads);
+}
+
+bool hold_two_levels(const Trace& trace, double threshold_cycles) {
+  constexpr double of_one_level = 0.75, deviations = 2;
+  const std::vector<Bin> bins = latency_histogram(trace, 4096);
+  const auto upper = std::ranges::find_if(bins, [&](const Bin& bin) { return bin.value >= threshold_cycles; });
+  const double low = quantile(std::span(bins.begin(), upper), 0.5), high = quantile(std::span(upper, bins.end()), 0.5);
+  const double quarter = (high - low) / 4, slowest = high + (high - low);  // beyond it lies something else
+  double squares_between_sides = 0, squares_of_all = 0, loads_at_both = 0, loads_between = 0;
+  for (const Row& row : trace.rows) {
+    stop::look();
+    double count[2] = {0, 0}, sum[2] = {0, 0}, squares = 0, at_low = 0, at_high = 0;
+    for (const double value : row.values) {
+      const int side = value >= threshold_cycles ? 1 : 0;
+      const double clipped = std::min(value, slowest);
+      count[side] += 1, sum[side] += clipped, squares += clipped * clipped;
+      if (value >= low && value <= high)
+        (value < low + quarter ? at_low : value > high - quarter ? at_high : loads_between) += 1;
+    }
+    loads_at_both += std::min(at_low, at_high);
+    const double n = count[0] + count[1], mean = (sum[0] + sum[1]) / n;
+    squares_of_all += std::max(0.0, squares - n * mean * mean);
+    if (count[0] > 0 && count[1] > 0)
+      squares_between_sides += count[0] * count[1] / n * std::pow(sum[1] / count[1] - sum[0] / count[0], 2);
+  }
+  return squares_between_sides > of_one_level * squares_of_all ||
+         loads_at_both - loads_between > deviations * std::sqrt(loads_at_both + loads_between);
 }
 
 std::vector<Separation> separations(const Trace& trace) {

@@ -45,6 +45,12 @@ double scatter_about_one_level(std::span<const change_point::Observation> rows);
 /// Whether rows miss as seldom as those that fit: isolated slow loads, and the line or two that something else takes.
 bool is_clean(std::span<const change_point::Observation> rows);
 
+/// Whether rows hold loads of two levels, one on either side of the boundary. Of a single level that it cuts in two, no
+/// more than three quarters of what a row's loads differ by lies between the sides, and no fewer loads lie in the
+/// middle half of the way between the sides' medians than in the lesser of the quarters beside it. Time grows with the
+/// loads.
+bool hold_two_levels(const change_point::Trace& trace, double threshold_cycles);
+
 /// The boundaries of a mixture over all latencies, and that which rows differ most by (rising_boundary), each with its
 /// counts and profile, in ascending order of latency. Only boundaries that a memory level could make: the levels on
 /// both sides at least 4 %, 2 cycles and more than one quantum of the clock apart (the banks of one cache and a clock

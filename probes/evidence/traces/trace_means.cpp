@@ -259,6 +259,12 @@ bool do_loads_move_together(std::span<const Row> rows) {
   return seen + deviations * error < least * expected;
 }
 
+bool do_means_drift(const Trace& trace) {
+  const MeanCurve curve = mean_curve(trace);
+  const RisingLevels rising(curve.rows, curve.sweep.levels);
+  return !rises_by_chance(curve, rising) && is_drift(curve.rows, rising, curve.sweep.levels.variance);
+}
+
 std::optional<MeanRise> rise_of_means(const Trace& trace) {
   MeanCurve curve = mean_curve(trace);
   const RisingLevels rising(curve.rows, curve.sweep.levels);

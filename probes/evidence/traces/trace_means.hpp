@@ -31,6 +31,9 @@ inline constexpr std::string_view drifts = "latencies drift from row to row: no 
 /// would.
 bool do_loads_move_together(std::span<const change_point::Row> rows);
 
+/// Whether the rows' means rise beyond chance, and a smooth curve explains them as well as levels that rise do.
+bool do_means_drift(const change_point::Trace& trace);
+
 /// How the rows' means rise, if they do by as much as levels of memory differ.
 struct MeanRise {
   double from = 0;    ///< the last footprint before, or an earlier one (95 %)

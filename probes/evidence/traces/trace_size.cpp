@@ -8,6 +8,7 @@
 #include "evidence/traces/trace_levels.hpp"
 #include "evidence/traces/trace_means.hpp"
 #include "evidence/traces/trace_repeats.hpp"
+#include "evidence/traces/trace_time.hpp"
 #include "evidence/traces/traces.hpp"
 
 namespace gputopo::evidence {
@@ -165,6 +166,9 @@ Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) 
                            by_means.interval->low <= *size.value && *size.value <= by_means.interval->high;
     return are_alike ? size : by_means;
   }
+  const bool is_about_change = size.status == Status::measured || size.status == Status::upper_bound;
+  if (is_about_change && !hold_two_levels(trace, s.boundary.threshold_cycles) && do_means_drift(trace))
+    return inconclusive("B", trace_size_method, drifts);
   if (size.status != Status::measured) return size;
   const Trace hits = hits_of(trace, s, *size.value);
   const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);
@@ -178,11 +182,28 @@ Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) 
   return size;
 }
 
-Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const TraceOptions& options) {
-  const std::vector<Separation> candidates =
+// The separation that capacity misses show in, of those that no clock or temperature makes: these are removed.
+std::optional<std::size_t> chosen_of(const Trace& trace, std::vector<Separation>& candidates,
+                                     const TraceOptions& options, bool is_in_order_of_time) {
+  auto chosen = capacity_separation(candidates);
+  while (chosen && is_in_order_of_time &&
+         do_misses_follow_time(trace, candidates[*chosen].boundary.threshold_cycles, options.seed)) {
+    candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(*chosen));
+    chosen = capacity_separation(candidates);
+  }
+  return chosen;
+}
+
+Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const TraceOptions& options,
+                        bool is_in_order_of_time) {
+  std::vector<Separation> candidates =
       trace.loads() == trace.rows.size() ? std::vector<Separation>{} : separations(trace, counted);
   if (candidates.empty()) return size_by_means(trace);
-  const auto chosen = capacity_separation(candidates);
+  const std::size_t boundaries = candidates.size();
+  const std::optional<std::size_t> chosen = chosen_of(trace, candidates, options, is_in_order_of_time);
+  if (!chosen && candidates.size() < boundaries)
+    return inconclusive("B", trace_size_method,
+                        "loads become slower while a row is recorded, and go on so in the next");
   if (!chosen) {
     // Levels nearer than loads scatter have no boundary between them: then their means rise.
     constexpr double beyond_doubt = 1e-4, by_chance = 0.05;
@@ -224,7 +245,8 @@ Estimate find_size(const Trace& trace, const TraceOptions& options) {
     reason = why_unusable(rows.rows[i]);
     if (reason.empty()) counted.add(rows.rows[i].values);
   }
-  Estimate e = reason.empty() ? find_by_counts(rows, counted, options) : inconclusive("B", trace_size_method, reason);
+  Estimate e = reason.empty() ? find_by_counts(rows, counted, options, usable_as_is)
+                              : inconclusive("B", trace_size_method, reason);
   const bool is_about_change = e.status == Status::measured || e.status == Status::upper_bound;
   if (is_about_change && !usable_as_is && do_repeats_differ_as_sizes_do(trace))
     e = inconclusive("B", trace_size_method,

@@ -8,6 +8,7 @@
 #include "change_point/latency_histogram.hpp"
 #include "change_point/random.hpp"
 #include "change_point/rising_boundary.hpp"
+#include "evidence/traces/trace_levels.hpp"
 #include "evidence/traces/trace_means.hpp"
 #include "evidence/traces/traces.hpp"
 
@@ -120,6 +121,60 @@ TEST(LoadsThatMoveTogether, GiveNoSize) {
         64, [&](Random& random, int row) { return 100 + by * row * row + 2 * (random.uniform() - 0.5); });
     EXPECT_EQ(find_size(trace).status, Status::inconclusive) << by;
   }
+}
+
+TEST(TwoLevels, AreNoneThatABoundaryCutsInTwo) {
+  const auto noise = [](Random& random) { return 10 * (random.uniform() + random.uniform() + random.uniform() - 1.5); };
+  const Trace one = sweep_of_loads(256, [&](Random& random, int) { return 100 + noise(random); });
+  const Trace drift = sweep_of_loads(256, [&](Random& random, int row) { return 90 + 0.5 * row + noise(random); });
+  for (const double threshold : {95, 100, 107}) {
+    EXPECT_FALSE(hold_two_levels(one, threshold)) << threshold;
+    EXPECT_FALSE(hold_two_levels(drift, threshold)) << threshold;
+  }
+  // One miss in a hundred is little of what loads differ by, but lies beyond a gap.
+  const Trace few =
+      sweep_of_loads(1024, [&](Random& random, int) { return (random.uniform() < 0.01 ? 180 : 100) + noise(random); });
+  EXPECT_TRUE(hold_two_levels(few, 140));
+  // Least, middle, mean and greatest latency: as many lie between levels as at each.
+  Trace statistics;
+  for (int row = 0; row < sweep_rows; ++row) statistics.rows.push_back({row_bytes(row), {98, 100, 120, 160}});
+  EXPECT_TRUE(hold_two_levels(statistics, 140));
+}
+
+// Too few rows, of too few loads, to see that all of a row become slower together: nor do they lie at two levels.
+TEST(LoadsThatMoveTogether, GiveNoSizeWhereFewRowsShowThem) {
+  for (const double by : {0.5, 1.0, 1.5})
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      Trace trace = sweep_of_loads(
+          16,
+          [&](Random& random, int row) {
+            return 100 + by * row + 2 * (random.uniform() + random.uniform() + random.uniform() - 1.5);
+          },
+          seed);
+      trace.rows.resize(10);
+      EXPECT_EQ(find_size(trace).status, Status::inconclusive) << by << " " << seed;
+    }
+}
+
+// A cache of random replacement that even the first row overflows: means rise as smoothly as a drift's.
+TEST(LoadsThatMoveTogether, AreNotThoseOfTwoLevels) {
+  const Trace trace = sweep_of_loads(64, [](Random& random, int row) {
+    return (random.uniform() < 0.3 + 0.02 * row - 0.0002 * row * row ? 164 : 100) + 4 * random.uniform();
+  });
+  EXPECT_EQ(find_size(trace).status, Status::upper_bound);
+}
+
+// Each row's mean and standard deviation, which differ by more than rows do: of what both are on average nothing is
+// told.
+TEST(LoadsThatMoveTogether, AreNotTwoNumbersOfDifferentKinds) {
+  Trace trace = sweep_of_loads(2, [](Random&, int) { return 1; });
+  for (int i = 0; i < sweep_rows; ++i) {
+    const double missing = i <= last_fitting ? 0 : 1 - row_bytes(last_fitting) / row_bytes(i);
+    trace.rows[i].values = {120 + 60 * missing + 0.1 * (i % 3), 2 + 60 * std::sqrt(missing * (1 - missing))};
+  }
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_EQ(said.value, row_bytes(last_fitting));
 }
 
 // Ever more misses of each row from the tenth on, less than a full cache's: none of them is where it is full.

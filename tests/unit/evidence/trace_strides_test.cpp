@@ -37,10 +37,51 @@ TEST(FetchGranularity, IsWhereAllLoadsBeginToMiss) {
   EXPECT_EQ(find_fetch_granularity(cold_walks(64, 256, 0.004)).value, 64);
 }
 
+// Something brought in a share of the lines before: as many loads hit at all strides that should miss.
+TEST(FetchGranularity, IsToldWhereSomeLinesAreThereBefore) {
+  for (const double there : {0.1, 0.3, 0.5}) {
+    Random random(7);
+    Trace trace = cold_walks(64, 128);
+    for (Row& row : trace.rows)
+      for (double& value : row.values)
+        if (random.uniform() < there) value = 38;
+    const Estimate finding = find_fetch_granularity(trace);
+    ASSERT_EQ(finding.status, Status::measured) << there << ": " << finding.note;
+    EXPECT_EQ(finding.value, 64) << there;
+  }
+}
+
+// Of two levels the faster one counts, also where most strides are longer than what it fetches.
+TEST(FetchGranularity, IsThatOfTheFasterLevel) {
+  Trace trace = cold_walks(64, 512);
+  const Trace slower = cold_walks(128, 512);
+  for (std::size_t i = 0; i < trace.rows.size(); ++i)
+    for (std::size_t k = 0; k < trace.rows[i].values.size(); ++k)
+      if (slower.rows[i].values[k] > 100) trace.rows[i].values[k] = 600;
+  const Estimate finding = find_fetch_granularity(trace);
+  ASSERT_EQ(finding.status, Status::measured) << finding.note;
+  EXPECT_EQ(finding.value, 64);
+}
+
+// Nothing but strays lies below the lowest boundary: that all miss there says nothing of a level.
+TEST(FetchGranularity, IsNoBoundOfStrays) {
+  Random random(5);
+  Trace trace = cold_walks(64, 128);
+  for (Row& row : trace.rows)
+    for (double& value : row.values) value = random.uniform() < 0.001 ? 8 : value;
+  const Estimate finding = find_fetch_granularity(trace);
+  ASSERT_EQ(finding.status, Status::measured) << finding.value.value_or(0);
+  EXPECT_EQ(finding.value, 64);
+}
+
 TEST(FetchGranularity, BoundsWhereTheSweepDoesNotReach) {
   const Estimate larger = find_fetch_granularity(cold_walks(256, 96));
   EXPECT_EQ(larger.status, Status::lower_bound);
   EXPECT_EQ(larger.value, 96);
+  // Half of the loads miss at the longest stride: any granularity's half of all, or the lines of one that were there.
+  const Estimate twice = find_fetch_granularity(cold_walks(256, 128));
+  EXPECT_EQ(twice.status, Status::lower_bound);
+  EXPECT_GT(*twice.confidence, 0.95);
   Trace all_miss = cold_walks(4, 64);
   all_miss.rows[0].values[3] = 38;
   const Estimate smaller = find_fetch_granularity(all_miss);

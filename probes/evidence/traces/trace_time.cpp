@@ -1,0 +1,87 @@
+#include "evidence/traces/trace_time.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "change_point/isotonic.hpp"
+#include "change_point/random.hpp"
+#include "change_point/significance.hpp"
+#include "stop/stop.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using namespace change_point;
+
+// Misses among neighbouring loads of a row.
+using Stretches = std::vector<Observation>;
+
+// Each row's as many as possible, up to 32 or what so many rows leave.
+std::vector<Stretches> stretches_of(const Trace& trace, double threshold_cycles) {
+  constexpr std::size_t most_of_a_row = 32, most_of_all = 16384;
+  const std::size_t most = std::clamp<std::size_t>(most_of_all / trace.rows.size(), 2, most_of_a_row);
+  std::vector<Stretches> rows;
+  for (const Row& row : trace.rows) {
+    stop::look();
+    const std::size_t n = row.values.size(), parts = std::min(n, most);
+    Stretches& of_row = rows.emplace_back(parts);
+    for (std::size_t part = 0; part < parts; ++part)
+      for (std::size_t i = part * n / parts; i < (part + 1) * n / parts; ++i)
+        of_row[part].weight += 1, of_row[part].sum += row.values[i] >= threshold_cycles ? 1 : 0;
+  }
+  return rows;
+}
+
+// The log-likelihood of levels that only rise over all stretches, one row after the other.
+double over_time(const std::vector<Stretches>& rows) {
+  Stretches all;
+  for (const Stretches& row : rows) all.insert(all.end(), row.begin(), row.end());
+  return RisingLevels(all, {}).log_likelihood(0);
+}
+
+// Of such levels of each row for itself.
+double row_by_row(const std::vector<Stretches>& rows) {
+  double sum = 0;
+  for (const Stretches& row : rows) sum += RisingLevels(row, {}).log_likelihood(0);
+  return sum;
+}
+
+// Of one level of each.
+double at_one_level(const std::vector<Stretches>& rows) {
+  double total = 0;
+  for (const Stretches& row : rows) {
+    double weight = 0, sum = 0;
+    for (const Observation& stretch : row) weight += stretch.weight, sum += stretch.sum;
+    total += block_log_likelihood({}, weight, sum);
+  }
+  return total;
+}
+
+bool are_sorted(const Trace& trace) {
+  return std::all_of(trace.rows.begin(), trace.rows.end(),
+                     [](const Row& row) { return std::ranges::is_sorted(row.values); });
+}
+
+}  // namespace
+
+bool do_misses_follow_time(const Trace& trace, double threshold_cycles, std::uint64_t seed) {
+  constexpr double by_chance = 1e-3, begins_anew = 0.1;
+  constexpr int permutations = 2000;
+  if (are_sorted(trace)) return false;
+  std::vector<Stretches> rows = stretches_of(trace, threshold_cycles);
+  std::vector<Stretches> backwards = rows;
+  for (Stretches& row : backwards) std::ranges::reverse(row);
+  const double seen = over_time(rows), gain = seen - over_time(backwards);
+  // What begins anew with each row is a place in it. Levels that only rise follow the scatter of each row's loads, too:
+  // backwards by as much.
+  const double by_scatter = row_by_row(backwards) - at_one_level(rows), lacking = row_by_row(rows) - seen;
+  if (gain <= 0 || lacking - by_scatter > begins_anew * gain) return false;
+  return permutation_p_value(seen, seed, permutations, [&](Random& random) {
+           for (Stretches& row : rows) random.shuffle(row);
+           return over_time(rows);
+         }) < by_chance;
+}
+
+}  // namespace gputopo::evidence

@@ -1,0 +1,103 @@
+// Loads that become slower with time, and caches that do the same beside it.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "change_point/random.hpp"
+#include "evidence/traces/traces.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using namespace change_point;
+
+constexpr int lines_of_first = 64, lines_a_row = 4, timed_rows = 24, last_of_cache = 11;
+
+int lines_of(int row) {
+  return lines_of_first + lines_a_row * row;
+}
+
+double bytes_of(int row) {
+  return 64.0 * lines_of(row);
+}
+
+// A load a line; `cycles` of a row and how many loads it is from its first one.
+Trace timed_sweep(const std::function<double(Random&, int row, int load)>& cycles) {
+  Random random(1);
+  Trace trace;
+  for (int i = 0; i < timed_rows; ++i) {
+    Row& row = trace.rows.emplace_back();
+    row.control = bytes_of(i);
+    for (int k = 0; k < lines_of(i); ++k)
+      row.values.push_back(std::round(cycles(random, i, k) + 2 * (random.uniform() + random.uniform() - 1)));
+  }
+  return trace;
+}
+
+double share_missing(int row) {
+  return row <= last_of_cache ? 0 : std::min(1.0, 0.2 * (row - last_of_cache));
+}
+
+// From the middle of a row on a clock is slower.
+bool is_slow(int row, int load) {
+  return row > 7 || (row == 7 && load >= lines_of(7) / 3);
+}
+
+TEST(LoadsThatFollowTime, GiveNoSize) {
+  for (const double by : {1.1, 1.2, 1.4}) {
+    const Estimate said =
+        find_size(timed_sweep([&](Random&, int row, int load) { return 100 * (is_slow(row, load) ? by : 1); }));
+    EXPECT_EQ(said.status, Status::inconclusive) << by << ": " << said.value.value_or(0);
+  }
+}
+
+TEST(LoadsThatFollowTime, HideNoCache) {
+  for (const double by : {1.1, 1.2, 1.4}) {
+    const Estimate said = find_size(timed_sweep([&](Random& random, int row, int load) {
+      return (random.uniform() < share_missing(row) ? 160 : 100) * (is_slow(row, load) ? by : 1);
+    }));
+    ASSERT_EQ(said.status, Status::measured) << by << ": " << said.note;
+    EXPECT_EQ(said.value, bytes_of(last_of_cache)) << by;
+  }
+}
+
+// A cache that keeps what came first misses at the end of each row: that begins anew with the next one.
+TEST(LoadsThatFollowTime, AreNotAPlaceInEachRow) {
+  const Estimate said =
+      find_size(timed_sweep([](Random&, int, int load) { return load < lines_of(last_of_cache) ? 100 : 160; }));
+  ASSERT_TRUE(said.has_value()) << said.note;
+  EXPECT_EQ(said.value, bytes_of(last_of_cache));
+}
+
+// So many loads of the row behind what fits miss, and all of those of later ones.
+int cycles_past(Random& random, int row, double of_next) {
+  const double missing = row <= last_of_cache ? 0 : row == last_of_cache + 1 ? of_next : 1;
+  return random.uniform() < missing ? 160 : 100;
+}
+
+// Percentiles, say.
+TEST(LoadsThatFollowTime, AreNotSortedOnes) {
+  Trace trace = timed_sweep([](Random& random, int row, int) { return cycles_past(random, row, 0.5); });
+  for (Row& row : trace.rows) std::ranges::sort(row.values);
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_EQ(said.value, bytes_of(last_of_cache));
+}
+
+// Of a second pass, loads come behind those of the first one in the same row, not before those of the next.
+TEST(LoadsThatFollowTime, AreThoseOfRowsInTheOrderOfTheFile) {
+  const auto pass = [](double missing_of_next) {
+    return timed_sweep([=](Random& random, int row, int) { return cycles_past(random, row, missing_of_next); });
+  };
+  Trace trace = pass(0.3);
+  const Trace second = pass(1);
+  trace.rows.insert(trace.rows.end(), second.rows.rbegin(), second.rows.rend());
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_EQ(said.value, bytes_of(last_of_cache));
+}
+
+}  // namespace
+}  // namespace gputopo::evidence
