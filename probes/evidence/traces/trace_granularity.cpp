@@ -112,8 +112,8 @@ struct Fit {
   std::size_t best = 0;
   std::size_t groups = 0;  // what the deviances are sums over
   bool is_inside = false;  // the best one is no bound
-  bool saturates =
-      false;  // and explains the misses if nothing was there before: not only where a share of them is seen
+  // And explains the misses if nothing was there before: not only where a share of them is seen.
+  bool saturates = false;
 
   double acceptable() const { return acceptable_deviance * static_cast<double>(groups); }
 };
