@@ -1,0 +1,53 @@
+// Which of several streams is the best, on a device whose rates are made up.
+#include <gtest/gtest.h>
+
+#include "throughput/search.hpp"
+
+namespace gputopo::throughput {
+namespace {
+
+using program::Stream;
+
+// Streams of 64 threads move a byte a nanosecond, all others two of them in every fourth run and half a one else.
+class Unsteady : public device::Device {
+ public:
+  Unsteady() { info_.gpu.sm_count = 1; }
+  const device::DeviceInfo& info() const override { return info_; }
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch&) override {
+    return fail(Error::Kind::device, "unused");
+  }
+  Expected<program::StreamTrace> run_stream(const Stream& s) override {
+    const std::uint64_t bytes = program::counted_bytes(s);
+    const std::uint64_t ns = s.threads == 64 ? bytes : runs_++ % 4 == 0 ? bytes / 2 : bytes * 2;
+    return program::StreamTrace{bytes, program::counted_accesses(s), ns, ns, 1};
+  }
+
+ private:
+  device::DeviceInfo info_;
+  int runs_ = 0;
+};
+
+TEST(SearchBest, RangesUpToWhatAnyFinalistReached) {
+  Stream steady;
+  steady.access_bytes = 4;
+  steady.threads = 64;
+  steady.blocks = 1;
+  steady.items = steady.unroll = 1;
+  steady.footprint_bytes = 1 << 20;
+  steady.laps = 2;
+  Stream other = steady;
+  other.threads = 128;
+  Unsteady device;
+  Meter meter(device, nullptr);
+  std::string why;
+  const auto best = search_best(meter, {steady, other}, Rate::bytes_per_second, why, Effort::full);
+  ASSERT_TRUE(best) << best.error().message;
+  ASSERT_TRUE(*best) << why;
+  EXPECT_EQ((**best).stream.threads, 64U) << "the other one is slower most of the time";
+  EXPECT_DOUBLE_EQ((**best).sample.median, 1e9);
+  EXPECT_DOUBLE_EQ((**best).sample.range.low, 1e9);
+  EXPECT_DOUBLE_EQ((**best).sample.range.high, 2e9);
+}
+
+}  // namespace
+}  // namespace gputopo::throughput
