@@ -1,6 +1,7 @@
 #include "evidence/held/l2_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,8 +83,11 @@ void L2Rows::add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t p
   for (std::uint64_t i = count; i-- > 0;) {
     // Neighbours: of stretches apart some fall into the same few sets.
     if (i * shared_by / count != program % shared_by) continue;
-    const std::uint64_t first = pages * i / count, own = pages * (i + 1) / count - first;
-    const std::uint64_t page = first + (own * (2 * part + 1) / (2 * parts) + i) % own;
+    // Stretches are as long as one another, though no whole pages: else those of the shorter ones counted more often.
+    const double own = static_cast<double>(pages) / static_cast<double>(count);
+    const double on = (static_cast<double>(part) + 0.5) / static_cast<double>(parts) + static_cast<double>(i) / own;
+    const auto page =
+        std::min(pages - 1, static_cast<std::uint64_t>(own * (static_cast<double>(i) + on - std::floor(on))));
     const auto line =
         static_cast<std::uint64_t>(even_place(part * count + i) * static_cast<double>(counted_apart_bytes / stride_));
     add_counted_page(p, page * counted_page_bytes, line * stride_);

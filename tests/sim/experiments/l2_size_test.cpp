@@ -143,6 +143,30 @@ TEST_F(L2Size, IsNotShortOfWhatATreeOfBitsKeeps) {
   expect_told(found(), 1724 * 19 * 32);
 }
 
+// What such a tree keeps of more than it holds are rows of all sets, every few: looks must not be at some of them
+// oftener than at others.
+TEST_F(L2Size, IsNotWhatLooksAtUnequalStretchesFindOfATreeOfBits) {
+  for (const int ways : {16, 18}) {
+    model["gpu"]["sm_count"] = 6;
+    model["groups"] = {{"gpc", 3}};
+    model["noise"] = Json::object();
+    model["caches"] = {
+        {"l2", {{"size", ways * 8192}, {"line", 32}, {"ways", ways}, {"replacement", "tree_plru"}, {"scope", "gpc"}}},
+        {"l3", {{"size", 327680}, {"line", 128}, {"ways", 10}, {"replacement", "not_most_recent"}, {"scope", "gpu"}}}};
+    reach({{{"level", "l2"}, {"latency", 482.75}},
+           {{"level", "l3"}, {"latency", 795}},
+           {{"level", "device_memory"}, {"latency", 934.25}}});
+    const Memory l2 = found();
+    const Estimate& size = *l2.find("measured_size");
+    ASSERT_TRUE(size.value) << size.note;
+    if (size.status == Status::lower_bound) {
+      EXPECT_LE(*size.value, ways * 8192);
+    } else {
+      expect_told(l2, ways * 8192);
+    }
+  }
+}
+
 // Slices are as far for every SM, sides aren't.
 TEST_F(L2Size, IsBothSidesWhereDistanceHidesWhichLinesAreFar) {
   model["caches"]["l2"] = {
