@@ -25,6 +25,7 @@ namespace {
 constexpr std::uint32_t laps_of_others = 3;
 constexpr std::uint64_t shortest_sector_bytes = 32;
 constexpr std::uint64_t few_bytes = 4 << 10;  // fit into every L2
+constexpr std::uint64_t enough_looks = 32;    // to tell all from a few
 
 Walk code_walk(const CacheFacts& cache) {
   const std::uint64_t stride = cache.stride();
@@ -56,13 +57,19 @@ Expected<std::array<Tally, 3>> code_lost_to(Session& session, const CacheFacts& 
   few.loads_per_lap = program::lap_loads(others);
   const device::DeviceInfo& info = session.info();
   const Walk code = code_walk(cache);
-  auto traces = session.run({beside(info, cache, code, others),
-                             beside(info, cache, code, more_code(info, cache, others.footprint_bytes)),
-                             beside(info, cache, code, few)});
+  program::Batch batch;
+  for (std::uint64_t looks = 0; looks < enough_looks; looks += program::lap_loads(code))
+    batch.insert(batch.end(), {beside(info, cache, code, others),
+                               beside(info, cache, code, more_code(info, cache, others.footprint_bytes)),
+                               beside(info, cache, code, few)});
+  auto traces = session.run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::array<Tally, 3> seen;
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    seen[i] = tally_of((*traces)[i], cache.levels, cache.front_threshold_cycles);
+  for (std::size_t i = 0; i < traces->size(); ++i) {
+    const Tally one = tally_of((*traces)[i], cache.levels, cache.front_threshold_cycles);
+    Tally& sum = seen[i % seen.size()];
+    sum = {sum.loads + one.loads, sum.misses + one.misses};
+  }
   return seen;
 }
 
@@ -77,45 +84,50 @@ bool is_constants_before_l2(Findings& findings, const InstructionCache& last) {
          last.facts.capacity_bytes == constants->capacity_bytes;
 }
 
-}  // namespace
-
-bool may_be_a_side(const Findings& findings, const CodeLevel& level) {
-  constexpr double alike = 0.1;
-  const auto farther = findings.far_less_near_cycles();
-  return farther && std::fabs(level.lost_cycles - level.hit_cycles - *farther) <= alike * *farther + level.error_cycles;
+// What the L2 holds, as measured or, where that isn't known, as the driver says; 0 where neither is known. Nothing
+// where there is none.
+std::optional<std::uint64_t> l2_bytes(const Session& session, const Findings& findings) {
+  if (!findings.near_l2_bytes(session.info())) return std::nullopt;
+  const auto l2 = findings.caches.find("l2");
+  const bool is_measured = l2 != findings.caches.end() && l2->second.capacity_bytes != 0;
+  return is_measured ? l2->second.capacity_bytes : session.info().l2_bytes;
 }
 
-Expected<std::optional<Sameness>> loses_to_l2(Session& session, Findings& findings, const InstructionCache& cache) {
+}  // namespace
+
+Expected<std::optional<Sameness>> loses_to_l2(Session& session, Findings& findings, const InstructionCache& cache,
+                                              std::uint64_t asked_bytes) {
+  const auto bytes = l2_bytes(session, findings);
+  if (!bytes) return std::optional<Sameness>();
+  CacheFacts facts = cache.facts;
+  facts.line_bytes = facts.sector_bytes = asked_bytes;
+  if (facts.capacity_bytes == 0) facts.capacity_bytes = cache.level.held_bytes;
+  if (!facts.can_be_filled() || *bytes == 0) return std::optional(Sameness{});
+  // However much the L2 holds it may lose code long before: where others take turns, or where it doesn't choose the
+  // longest unused of many lines.
+  const std::uint64_t pushing = std::min(4 * *bytes, session.info().largest_buffer_bytes / 2);
   const CacheFacts* l2 = findings.cache("l2");
-  constexpr std::uint64_t far_more = 4;
-  // Where others take turns on the GPU walks over ever more code may lose some sooner than it begins to miss, and what
-  // fits may be unknown.
-  const Estimate* size = cache.memory.find("size");
-  const auto fits = static_cast<std::uint64_t>(size == nullptr ? 0 : size->value.value_or(0));
-  const std::uint64_t bytes_of_it = std::max({cache.level.lost_from_bytes, cache.facts.capacity_bytes, fits});
-  const bool is_unknown = fits == 0 && cache.facts.capacity_bytes == 0;
-  const bool may_be_it =
-      l2 != nullptr && l2->present &&
-      (is_unknown || l2->capacity_bytes <= far_more * bytes_of_it || may_be_a_side(findings, cache.level));
-  if (!may_be_it) return std::optional<Sameness>();
-  if (!cache.facts.can_be_filled()) return std::optional(Sameness{});
-  const std::uint64_t bytes = std::min(4 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
-  const auto loads_of = [&](std::uint64_t n) {
-    return by_all_lanes(make_walk(l2_path, n, shortest_sector_bytes, 1), session.info());
-  };
-  auto looks = if_available(code_lost_to(session, cache.facts, loads_of(bytes), loads_of(few_bytes)));
+  const std::uint64_t stride = l2 != nullptr ? l2->stride() : shortest_sector_bytes;
+  const auto loads_of = [&](std::uint64_t n) { return by_all_lanes(make_walk(l2_path, n, stride, 1), session.info()); };
+  auto looks = if_available(code_lost_to(session, facts, loads_of(pushing), loads_of(few_bytes)));
   if (!looks) return tl::unexpected<Error>(looks.error());
   if (!*looks) return std::optional(Sameness{});
   const auto& seen = **looks;
-  const Tally all{seen[0].loads, seen[0].loads};  // of four times what it holds it keeps none
+  // Of four times what it holds it keeps none: of what one miss brings in all but the first is there again.
+  const Tally all{seen[0].loads, seen[0].loads * static_cast<double>(asked_bytes) /
+                                     static_cast<double>(std::max(asked_bytes, cache.facts.stride()))};
+  // What a few loads push out, with the code that makes them, isn't in the L2.
+  const Sameness by_few = sameness(seen[2], {seen[2].loads, seen[2].loads}, {seen[2].loads, 0});
+  if (by_few.is_same()) return std::optional(Sameness{0, true});
   return std::optional(sameness(seen[0], all, seen[2]));
 }
 
 Expected<std::optional<bool>> is_l2_behind(Session& session, Findings& findings, const InstructionCache& last) {
-  const CacheFacts* l2 = findings.cache("l2");
-  if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return std::optional(true);
+  const auto l2 = l2_bytes(session, findings);
+  if (!l2) return std::optional(true);
   if (is_constants_before_l2(findings, last)) return std::optional(true);
-  const std::uint64_t bytes = std::min(2 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
+  if (*l2 == 0) return std::optional<bool>();
+  const std::uint64_t bytes = std::min(2 * *l2, session.info().largest_buffer_bytes / 2);
   const std::uint64_t block = session.info().code_block_bytes;
   const std::uint64_t code = std::min(last.level.lost_from_bytes, session.info().code_bytes) / block * block;
   const Walk walk = make_walk(last.facts.path, code, block, last.facts.warm_laps);

@@ -10,14 +10,12 @@
 
 namespace gputopo::experiments {
 
-/// Of two sides of the L2 the farther one looks like what is behind the nearer, over however much code.
-bool may_be_a_side(const evidence::Findings& findings, const evidence::CodeLevel& level);
-
-/// Where all the code that there is may be more than the L2 holds it shows as a cache of code: then it loses that to
-/// what an SM loads past its own caches. Nothing where the L2 holds far more than this one and isn't of two sides, or
-/// there is none; undecided where this one can't be filled. Errors are the session's.
+/// What an L2 loses of code, and what lies on its other side, looks like a cache of code: then it loses that to what an
+/// SM loads past its own caches. `asked_bytes` is what the cache in front asks of this one at once, a block where there
+/// is none. Nothing where there is no L2; undecided where this one can't be filled, or nobody knows how much the L2
+/// holds. Errors are the session's.
 Expected<std::optional<evidence::Sameness>> loses_to_l2(evidence::Session& session, evidence::Findings& findings,
-                                                        const InstructionCache& cache);
+                                                        const InstructionCache& cache, std::uint64_t asked_bytes);
 
 /// Whether what the last cache lost comes from the L2: then it takes longer once loads past all SMs' caches pushed out
 /// all that that had. False where as many loads of a few lines leave it as fast, nothing where a

@@ -68,11 +68,11 @@ class Instructions {
         next.memory.attributes.erase("size");  // what fits alone
         set_open(next.memory, instructions_method, ok.error().message);
       }
-      auto loses = loses_to_l2(session_, findings_, next);
+      auto loses = loses_to_l2(session_, findings_, next, found_.empty() ? block_ : found_.back().facts.stride());
       if (!loses) return tl::unexpected<Error>(loses.error());
       if (*loses && (*loses)->is_same()) break;
       // Names go by how many there are.
-      if (*loses ? !(*loses)->decided : may_be_a_side(findings_, next.level)) {
+      if (*loses && !(*loses)->decided) {
         leave_instruction_caches_open(findings_, "whether a cache of code that shows is the L2 can't be told");
         return {};
       }
@@ -83,8 +83,11 @@ class Instructions {
     if (!behind) return tl::unexpected<Error>(behind.error());
     if (!behind->value_or(false)) {
       leave_instruction_caches_open(
-          findings_, *behind ? "what lies behind all the code that can be walked isn't the L2: another cache"
-                             : "a neighbour on the GPU left no time to ask whether the L2 lies behind them");
+          findings_,
+          *behind
+              ? "what lies behind all the code that can be walked isn't the L2: another cache"
+              : "whether the L2 lies behind them isn't known: a neighbour on the GPU left no time to ask, or how much "
+                "it holds isn't known either");
       return {};
     }
     for (std::size_t i = 0; i < found_.size(); ++i)

@@ -225,16 +225,15 @@ nlohmann::json code_before_an_l2(nlohmann::json cache, int between, nlohmann::js
           {"execution", {{"block", 128}, {"walked", "240 KiB"}, {"between", between}}}};
 }
 
-// Beside a neighbour that takes turns some of the code is lost long before the L2 is full.
+// Beside a neighbour that takes turns, and of a tree of bits over very many ways, some of the code is lost long before
+// the L2 is full.
 TEST(Instructions, InAnL2BesideANeighbourAreNoCacheOfTheirOwn) {
   nlohmann::json text = code_before_an_l2(
       {{"size", 1024}, {"line", 64}, {"ways", 4}, {"reserved", 64}, {"shared_by", 3}}, 256,
       {{"size", 143104}, {"line", 128}, {"sector", 32}, {"replacement", "tree_plru"}, {"scope", "gpc"}});
   text["neighbour"] = {{"slice_us", {2000, 2050}}, {"away_us", {1000, 1010}}, {"l2_share", 0.1}};
   text["gpu"]["sm_count"] = 9;
-  text["gpu"]["clock_khz"] = 800000;
   text["clock_overhead"] = 39;
-  text["noise"] = {{"seed", 1096}, {"jitter", "gaussian"}, {"cycles", 0.5}};
   text["caches"]["l3"] = {{"size", 327680}, {"line", 64}, {"ways", 32}, {"index", "xor"}, {"scope", "gpu"}};
   for (const char* path : {"global_cached", "instruction"}) {
     auto& levels = text["paths"][path];
@@ -242,10 +241,16 @@ TEST(Instructions, InAnL2BesideANeighbourAreNoCacheOfTheirOwn) {
     levels.insert(levels.end() - 1, nlohmann::json{{"level", "l3"}, {"latency", 479.5}});
   }
   text["paths"]["global_l2_only"] = text["paths"]["global_cached"];
-  const auto model = sim::parse_model(text.dump(), "code");
-  ASSERT_TRUE(model) << model.error().message;
-  const Topology found = discovered_instructions(*model);
-  EXPECT_EQ(found.find("instruction_l1_5"), nullptr);
+  for (const int clock_khz : {300000, 500000, 800000}) {
+    for (const int seed : {1096, 1097, 1099}) {
+      text["gpu"]["clock_khz"] = clock_khz;
+      text["noise"] = {{"seed", seed}, {"jitter", "gaussian"}, {"cycles", 0.5}};
+      const auto model = sim::parse_model(text.dump(), "code");
+      ASSERT_TRUE(model) << model.error().message;
+      const Topology found = discovered_instructions(*model);
+      EXPECT_EQ(found.find("instruction_l1_5"), nullptr) << clock_khz << " kHz, noise " << seed;
+    }
+  }
 }
 
 // An L2 that all the code overflows shows as one more cache of code does.
