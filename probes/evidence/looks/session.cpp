@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,25 @@ constexpr double same_clock = 0.03;
 constexpr std::uint32_t rejections_of_a_clock = 6;  // then the new clock is the one there is
 
 }  // namespace
+
+// Programs on one SM follow one another, on different ones a turn takes the GPU from all at once; what wants the GPU
+// for itself delays every SM's.
+void Patience::lose(const program::Batch& batch, const std::vector<program::ProgramTrace>& traces) {
+  std::map<std::uint32_t, double> by_sm;
+  double all_ns = 0, most_of_sm_ns = 0;
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    const program::Interruptions& seen = traces[i].interruptions;
+    const double lost_ns = static_cast<double>(seen.away_ns) + turn_ns * seen.switches;
+    if (batch[i].isolation == Scope::gpu || traces[i].agent_sms.empty()) {
+      all_ns += lost_ns;
+      continue;
+    }
+    for (const std::uint32_t sm : std::set<std::uint32_t>(traces[i].agent_sms.begin(), traces[i].agent_sms.end()))
+      most_of_sm_ns = std::max(most_of_sm_ns, by_sm[sm] += lost_ns);
+  }
+  batch_ns_ -= all_ns + most_of_sm_ns;
+  left_ns_ -= all_ns + most_of_sm_ns;
+}
 
 double Session::clock_share() const {
   const double driver = static_cast<double>(info().gpu.clock_khz) / 1e6;
@@ -58,18 +79,20 @@ Expected<Session::Ran> Session::run_until_undisturbed(const program::Batch& batc
   std::vector<std::size_t> spoiled;
   for (std::size_t i = 0; i < batch.size(); ++i)
     if (is_spoiled((*traces)[i])) spoiled.push_back(i);
-  for (int rounds_in_vain = 0; rounds_in_vain < most_rounds_in_vain && !spoiled.empty();) {
+  patience_.begin_batch();
+  for (int in_vain = 0; in_vain < most_rounds_in_vain && !patience_.is_over() && !spoiled.empty();) {
     program::Batch again;
     for (const std::size_t i : spoiled) again.push_back(batch[i]);
     disturbance_.repeated += again.size();
     auto more = run_once(again);
     if (!more) return tl::unexpected<Error>(more.error());
+    patience_.lose(again, *more);
     std::vector<std::size_t> still;
     for (std::size_t k = 0; k < spoiled.size(); ++k) {
       (*traces)[spoiled[k]] = std::move((*more)[k]);
       if (is_spoiled((*traces)[spoiled[k]])) still.push_back(spoiled[k]);
     }
-    rounds_in_vain = still.size() < spoiled.size() ? 0 : rounds_in_vain + 1;
+    in_vain = still.size() < spoiled.size() ? 0 : in_vain + 1;
     spoiled = std::move(still);
   }
   Ran ran{std::move(*traces), std::nullopt};
@@ -98,7 +121,8 @@ Expected<std::vector<program::ProgramTrace>> Session::run_while_they_fit(const p
 Expected<std::vector<program::ProgramTrace>> Session::run_in_order(
     const std::function<std::vector<program::Batch>()>& make, int most_rounds) {
   std::vector<program::Batch> stages;
-  for (int round = 0; round < most_rounds; ++round) {
+  patience_.begin_batch();
+  for (int round = 0; round < most_rounds && !patience_.is_over(); ++round) {
     stages = make();
     bool spoiled = false;
     std::vector<program::ProgramTrace> last;
@@ -107,6 +131,7 @@ Expected<std::vector<program::ProgramTrace>> Session::run_in_order(
       auto traces = run_once(batch);
       if (!traces) return traces;
       for (const auto& trace : *traces) spoiled = is_spoiled(trace) || spoiled;
+      if (round != 0) patience_.lose(batch, *traces);
       last = std::move(*traces);
     }
     if (!spoiled) return last;

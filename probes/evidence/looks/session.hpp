@@ -1,6 +1,7 @@
 // Undisturbed runs: what every experiment talks to instead of the Device.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -37,9 +38,31 @@ struct Disturbance {
 /// in which no program gets through come from programs that are longer than a slice.
 inline constexpr int most_rounds_in_vain = 12;
 
+/// How long a neighbour's turns may make the programs of a batch be run again, so that a discovery ends soon wherever
+/// programs hardly ever get through: half of what is left of 3 s, of ten times as much for what takes long anyway. A
+/// batch that no round helps leaves the others their part, and what a single program may take in vain is always left.
+class Patience {
+ public:
+  explicit Patience(bool deep) : left_ns_(deep ? 10 * most_ns : most_ns) {}
+
+  void begin_batch() { batch_ns_ = std::max(least_ns, left_ns_ / 2); }
+  /// What these runs took, of which some were spoiled: other programs' turns and those of ours that came to nothing.
+  void lose(const program::Batch& batch, const std::vector<program::ProgramTrace>& traces);
+  bool is_over() const { return batch_ns_ <= 0; }
+
+ private:
+  static constexpr double turn_ns = 2e6;
+  static constexpr double most_ns = 3e9;
+  static constexpr double least_ns = most_rounds_in_vain * 2 * turn_ns;
+
+  double left_ns_;
+  double batch_ns_ = 0;
+};
+
 class Session {
  public:
-  Session(device::Device& device, Settings settings) : device_(device), settings_(std::move(settings)) {}
+  Session(device::Device& device, Settings settings)
+      : device_(device), settings_(std::move(settings)), patience_(settings_.deep) {}
 
   const device::DeviceInfo& info() const { return device_.info(); }
   /// For stream programs: what disturbs one of them is an outlier among its repetitions, so they need no session.
@@ -54,7 +77,8 @@ class Session {
   /// Runs a batch; what comes back ran from its first load to its last without losing the GPU. A program that was
   /// interrupted is run again, by itself, until it fits between two interruptions: of processes that take turns, each
   /// has the GPU for about 2 ms (docs/measuring.md), so programs take far less than that. Errors: those of Device::run,
-  /// `interrupted` once the stop flag is set, `unavailable` where a program was interrupted every time.
+  /// `interrupted` once the stop flag is set, `unavailable` where a program was interrupted every time, or the batch so
+  /// often that Patience is over.
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch);
 
   /// The same for programs that take ever longer: the traces of those before the first that was interrupted every time,
@@ -95,6 +119,7 @@ class Session {
 
   device::Device& device_;
   Settings settings_;
+  Patience patience_;
   Disturbance disturbance_;
   std::vector<std::uint64_t> fresh_;
   std::string experiment_, memory_;  // that measure now

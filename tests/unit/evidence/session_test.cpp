@@ -18,7 +18,8 @@ class BusyDevice : public device::Device {
     std::vector<program::ProgramTrace> traces;
     for (const program::Program& p : batch) {
       traces.emplace_back();
-      traces.back().agent_sms = {static_cast<std::uint32_t>(calls)};
+      const auto number = static_cast<std::uint32_t>(traces.size());
+      traces.back().agent_sms = {side_by_side ? number : static_cast<std::uint32_t>(calls)};
       std::uint32_t& left = left_.try_emplace(p.label, std::stoul(p.label)).first->second;
       if (left == 0) continue;
       --left;
@@ -26,7 +27,13 @@ class BusyDevice : public device::Device {
     }
     return traces;
   }
+  void begin_anew() {
+    calls = 0;
+    left_.clear();
+    side_by_side = false;
+  }
   int calls = 0;
+  bool side_by_side = false;  // each program of a batch on an SM of its own
 
  private:
   device::DeviceInfo info_;
@@ -63,6 +70,41 @@ TEST(Session, GivesUpWhatNeverGetsThrough) {
   EXPECT_EQ(traces.error().kind, Error::Kind::unavailable);
   EXPECT_LT(device.calls, 50);
   EXPECT_EQ(session.disturbance().given_up, 1U);
+}
+
+// Of which every round lets one more through.
+program::Batch hardly_ever_through(int count) {
+  program::Batch batch(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) batch[static_cast<std::size_t>(i)].label = std::to_string(i);
+  return batch;
+}
+
+TEST(Session, GivesUpABatchThatTakesTooLong) {
+  BusyDevice device;
+  Session session(device, {});
+  for (int i = 0; i < 5; ++i) {
+    device.begin_anew();
+    const auto traces = session.run(hardly_ever_through(1000));
+    ASSERT_FALSE(traces.has_value());
+    EXPECT_EQ(traces.error().kind, Error::Kind::unavailable);
+    EXPECT_LT(device.calls, 5);
+  }
+  device.begin_anew();
+  EXPECT_TRUE(session.run(labelled({"10"}))) << "what others took leaves a single program its part";
+}
+
+TEST(Session, LosesATurnOnceToProgramsThatRunSideBySide) {
+  BusyDevice device;
+  Session session(device, {});
+  device.side_by_side = true;
+  EXPECT_TRUE(session.run(hardly_ever_through(50)));
+  device.begin_anew();
+  EXPECT_FALSE(session.run(hardly_ever_through(50)));
+  device.begin_anew();
+  device.side_by_side = true;
+  program::Batch alone = hardly_ever_through(50);
+  for (program::Program& p : alone) p.isolation = Scope::gpu;
+  EXPECT_FALSE(session.run(alone)) << "programs that want the GPU for themselves follow one another";
 }
 
 TEST(Session, GivesWhatFitsOfProgramsThatTakeEverLonger) {
