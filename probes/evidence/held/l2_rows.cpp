@@ -39,12 +39,16 @@ void add_look(program::Program& p, std::uint64_t byte, std::uint64_t length, std
   p.phases.emplace_back(look);
 }
 
-// One line in each quarter of a page, `on` bytes behind where it begins, the first of which translates.
-void add_counted_page(program::Program& p, std::uint64_t page, std::uint64_t on) {
+// Lines of a page, `on` bytes behind where its quarters begin, of which one translates. That is any in turns: the
+// border of what a cache holds may lie in the same quarter of all pages that it passes through.
+void add_counted_page(program::Program& p, std::uint64_t page, std::uint64_t on, std::uint64_t translating) {
+  constexpr std::uint64_t quarters = counted_page_bytes / counted_apart_bytes;
   Walk first = make_walk(l2_path, 4, 4, 1);
-  first.first_byte = page + on;
+  first.first_byte = page + translating * counted_apart_bytes + on;
   p.phases.emplace_back(first);
-  add_look(p, page + on + counted_apart_bytes, counted_page_bytes - 2 * counted_apart_bytes + 4, counted_apart_bytes);
+  for (const auto& [from, to] : {std::pair{translating + 1, quarters}, std::pair{std::uint64_t{0}, translating}})
+    if (from < to)
+      add_look(p, page + from * counted_apart_bytes + on, (to - from) * counted_apart_bytes, counted_apart_bytes);
 }
 
 }  // namespace
@@ -90,7 +94,7 @@ void L2Rows::add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t p
         std::min(pages - 1, static_cast<std::uint64_t>(own * (static_cast<double>(i) + on - std::floor(on))));
     const auto line =
         static_cast<std::uint64_t>(even_place(part * count + i) * static_cast<double>(counted_apart_bytes / stride_));
-    add_counted_page(p, page * counted_page_bytes, line * stride_);
+    add_counted_page(p, page * counted_page_bytes, line * stride_, (part + i) % lines_of(Purpose::count));
   }
 }
 

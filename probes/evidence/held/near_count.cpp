@@ -16,6 +16,18 @@ double most_hidden(const Histogram& loads, const Levels& levels) {
   return std::min(levels.false_hit, static_cast<double>(around) / far);
 }
 
+// The most of the known hits that may have been lines that were lost again: they take what the level behind does, as
+// others that something made slow seldom do.
+double most_lost(const Levels& levels) {
+  constexpr double nearly_none = 0.05;
+  const Histogram behind = between(levels.next, levels.threshold_cycles, 1e9);
+  const auto from = quantile(behind, nearly_none), to = quantile(behind, 1 - nearly_none);
+  if (!from || !to) return levels.false_miss;
+  const auto alike = static_cast<double>(total(between(levels.hit, *from - 0.5, *to + 0.5)));
+  const double hits = std::max(1.0, static_cast<double>(total(levels.hit)));
+  return std::min(levels.false_miss, alike / hits / (1 - 2 * nearly_none));
+}
+
 }  // namespace
 
 // Of places in a row what goes by age is all there or all gone, but at one border, and what goes in any other way comes
@@ -33,15 +45,16 @@ NearCount near_of(const std::vector<Histogram>& looks, const Levels& levels, dou
     last = here;
     all = merged(all, h);
   }
-  // Half of the most, give or take as much: few loads told, of which none or one did. How many hits are slow more did.
-  const double hidden = most_hidden(all, levels) / 2, slow = levels.false_miss;
+  // Half of the most, give or take as much: few loads told, of which none or one did. How many hits are slow more did,
+  // but of those that were lost none is to be added to what is near.
+  const double hidden = most_hidden(all, levels) / 2, lost = most_lost(levels) / 2, slow = levels.false_miss - lost;
   const double share = std::clamp((near_share(all) - hidden) / (1 - hidden - slow), 0.0, 1.0);
   const auto n = static_cast<double>(looks.size());
   NearCount count{walked_bytes, walked_bytes * share, 0, 0, total(all)};
   count.scatter = walked_bytes * (0.5 / (n * static_cast<double>(stretches)) +
                                   1.96 * std::sqrt(squares / 2 / (n - 1) / n + 1e-9) / (1 - hidden - slow));
   const double known = 1.96 * std::sqrt(slow / std::max(1.0, static_cast<double>(total(levels.hit))));
-  count.mistaken = walked_bytes * (hidden * (1 - share) + std::min(slow, known) * share) / (1 - hidden - slow);
+  count.mistaken = walked_bytes * (hidden * (1 - share) + (lost + std::min(slow, known)) * share) / (1 - hidden - slow);
   return count;
 }
 

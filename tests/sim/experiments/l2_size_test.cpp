@@ -167,6 +167,31 @@ TEST_F(L2Size, IsNotWhatLooksAtUnequalStretchesFindOfATreeOfBits) {
   }
 }
 
+// Of four sides each lost the first quarter of the same pages, and sides that hold less than what passes for known
+// hits.
+TEST_F(L2Size, IsNoMoreThanSidesHoldThatLoseTheSameQuartersOfPages) {
+  constexpr double truth = 4 * 42 * 12 * 128;
+  for (const char* replacement : {"lru", "tree_plru"}) {
+    model["caches"]["l2"] = {{"size", truth},
+                             {"line", 128},
+                             {"ways", 12},
+                             {"index", "xor"},
+                             {"replacement", replacement},
+                             {"scope", "gpu"},
+                             {"partitions", {{"count", 4}, {"mode", "near_copy"}, {"interleave", 8192}}}};
+    model["groups"]["partition"] = {{"interleaved", 4}};
+    reach({{{"level", "l2"}, {"latency", 168}, {"far_latency", 258}}, {{"level", "device_memory"}, {"latency", 360}}});
+    const Memory l2 = found();
+    for (const auto& [quantity, bytes] : {std::pair{"measured_size", truth}, std::pair{"partition_size", truth / 4}}) {
+      const Estimate* size = l2.find(quantity);
+      ASSERT_NE(size, nullptr);
+      ASSERT_TRUE(size->has_value()) << quantity << ": " << size->note;
+      EXPECT_LE(size->status == Status::lower_bound ? *size->value : size->interval->low, bytes) << quantity;
+      EXPECT_GE(*size->value, 0.85 * bytes) << quantity;
+    }
+  }
+}
+
 // Slices are as far for every SM, sides aren't.
 TEST_F(L2Size, IsBothSidesWhereDistanceHidesWhichLinesAreFar) {
   model["caches"]["l2"] = {

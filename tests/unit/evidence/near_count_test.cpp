@@ -72,6 +72,21 @@ TEST(NearCount, OfALevelOfWhichNothingWasSeenIsNotMistaken) {
   EXPECT_LT(count.mistaken, 2);
 }
 
+// A footprint that a small side doesn't hold was taken for known hits: those of them that are far were lost, and tell
+// nothing of how many near lines look far.
+TEST(NearCount, OfKnownHitsThatWereLostIsNoneAdded) {
+  Levels levels = of_two_sides();
+  levels.false_miss = 0.1;
+  levels.hit = {{278, 270}, {280, 360}, {283, 270}, {445, 30}, {450, 40}, {455, 30}};
+  const NearCount lost = near_of(by_age(200, 0.5), levels, 1000, 1);
+  EXPECT_LE(lost.held - lost.scatter - lost.mistaken, 500);
+  EXPECT_GE(lost.held + lost.scatter + lost.mistaken, 500 / 0.9);
+  levels.hit = {{278, 270}, {280, 360}, {283, 270}, {400, 30}, {600, 40}, {800, 30}};
+  const NearCount slow = near_of(by_age(200, 0.5), levels, 1000, 1);
+  EXPECT_NEAR(slow.held, 500 / 0.9, 3) << "what something made slow is near";
+  EXPECT_LT(slow.mistaken, 0.5 * lost.mistaken);
+}
+
 TEST(NearCount, TwoThatDifferByMoreThanTheyScatterAreUnsteadyWhateverIsMistaken) {
   const NearCount a{1000, 500, 10, 60, 64}, b{2000, 560, 20, 70, 64}, same{2000, 525, 20, 70, 64};
   EXPECT_FALSE(held_by(a, b).steady) << "the same rates are mistaken in both";
