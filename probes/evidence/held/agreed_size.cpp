@@ -142,6 +142,13 @@ double missing_of_what_fits(const Estimate& fits, const Counts& counts, const Le
   return loads == 0 ? 0 : std::max(0.0, misses / loads - levels.false_miss);
 }
 
+// Of neighbours that are looked for together one that is missing may push out the next, the same one every time: an
+// exact count of them may fall short, but seldom by as much as what fits does.
+bool may_fall_short(const Held& of_neighbours, const Estimate& fits, double line_bytes) {
+  const bool agree = fits.status == Status::measured && std::fabs(of_neighbours.bytes - *fits.value) <= line_bytes;
+  return of_neighbours.exact && !is_below(of_neighbours, fits) && !agree;
+}
+
 }  // namespace
 
 std::optional<Estimate> open_where_it_misses(const Estimate& fits, const Counts& counts, const Levels& levels) {
@@ -154,17 +161,23 @@ Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, 
   if (auto open = open_where_it_misses(fits, counts, cache.levels)) return SizeAndHeld{*open, std::nullopt};
   const double unknown = missing_of_what_fits(fits, counts, cache.levels);
   SizeAndHeld result{fits, std::nullopt};
-  for (const Care care : {Care::few_looks, Care::many_looks}) {
+  const auto line = static_cast<double>(cache.stride());
+  bool is_unsure = false;  // of neighbours
+  for (const Care care : {Care::few_looks, Care::single_looks, Care::many_looks}) {
+    if (care == Care::single_looks && !is_unsure) continue;
     auto held = if_available(count_held(session, cache, about_bytes, isolation, care));
     if (!held) return tl::unexpected<Error>(held.error());
     if (!*held && result.held) break;
     if (*held && !(*held)->exact) (*held)->interval.high /= 1 - unknown;
-    result = {agreed_size(fits, *held, static_cast<double>(cache.stride())), *held};
+    result = {agreed_size(fits, *held, line), *held};
+    is_unsure = *held && care == Care::few_looks && may_fall_short(**held, fits, line);
+    if (is_unsure) continue;
     // More looks make a count surer, not larger.
     if (!*held || (*held)->exact || is_below(**held, fits)) break;
     const bool is_told = held_fewest_looks * about_bytes / cache.stride() >= enough_looks;
     if (is_told && result.size.status == Status::measured) break;
   }
+  if (is_unsure) bound_below(result.size, "so much is held; neighbours that were looked for together may hide more");
   return result;
 }
 

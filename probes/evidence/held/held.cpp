@@ -75,9 +75,10 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (plan.loads() > held::most_loads) break;
     plan.is_downwards = cache.path.slot == slot_code && turns == 1;
     if (cache.front_line_bytes != 0) held::look_past_front(plan, cache);
-    plan.in_any_order = care == Care::many_looks;
+    plan.in_any_order = care != Care::few_looks;
     const bool is_told_apart = cache.front_line_bytes == 0 || plan.newest != 0;  // what is in front from older lines
-    if (plan.in_any_order && is_told_apart) held::look_all_over(plan);
+    if (care == Care::many_looks && is_told_apart) held::look_all_over(plan);
+    if (care == Care::single_looks && is_told_apart) held::look_singly(plan);
     auto counted = count(session, cache, isolation, plan);
     if (counted && !counted->exact && care == Care::many_looks) {
       const std::uint32_t wanted = held::looks_for(plan, *counted);

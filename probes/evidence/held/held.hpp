@@ -33,9 +33,9 @@ inline constexpr std::uint32_t held_fewest_looks = 5;
 /// Looks in all: a share of one half is known to 1.5 / sqrt(n), to 2 %.
 inline constexpr std::uint64_t enough_looks = 6000;
 
-/// How often lines are looked for: a few times, or as often as it takes to tell sizes apart, in an order that nothing
-/// is in step with.
-enum class Care { few_looks, many_looks };
+/// How lines are looked for: neighbours together a few times, each by itself where there's time, or as often as it
+/// takes to tell sizes apart; but for the first in an order that nothing is in step with.
+enum class Care { few_looks, single_looks, many_looks };
 
 /// `about_bytes` is a first idea of the capacity, within a fifth. Not steady where the count still grows when there is
 /// no more to walk or no more time. `isolation` as the footprints of the cache need it.

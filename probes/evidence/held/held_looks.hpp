@@ -54,6 +54,9 @@ Plan plan_of(std::uint64_t capacity_lines, double factor, std::uint32_t looks);
 /// a prime apart fall into sets of their own, whatever their number.
 void look_all_over(Plan& plan);
 
+/// At each line by itself, so that none pushes out another one, if there is time; else all over.
+void look_singly(Plan& plan);
+
 /// The newest lines in one go, past the cache in front, where that holds fewer than half of what this one does: with
 /// more of them what is missing would push out what is looked for later.
 void look_past_front(Plan& plan, const CacheFacts& cache);

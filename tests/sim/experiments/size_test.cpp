@@ -174,6 +174,24 @@ TEST(Size, IsABoundWhereATenantFillsTheCache) {
   }
 }
 
+// Neighbours share a set, and of those looked for together one that is missing pushes out the next, every time.
+TEST(Size, OfATreeOfBitsIsMoreThanLooksAtNeighboursFind) {
+  Json model = model_with("texture", "tx",
+                          {{"size", 12160},
+                           {"line", 32},
+                           {"ways", 20},
+                           {"consecutive_lines", 2},
+                           {"index", "xor"},
+                           {"folds", 2},
+                           {"replacement", "tree_plru"},
+                           {"reserved", 480}});
+  model["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 200}},
+                                     {{"level", "device_memory"}, {"latency", 500}}};
+  const Estimate size = size_of(model, "texture");
+  ASSERT_EQ(size.status, Status::measured) << size.note;
+  EXPECT_EQ(*size.value, 11680);
+}
+
 // So fast that a line is gone from the L1 before the next load comes: what answers then is the cache behind it.
 TEST(Nearest, IsNotTheCacheBehindWhereATenantHidesIt) {
   Json model = constants_with({{"size", 2048}, {"line", 64}, {"sets", 1}, {"ways", 32}, {"replacement", "fifo"}});
