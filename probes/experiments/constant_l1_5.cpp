@@ -139,7 +139,9 @@ std::vector<double> pushed_lines_beyond(const PushedOut& out, const CacheFacts& 
 
 // Whether what was pushed out is slower than the same lines when the L1 alone lost them: of a few lines of a circle,
 // all may be farther away than the others. Looked at one after the other an L1 that replaces in order has most of them
-// still; of all lines, in their turns, it loses what it did in the circle. What it never lost is held against nothing.
+// still; of all lines, in their turns, it loses what it did in the circle. One that replaces at random has any of them
+// most of the time: of more looks those that it lost are held against as many at the same line. What it never lost is
+// held against nothing.
 Expected<bool> are_pushed_further(Session& session, const CacheFacts& l1, PushedOut& out) {
   const auto lost = [&](const LooksByLine& looks) {
     return between(histogram_of(looks), l1.levels.threshold_cycles, 1e9);
@@ -154,7 +156,16 @@ Expected<bool> are_pushed_further(Session& session, const CacheFacts& l1, Pushed
       if (usual[line] >= l1.levels.threshold_cycles) after.push_back(out.after[line]);
     if (levels_of(lost(out.before), lost(after)).usable()) return true;
   }
-  return false;
+  constexpr int more_rounds = 3;
+  for (int round = 0; round < more_rounds; ++round) {
+    auto timed = time_cold(session, l1.asked_bytes(), l1.asked_bytes(), {l1.circle_bytes(), 0, 0, 0});
+    if (!timed) return tl::unexpected<Error>(timed.error());
+    const LooksByLine more = coarse(*timed, l1.asked_bytes());
+    for (std::size_t line = 0; line < std::min(more.size(), out.before.size()); ++line)
+      out.before[line].insert(out.before[line].end(), more[line].begin(), more[line].end());
+  }
+  const PushedLooks same = same_places(out.before, out.after, l1.levels.threshold_cycles);
+  return levels_of(same.before, same.after).usable();
 }
 
 // The same lines as in the circle: others may lie on another side of the L2. Of caches that don't go by age what pushes

@@ -82,6 +82,22 @@ Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uin
   return looks_of_traces(*traces);
 }
 
+PushedLooks same_places(const LooksByLine& before, const LooksByLine& after, double lost_from_cycles) {
+  const auto lost = [&](std::vector<std::uint32_t> looks) {
+    std::erase_if(looks, [&](std::uint32_t cycles) { return cycles < lost_from_cycles; });
+    return looks;
+  };
+  PushedLooks same;
+  for (std::size_t line = 0; line < std::min(before.size(), after.size()); ++line) {
+    const auto of_before = lost(before[line]), of_after = lost(after[line]);
+    for (std::size_t look = 0; look < std::min(of_before.size(), of_after.size()); ++look) {
+      add(same.before, of_before[look]);
+      add(same.after, of_after[look]);
+    }
+  }
+  return same;
+}
+
 Expected<LostBySm> time_lost_constants(Session& session, const CacheFacts& l1, const Eviction& e) {
   constexpr std::size_t most_sms = 6;
   const auto sms = spread_sms(session.info().gpu.sm_count, most_sms);

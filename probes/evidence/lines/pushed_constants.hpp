@@ -36,7 +36,15 @@ std::vector<Eviction> evictions_of(const device::DeviceInfo& info, std::uint64_t
 Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e,
                                 const program::Walk* past = nullptr, std::uint64_t first_byte = 0);
 
-/// The same from SMs all over the chip: the bank lies in one place of the L2, which may be near or far.
+/// What loads took that a cache in front had lost, before and after something pushed their lines out further.
+struct PushedLooks {
+  Histogram before, after;
+};
+/// Of each line as many looks before as after, of `lost_from_cycles` or longer: a cache in front that replaces at
+/// random has most lines most of the time, each at a place of its own.
+PushedLooks same_places(const LooksByLine& before, const LooksByLine& after, double lost_from_cycles);
+
+/// Looks from SMs all over the chip: the bank lies in one place of the L2, which may be near or far.
 Expected<LostBySm> time_lost_constants(Session& session, const CacheFacts& l1, const Eviction& e);
 
 }  // namespace gputopo::evidence
