@@ -104,6 +104,18 @@ LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& 
   return nearest > half_a_level * others.interval->high ? LinesFrom::a_cache_behind_sides : LinesFrom::unknown;
 }
 
+// What a cache behind sides takes: what was lost and comes later than from any side, `others` among these, and sooner
+// than from memory. Nothing where these can't be told apart.
+void find_level_behind_sides(const Estimate& others, CacheFacts& l2, const Histogram& lost) {
+  CacheFacts found = l2;
+  find_next_level(found, lost);
+  if (!found.next_level || !others.interval) return;
+  const double nearest = found.next_level->centre - found.next_level->error - l2.overhead_cycles;
+  if (nearest <= half_a_level * others.interval->high) return;
+  l2.next_level = found.next_level;
+  l2.next_loads = std::move(found.next_loads);
+}
+
 // What an SM of each side finds near, `share` of their sum; nothing where not all were asked.
 std::optional<Estimate> of_all_sides(const Findings::BeyondNear& part, std::size_t sides, double share,
                                      double nominal_bytes, std::string_view note) {
@@ -150,7 +162,7 @@ Estimate all_sides(Estimate whole, const Findings::BeyondNear& part, std::size_t
 }
 
 // What an SM finds near is the whole L2, with a cache behind it, or one of its sides.
-Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const Mode& lost_mode,
+Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const Histogram& lost_loads,
                        double nominal_bytes) {
   Memory& memory = findings.memory("l2");
   const auto& part = findings.beyond_near_l2;
@@ -163,7 +175,7 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
     else if (lost != LinesFrom::a_cache_in_part)
       lost = LinesFrom::memory;
   } else if (lost == LinesFrom::a_cache) {
-    lost = lost_beside(findings.beyond_own_l2->latency, l2, lost_mode);
+    lost = lost_beside(findings.beyond_own_l2->latency, l2, whole_mode(lost_loads));
   }
   const bool is_next_a_hit = l2.next_level && l2.next_level->centre < l2.levels.threshold_cycles;
   if (lost == LinesFrom::memory && !is_next_a_hit) {
@@ -177,8 +189,12 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
     return inconclusive("B", slower_hits, side_or_cache);
   if (lost == LinesFrom::a_cache_behind_sides) {
     findings.state_sides_by_sets();
-    if (part) memory.attributes["partition_size"] = part->near;
-    return inconclusive("B", slower_hits, a_cache_behind);
+    find_level_behind_sides(findings.beyond_own_l2->latency, l2, lost_loads);
+    const Estimate open = inconclusive("B", slower_hits, a_cache_behind);
+    if (!part) return open;
+    const std::size_t sides = findings.beyond_own_l2->sets;
+    memory.attributes["partition_size"] = a_side(*part, sides, nominal_bytes);
+    return of_all_sides(*part, sides, 1, nominal_bytes, "the sum of what an SM of each side finds near").value_or(open);
   }
   if (!part) return inconclusive("B", slower_hits, a_cache_behind);
   if (findings.may_have_sides) return inconclusive("B", slower_hits, side_or_cache);
@@ -242,8 +258,8 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   }
   doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");
-  const Estimate size = size_by_parts(findings, *l2, to, *lost ? whole_mode(**lost) : Mode{},
-                                      static_cast<double>(session.info().l2_bytes));
+  const Estimate size =
+      size_by_parts(findings, *l2, to, lost->value_or(Histogram()), static_cast<double>(session.info().l2_bytes));
   if (size.status == Status::inconclusive && !findings.beyond_near_l2) doubt_line(memory, *l2);
   if (findings.lines_have_sides && size.status == Status::measured) {
     Estimate& part = memory.attributes["partition_size"] = size;

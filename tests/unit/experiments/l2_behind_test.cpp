@@ -156,6 +156,27 @@ TEST(L2Behind, SetsMayHaveSidesAndACacheBehindThem) {
   EXPECT_EQ(*l2.find("partitions")->value, 2);
   EXPECT_EQ(*l2.find("partition_size")->value, mebi);
   EXPECT_EQ(l2.find("size")->status, Status::inconclusive);
+  ASSERT_TRUE(f.cache("l2")->next_level.has_value());
+  EXPECT_EQ(f.cache("l2")->next_level->centre, 500);
+  EXPECT_FALSE(f.cache("l2")->is_before_memory);
+}
+
+// Its size is what SMs of each side find near.
+TEST(L2Behind, SidesBeforeACacheHoldWhatSmsOfEachFindNear) {
+  Findings found = with_two_sets();
+  found.beyond_near_l2->by_set = {size_of(mebi), size_of(1.5 * mebi)};
+  const Memory l2 = behind(found, [](const auto&, const auto&, std::size_t) { return 500U; }).memory("l2");
+  EXPECT_EQ(l2.find("size")->status, Status::measured);
+  EXPECT_EQ(*l2.find("size")->value, 2.5 * mebi);
+}
+
+// What comes no half level later than from the other side may be that side's: no level behind both.
+TEST(L2Behind, ALevelAsNearAsTheOtherSideIsNotTheOneBehindSides) {
+  Findings found = with_two_sets();
+  found.l2_sets->far.assign(100, 450);
+  found.cache("l2")->levels = evidence::levels_of({{300, 500}, {450, 500}}, {{800, 1000}});
+  Findings f = behind(found, [](const auto&, const auto&, std::size_t load) { return load % 5 == 0 ? 455U : 600U; });
+  EXPECT_NE(f.memory("l2").find("partitions"), nullptr);
   EXPECT_FALSE(f.cache("l2")->next_level.has_value());
 }
 
