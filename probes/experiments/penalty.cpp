@@ -25,6 +25,10 @@ std::uint64_t place_of(std::uint64_t line) {
   return line * penalty_part_bytes + static_cast<std::uint64_t>(even_place(line) * places) * largest_line_bytes;
 }
 
+// What pushes lines out of a cache whose size isn't known: four times as much as the largest of an SM holds
+// (docs/domain.md), of which one that replaces at random keeps one line in fifty.
+constexpr std::uint64_t more_than_any_bytes = 1 << 20;
+
 // One look at each line. Lines were pushed out of the cache, and each is brought into the L2 right before it is looked
 // at, so that others, who push lines out of that, have no time to. On one SM, which is as far from them at every look.
 program::Program lost_lines(const Session& session, const CacheFacts& cache, std::uint64_t first_byte) {
@@ -38,7 +42,8 @@ program::Program lost_lines(const Session& session, const CacheFacts& cache, std
   }
   constexpr std::uint64_t word_bytes = 4;
   program::Walk look = make_walk(cache.path, word_bytes, word_bytes, 1);
-  p.phases = {by_all_lanes(make_walk(cache.path, 2 * cache.capacity_bytes, cache.stride(), 1), session.info())};
+  const std::uint64_t pushing = cache.capacity_bytes != 0 ? 2 * cache.capacity_bytes : more_than_any_bytes;
+  p.phases = {by_all_lanes(make_walk(cache.path, pushing, cache.stride(), 1), session.info())};
   for (std::uint64_t line = 0; line < penalty_lines; ++line) {
     look.first_byte = first_byte + place_of(line);
     p.phases.emplace_back(past_l1(look));
@@ -79,7 +84,7 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   if (cache == nullptr || !cache->present) return {};
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] =
       inconclusive("cycles", "miss_latency", "needs the size: how much to load so that it loses lines");
-  if (cache->capacity_bytes == 0) return {};
+  if (cache->capacity_bytes == 0 && path.slot == slot_constant) return {};
   if (findings.others_fill_l2) {
     penalty.note = "another program fills the L2: what a cache lost may come from memory";
     return {};

@@ -91,6 +91,22 @@ TEST(Penalty, IsOpenWhereAnotherProgramFillsTheL2) {
             Status::inconclusive);
 }
 
+// More than any L1 holds is walked: the largest keeps less than a tenth of its lines then, whatever it goes by.
+TEST(Penalty, IsToldOfACacheWhoseSizeIsNot) {
+  Findings findings = with_l1();
+  findings.caches["l1"].capacity_bytes = 0;
+  std::uint64_t walked = 0;
+  const Estimate e = penalty_where(
+      [&](const program::Program& p, const auto&, std::size_t) {
+        walked = std::get<program::Walk>(p.phases.front()).footprint_bytes;
+        return 240U;
+      },
+      findings);
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_DOUBLE_EQ(*e.value, 200);
+  EXPECT_GE(walked, std::uint64_t{3} * (256 << 10));
+}
+
 double penalty_before_a_cache(const evidence::Histogram& hits, const evidence::Histogram& next) {
   Findings findings;
   for (const std::string_view id : {"l2", "device_memory"}) {
