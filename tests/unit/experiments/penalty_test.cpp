@@ -91,6 +91,28 @@ TEST(Penalty, IsOpenWhereAnotherProgramFillsTheL2) {
             Status::inconclusive);
 }
 
+Findings beside_another_program() {
+  Findings findings = with_l1();
+  findings.others_fill_l2 = true;
+  evidence::CacheFacts& l2 = findings.caches["l2"];
+  l2.present = true;
+  l2.levels = evidence::levels_of({{240, 1000}}, {{500, 1000}});
+  return findings;
+}
+
+// Loads past the L1 say whether the L2 still has what was just brought into it.
+TEST(Penalty, IsToldBesideAnotherProgramWhereTheL2KeepsWhatWasJustBroughtIn) {
+  const auto one_in = [](int lost) {
+    return [lost, look = 0](const auto&, const auto&, std::size_t) mutable {
+      return lost != 0 && ++look % lost == 0 ? 500U : 240U;
+    };
+  };
+  const Estimate e = penalty_where(one_in(10), beside_another_program());
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_DOUBLE_EQ(*e.value, 200);
+  EXPECT_EQ(penalty_where(one_in(2), beside_another_program()).status, Status::inconclusive);
+}
+
 // More than any L1 holds is walked: the largest keeps less than a tenth of its lines then, whatever it goes by.
 TEST(Penalty, IsToldOfACacheWhoseSizeIsNot) {
   Findings findings = with_l1();
