@@ -30,6 +30,7 @@ constexpr std::size_t levels_repetitions = 4;
 struct Samples {
   Histogram hits;                 // if anything near keeps what was loaded
   std::vector<Histogram> graded;  // ever further from the nearest level, the last one surely not served by it
+  std::vector<LoadPair> pairs;    // of global memory: by line
 };
 
 Expected<Samples> time_pairs(Session& session, const CachePath& path) {
@@ -56,6 +57,7 @@ Expected<Samples> time_pairs(Session& session, const CachePath& path) {
       if (skipped) {
         add(result.graded[0], phase.latencies[0]);
         add(result.hits, phase.latencies[1]);
+        result.pairs.push_back({phase.latencies[0], phase.latencies[1]});
       }
       skipped = true;
     }
@@ -124,9 +126,10 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
   cache.levels.false_hit = std::max(cache.levels.false_hit, hidden_share(cache.levels));
   if (!levels_of(samples->hits, samples->graded.back()).usable() || !cache.levels.usable() ||
       miss_as_fast(cache.levels.hit, samples->graded, cache.overhead_cycles)) {
-    const bool all_alike = std::all_of(samples->graded.begin(), samples->graded.end(), [&](const Histogram& behind) {
-      return are_alike(samples->hits, behind, cache.overhead_cycles, session.clock_share());
-    });
+    const bool all_alike = are_alike_by_line(samples->pairs, cache.overhead_cycles) ||
+                           std::all_of(samples->graded.begin(), samples->graded.end(), [&](const Histogram& behind) {
+                             return are_alike(samples->hits, behind, cache.overhead_cycles, session.clock_share());
+                           });
     if (all_alike && hold_more_than_strangers(load->timed))
       set_open(memory, "levels",
                "a load repeated at once takes as long as the first, but another program runs at the same time and may "

@@ -243,6 +243,34 @@ bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_c
          levels_of(behind, hits).doubt > by_chance;
 }
 
+bool are_alike_by_line(const std::vector<LoadPair>& pairs, double overhead_cycles) {
+  constexpr double by_chance = 0.01, deviations = 3;
+  constexpr std::size_t fewest = 32;
+  if (pairs.size() < fewest) return false;
+  Histogram first, second, near, far;
+  for (const LoadPair& pair : pairs) add(first, pair.first_cycles), add(second, pair.second_cycles);
+  // Second loads of lines whose first ones were swift, and of the others.
+  const double middle = (quantile(first, 0.25).value_or(0) + quantile(first, 0.75).value_or(0)) / 2;
+  std::vector<double> sooner;
+  double faster = 0, slower = 0;
+  for (const LoadPair& pair : pairs) {
+    add(pair.first_cycles <= middle ? near : far, pair.second_cycles);
+    const double own = pair.first_cycles - overhead_cycles, other = pair.second_cycles - overhead_cycles;
+    sooner.push_back(own - other);
+    faster += own > half_a_level * other ? 1 : 0;
+    slower += other > half_a_level * own ? 1 : 0;
+  }
+  if (!levels_of(near, far).usable()) return false;
+  std::sort(sooner.begin(), sooner.end());
+  const auto n = static_cast<double>(pairs.size());
+  const auto at = [&](double rank) { return sooner[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))]; };
+  const double within = deviations * std::sqrt(n) / 2;  // of the median's rank
+  const double apart = std::max(std::fabs(at(n / 2 - within)), std::fabs(at(n / 2 + within)));
+  const double fastest = quantile(second, 0.01).value_or(0) - overhead_cycles;
+  return apart < (least_ratio - 1) * fastest && faster - slower <= deviations * std::sqrt(faster + slower + 1) &&
+         levels_of(second, first).doubt > by_chance && levels_of(first, second).doubt > by_chance;
+}
+
 DecidingCurve curve_of(const Levels& levels) {
   DecidingCurve curve = make_curve({}, "levels", {"latency as timed", "cycles", true}, share_axis("loads"));
   curve.series = {share_up_to("hits, by construction", levels.hit),

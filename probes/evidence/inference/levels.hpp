@@ -80,4 +80,14 @@ DecidingCurve curve_of(const Levels& levels);
 /// has a clock of its own, and is fewer cycles away from a slower SM. `overhead_cycles` is what timing adds.
 bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_cycles, double clock_share);
 
+/// A load of a line that only the level behind could have, and the next one of it, as timed.
+struct LoadPair {
+  std::uint32_t first_cycles, second_cycles;
+};
+
+/// The same by line, where lines lie near and far: each line's second load takes as long as its first, and longer where
+/// the first does. A nearer cache has its lines in one place, so that whatever the clock made of its latency, these
+/// aren't its hits.
+bool are_alike_by_line(const std::vector<LoadPair>& pairs, double overhead_cycles);
+
 }  // namespace gputopo::evidence

@@ -224,6 +224,23 @@ TEST(BesideATurnTaker, WhoSharesAnL2IsAskedOfAsManySmsAsFitASlice) {
   EXPECT_GT(device.looks(), 4);
 }
 
+// A nearer cache's cycles don't change with a clock that drops, what lies behind takes fewer: no repeated load's alone
+// excludes one. But such a cache's lines aren't near and far.
+TEST(ADroppedClock, HidesNoL1WhereRepeatedLoadsAreAsNearOrFarAsTheirLines) {
+  Json model = model_beside(150, 280);
+  model["clock"] = {{{"at_us", 50}, {"khz", 800000}}};
+  const auto l1_found = [&] {
+    const Topology found = discovered_beside(*device_of(model), {"l1"});
+    const Estimate* size = found.find("l1")->find("size");
+    return size == nullptr ? Status::inconclusive : size->status;
+  };
+  EXPECT_EQ(l1_found(), Status::inconclusive);
+  model["caches"]["l2"]["partitions"] = {{"count", 2}, {"mode", "home"}, {"interleave", "4 KiB"}};
+  model["groups"] = {{"partition", 2}};
+  for (const char* path : {"global_cached", "global_l2_only"}) model["paths"][path][0]["far_latency"] = 220;
+  EXPECT_EQ(l1_found(), Status::not_supported);
+}
+
 TEST(BesideATenant, LatenciesLeaveOutItsWaits) {
   Json model = model_beside(150, 280);
   model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 0}, {"slow_share", 0.23}, {"slow_cycles", {55, 82}}};

@@ -1,5 +1,7 @@
 #include "evidence/inference/levels.hpp"
 
+#include <functional>
+
 #include <gtest/gtest.h>
 
 namespace gputopo::evidence {
@@ -154,6 +156,37 @@ TEST(Levels, LeaveHitsHalfOfWhatNearerMissesMayLeave) {
   EXPECT_LT(tight.threshold_cycles, 136);
   EXPECT_EQ(close_to_hits(levels_of(hits, spread), 30, true).threshold_cycles,
             close_to_hits(levels_of(hits, spread), 30).threshold_cycles);
+}
+
+// Of a hundred lines half lie 50 cycles farther away; `second` is what the next load of one takes.
+std::vector<LoadPair> pairs_of(const std::function<std::uint32_t(std::uint32_t first, std::uint32_t line)>& second) {
+  std::vector<LoadPair> pairs;
+  for (std::uint32_t line = 0; line < 100; ++line) {
+    const std::uint32_t first = (line % 2 == 0 ? 130 : 180) + line / 2 % 4;
+    pairs.push_back({first, second(first, line)});
+  }
+  return pairs;
+}
+
+TEST(Levels, RepeatedLoadsThatFollowTheirLinesPlacesAreTheSameKind) {
+  EXPECT_TRUE(are_alike_by_line(pairs_of([](auto first, auto line) { return first - 1 + line % 3; }), 30));
+}
+
+// A nearer cache of as many cycles as what lies behind has on average, or as its near lines have.
+TEST(Levels, RepeatedLoadsOfOnePlaceAreNot) {
+  for (const std::uint32_t own : {130U, 155U, 180U})
+    EXPECT_FALSE(are_alike_by_line(pairs_of([&](auto, auto line) { return own + line % 3; }), 30)) << own;
+}
+
+TEST(Levels, RepeatedLoadsOfWhichSomeAreSoonerAreNot) {
+  EXPECT_FALSE(are_alike_by_line(pairs_of([](auto first, auto line) { return line % 5 == 0 ? 120 : first; }), 30));
+  EXPECT_FALSE(are_alike_by_line(pairs_of([](auto first, auto) { return first - 8; }), 30));
+}
+
+// Where lines don't differ by place nothing shows where repeated ones were.
+TEST(Levels, RepeatedLoadsOfLinesThatAreAllAsFarSayNothingByPlace) {
+  std::vector<LoadPair> pairs(100, LoadPair{180, 180});
+  EXPECT_FALSE(are_alike_by_line(pairs, 30));
 }
 
 }  // namespace
