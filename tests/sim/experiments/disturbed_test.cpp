@@ -241,6 +241,27 @@ TEST(ADroppedClock, HidesNoL1WhereRepeatedLoadsAreAsNearOrFarAsTheirLines) {
   EXPECT_EQ(l1_found(), Status::not_supported);
 }
 
+// Distances of lines are larger than levels may be apart: held against each other line by line, two looks at one tell
+// whether anything kept it.
+TEST(DistantMemory, HasNoL2WhereALinesSecondLookTakesAsLongAsItsFirst) {
+  Json model = model_beside(300, 320);
+  model["caches"]["l1"] = {{"size", "16 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 4}};
+  model["distance"] = {{"sm", 36}, {"count", 93}};
+  model["noise"] = {{"jitter", "gaussian"}, {"cycles", 2}, {"seed", 3}};
+  const auto found = [&](const Json& beyond) {
+    model["paths"]["global_l2_only"] = beyond;
+    model["paths"]["global_cached"] = beyond;
+    model["paths"]["global_cached"].insert(model["paths"]["global_cached"].begin(), level("l1", 276));
+    return discovered_beside(*device_of(model), {"l1", "l2"});
+  };
+  const Topology without = found(Json::array({level("device_memory", 320)}));
+  EXPECT_EQ(without.find("l2")->find("size")->status, Status::not_supported);
+  EXPECT_EQ(without.find("l1")->find("latency")->status, Status::measured);
+  const Topology with = found(Json::array({level("l2", 304), level("device_memory", 320)}));
+  const Estimate* size = with.find("l2")->find("size");
+  EXPECT_TRUE(size == nullptr || size->status != Status::not_supported);
+}
+
 TEST(BesideATenant, LatenciesLeaveOutItsWaits) {
   Json model = model_beside(150, 280);
   model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 0}, {"slow_share", 0.23}, {"slow_cycles", {55, 82}}};
