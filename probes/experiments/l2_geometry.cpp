@@ -85,14 +85,21 @@ Expected<Size> size_by(Session& session, L2Rows& rows, const Levels& levels, std
   const Estimate fits = estimate_of(*found, method);
   if (fits.status != Status::measured && fits.status != Status::inconclusive) return Size{fits};
   const auto about = static_cast<std::uint64_t>(found->posterior.footprints_bytes[found->posterior.best()]);
-  constexpr std::size_t two = 2;
-  auto held = if_available(count_near(rows, asked, levels, overflowing(session.info(), about),
-                                      holds == Holds::sides ? two : most_l2_counts));
-  if (!held) return tl::unexpected<Error>(held.error());
-  if (*held) (*held)->is_sample = holds == Holds::one;
+  const Footprints walked = overflowing(session.info(), about);
+  const std::size_t counts = holds == Holds::sides ? 2 : most_l2_counts;
   const std::uint64_t resolution = std::max(l2_unit_bytes, about / 16);
-  Size size{agreed_size(fits, *held, static_cast<double>(resolution)), 0, about};
-  size.fill = bytes_to_fill(size.estimate, *held);
+  Size size{fits, 0, about};
+  for (const Care care : {Care::few_looks, Care::many_looks}) {
+    auto held = if_available(count_near(rows, asked, levels, walked, counts, care));
+    if (!held) return tl::unexpected<Error>(held.error());
+    if (!*held && care == Care::many_looks) break;
+    if (*held) (*held)->is_sample = holds == Holds::one;
+    size.estimate = agreed_size(fits, *held, static_cast<double>(resolution));
+    size.fill = bytes_to_fill(size.estimate, *held);
+    // Counts that agree and yet tell no more than a bound may be as wide by chance.
+    const bool is_a_bound = *held && (*held)->steady && size.estimate.status == Status::lower_bound;
+    if (!is_a_bound || holds != Holds::one || !may_look_more(rows, walked.first)) break;
+  }
   if (holds == Holds::sides && size.estimate.status == Status::measured)
     bound_below(size.estimate, "sides may keep copies of one another's lines in place of their own");
   return size;

@@ -13,8 +13,18 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr std::uint64_t counted_parts = 16;     // walks differ by more than places of one
-constexpr std::uint64_t counted_places = 4096;  // of small ones: of three lines each
+constexpr std::uint64_t counted_parts = 16;  // walks differ by more than places of one
+// Of small ones, of three lines each; four times as many halve what chance does.
+constexpr std::uint64_t counted_places = 4096, places_of_many_looks = 4 * counted_places;
+
+// Walks of a footprint that are looked at, each in as many stretches.
+std::uint64_t parts_of(const L2Rows& rows, std::uint64_t bytes, Care care) {
+  constexpr std::uint64_t most_warm_loads = 16'000'000;
+  const std::uint64_t warm_loads = bytes / rows.stride() * 2 * l2_warm_laps;
+  const std::uint64_t places = care == Care::many_looks ? places_of_many_looks : counted_places;
+  return std::clamp<std::uint64_t>(most_warm_loads / warm_loads, counted_parts,
+                                   std::max(counted_parts, places / rows.stretches(bytes, Purpose::count)));
+}
 
 // Of so many programs each that looked at one place.
 std::vector<Histogram> merged_each(const std::vector<Histogram>& looks, std::uint64_t programs) {
@@ -30,18 +40,14 @@ Footprints overflowing(const device::DeviceInfo& info, std::uint64_t about_bytes
 }
 
 Expected<Held> count_near(L2Rows& rows, L2Rows::Asked& asked, const Levels& levels, const Footprints& footprints,
-                          std::size_t most_counts) {
-  constexpr std::uint64_t most_warm_loads = 16'000'000;
+                          std::size_t most_counts, Care care) {
   Held held;
   std::optional<NearCount> before;
   double next = footprints.first;
   for (std::size_t n = 0; n < most_counts && !held.steady && next <= footprints.most; ++n) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(next) / l2_unit_bytes * l2_unit_bytes;
     if (bytes == 0) break;
-    const std::uint64_t warm_loads = bytes / rows.stride() * 2 * l2_warm_laps;
-    const std::uint64_t stretches = rows.stretches(bytes, Purpose::count);
-    const auto parts = std::clamp<std::uint64_t>(most_warm_loads / warm_loads, counted_parts,
-                                                 std::max(counted_parts, counted_places / stretches));
+    const std::uint64_t stretches = rows.stretches(bytes, Purpose::count), parts = parts_of(rows, bytes, care);
     const std::uint64_t sharing = rows.sharing(bytes);
     auto timed = rows.histograms({{bytes, 1}}, parts * sharing, Purpose::count, asked);
     if (!timed) return tl::unexpected<Error>(timed.error());
@@ -61,6 +67,11 @@ Expected<Held> count_near(L2Rows& rows, L2Rows::Asked& asked, const Levels& leve
     before = count;
   }
   return held;
+}
+
+bool may_look_more(const L2Rows& rows, double bytes) {
+  const std::uint64_t walked = static_cast<std::uint64_t>(bytes) / l2_unit_bytes * l2_unit_bytes;
+  return walked != 0 && parts_of(rows, walked, Care::many_looks) > parts_of(rows, walked, Care::few_looks);
 }
 
 Estimate counted_near(const Held& held) {

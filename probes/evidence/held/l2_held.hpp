@@ -25,7 +25,10 @@ inline constexpr std::size_t most_l2_counts = 5;
 /// of twice as much as the first found at least, where there is so much; walked_bytes tell it by one count then. Errors
 /// are the session's.
 Expected<Held> count_near(L2Rows& rows, L2Rows::Asked& asked, const Levels& levels, const Footprints& footprints,
-                          std::size_t most_counts);
+                          std::size_t most_counts, Care care = Care::few_looks);
+
+/// Whether many looks at so much are more than few: large footprints take too long to warm.
+bool may_look_more(const L2Rows& rows, double bytes);
 
 /// The method of what is found near before other hits are slower.
 inline constexpr std::string_view slower_hits = "slower_hits";

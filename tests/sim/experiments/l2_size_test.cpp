@@ -135,6 +135,22 @@ TEST_F(L2Size, IsNotShortWhereLooksCouldBeOfTheSameSets) {
   expect_told(found(), 128 * kibi);
 }
 
+// Sets of a hash that are of different sizes and keep their oldest lines: no footprint begins to miss all at once, and
+// strangers make two counts that agree as wide as a bound.
+TEST_F(L2Size, IsToldByMoreLooksWhereCountsAgreeAndAreWideByChance) {
+  model["caches"] = {{"l2",
+                      {{"size", "256 KiB"},
+                       {"line", 256},
+                       {"index", "hash"},
+                       {"replacement", "not_most_recent"},
+                       {"set_ways", {424, 300, 300}},
+                       {"scope", "gpu"}}}};
+  model["noise"]["outlier_probability"] = 0.0157;
+  model["noise"]["outlier_cycles"] = {70, 365};
+  reach({{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 450}}});
+  expect_told(found(), 256 * kibi);
+}
+
 // A tree over ways that are no power of two keeps what equal laps never ask for.
 TEST_F(L2Size, IsNotShortOfWhatATreeOfBitsKeeps) {
   model["caches"]["l2"] = {{"size", 1724 * 19 * 32},    {"line", 32}, {"sets", 1724}, {"ways", 19}, {"scope", "gpu"},
