@@ -26,6 +26,7 @@ constexpr std::uint64_t longest_line_of_constants = 128;
 constexpr std::uint64_t shortest_line_of_constants = 32;
 constexpr std::uint64_t few_constants = 256;
 constexpr std::size_t levels_repetitions = 4;
+constexpr int times_beside_others = 16;  // as often
 
 struct Samples {
   Histogram hits;                 // if anything near keeps what was loaded
@@ -93,6 +94,36 @@ Expected<Samples> time_footprints(Session& session, const CachePath& path) {
   return result;
 }
 
+// What a cache of the fewest lines keeps at least of what it just got, whatever another program brings into an SM's
+// caches until it is loaded again (docs/domain.md).
+double least_kept(const Session& session, double cycles) {
+  constexpr double fewest_lines = 16, most_lines_a_us = 100, khz_a_mhz = 1000;
+  const double us = cycles * khz_a_mhz / (session.clock_share() * session.info().gpu.clock_khz);
+  return std::exp(-most_lines_a_us * us / fewest_lines);
+}
+
+// Whether another program may have pushed out what a first load brought in before the second one, of all lines that
+// took as long twice. Of constants, of which no line is asked for by itself, wherever it makes `loads` wait.
+Expected<bool> may_be_pushed_out(Session& session, const CacheFacts& cache, const Samples& few,
+                                 const Histogram& loads) {
+  if (cache.path.slot == slot_constant || session.info().gpu.clock_khz == 0) return hold_more_than_strangers(loads);
+  const auto show_none = [&](const Samples& samples) {
+    constexpr double nearly_all = 0.95;
+    const double cycles = quantile(samples.hits, nearly_all).value_or(0);
+    return show_no_hits(samples.pairs, cache.overhead_cycles, least_kept(session, cycles));
+  };
+  if (show_none(few)) return false;
+  Samples many = few;
+  for (int time = 1; time < times_beside_others; ++time) {
+    auto more = if_available(time_pairs(session, cache.path));
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return true;
+    many.hits = merged(many.hits, (*more)->hits);
+    many.pairs.insert(many.pairs.end(), (*more)->pairs.begin(), (*more)->pairs.end());
+  }
+  return !show_none(many);
+}
+
 bool exists(const device::DeviceInfo& info, const CachePath& path, std::string& why) {
   if (path.slot == slot_constant && info.constant_modules == 0) why = "this GPU has no constant memory";
   if (path.slot == slot_texture && info.texture_elements == 0) why = "this GPU has no linear textures";
@@ -130,10 +161,12 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
                            std::all_of(samples->graded.begin(), samples->graded.end(), [&](const Histogram& behind) {
                              return are_alike(samples->hits, behind, cache.overhead_cycles, session.clock_share());
                            });
-    if (all_alike && hold_more_than_strangers(load->timed))
-      set_open(memory, "levels",
-               "a load repeated at once takes as long as the first, but another program runs at the same time and may "
-               "push out what it brought in");
+    auto pushed_out = all_alike ? may_be_pushed_out(session, cache, *samples, load->timed) : Expected<bool>(false);
+    if (!pushed_out) return tl::unexpected<Error>(pushed_out.error());
+    if (*pushed_out)
+      set_open(
+          memory, "levels",
+          "a load repeated at once takes as long as the first, but another program may push out what it brought in");
     else if (all_alike)
       set_absent(memory,
                  "a load repeated at once takes as long as the first: nothing in front of the level behind keeps it");

@@ -243,6 +243,34 @@ bool are_alike(const Histogram& hits, const Histogram& behind, double overhead_c
          levels_of(behind, hits).doubt > by_chance;
 }
 
+namespace {
+
+// Second loads that are sooner than the first one of their line by half a level, and such as are later.
+struct Changes {
+  double sooner = 0, later = 0;
+  double by_chance() const { return 3 * std::sqrt(sooner + later + 1); }
+};
+
+Changes changes_of(const std::vector<LoadPair>& pairs, double overhead_cycles) {
+  Changes changes;
+  for (const LoadPair& pair : pairs) {
+    const double first = pair.first_cycles - overhead_cycles, second = pair.second_cycles - overhead_cycles;
+    changes.sooner += first > half_a_level * second ? 1 : 0;
+    changes.later += second > half_a_level * first ? 1 : 0;
+  }
+  return changes;
+}
+
+}  // namespace
+
+bool show_no_hits(const std::vector<LoadPair>& pairs, double overhead_cycles, double kept) {
+  // Of hits that are a level sooner than what lies behind, where lines lie at distances of 14 % (docs/domain.md).
+  constexpr double sooner_less_later = 1.0 / 3;
+  const Changes changes = changes_of(pairs, overhead_cycles);
+  return kept * sooner_less_later * static_cast<double>(pairs.size()) > 2 * changes.by_chance() &&
+         std::fabs(changes.sooner - changes.later) <= changes.by_chance();
+}
+
 bool are_alike_by_line(const std::vector<LoadPair>& pairs, double overhead_cycles) {
   constexpr double by_chance = 0.01, deviations = 3;
   constexpr std::size_t fewest = 32;
@@ -252,22 +280,19 @@ bool are_alike_by_line(const std::vector<LoadPair>& pairs, double overhead_cycle
   // Second loads of lines whose first ones were swift, and of the others.
   const double middle = (quantile(first, 0.25).value_or(0) + quantile(first, 0.75).value_or(0)) / 2;
   std::vector<double> sooner;
-  double faster = 0, slower = 0;
   for (const LoadPair& pair : pairs) {
     add(pair.first_cycles <= middle ? near : far, pair.second_cycles);
-    const double own = pair.first_cycles - overhead_cycles, other = pair.second_cycles - overhead_cycles;
-    sooner.push_back(own - other);
-    faster += own > half_a_level * other ? 1 : 0;
-    slower += other > half_a_level * own ? 1 : 0;
+    sooner.push_back(static_cast<double>(pair.first_cycles) - pair.second_cycles);
   }
   if (!levels_of(near, far).usable()) return false;
+  const Changes changes = changes_of(pairs, overhead_cycles);
   std::sort(sooner.begin(), sooner.end());
   const auto n = static_cast<double>(pairs.size());
   const auto at = [&](double rank) { return sooner[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))]; };
   const double within = deviations * std::sqrt(n) / 2;  // of the median's rank
   const double apart = std::max(std::fabs(at(n / 2 - within)), std::fabs(at(n / 2 + within)));
   const double fastest = quantile(second, 0.01).value_or(0) - overhead_cycles;
-  return apart < (least_ratio - 1) * fastest && faster - slower <= deviations * std::sqrt(faster + slower + 1) &&
+  return apart < (least_ratio - 1) * fastest && changes.sooner - changes.later <= changes.by_chance() &&
          levels_of(second, first).doubt > by_chance && levels_of(first, second).doubt > by_chance;
 }
 

@@ -90,4 +90,9 @@ struct LoadPair {
 /// aren't its hits.
 bool are_alike_by_line(const std::vector<LoadPair>& pairs, double overhead_cycles);
 
+/// Whether second loads show that nothing nearer keeps lines, though another program may push some out in between: as
+/// many are later than the first one of their line as sooner, and of a cache that loses all but `kept` of them more
+/// would be sooner.
+bool show_no_hits(const std::vector<LoadPair>& pairs, double overhead_cycles, double kept);
+
 }  // namespace gputopo::evidence

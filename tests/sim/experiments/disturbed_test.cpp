@@ -270,6 +270,27 @@ TEST(BesideATenant, LatenciesLeaveOutItsWaits) {
   EXPECT_THAT(*found.find("device_memory")->find("latency")->value, DoubleNear(280, 8.4));
 }
 
+TEST(BesideATenant, ThatMakesLoadsWaitThereIsNoL1WhereRepeatedOnesWaitAsOften) {
+  Json model = model_beside(150, 280);
+  model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 0}, {"slow_share", 0.1}, {"slow_cycles", {30, 60}}};
+  EXPECT_EQ(discovered_beside(*device_of(model), {"l1"}).find("l1")->find("size")->status, Status::not_supported);
+}
+
+// Sixteen lines: six in seven are gone when they are loaded again.
+TEST(BesideATenant, ThatPushesOutNearlyAllBeforeTheyAreLoadedAgainAnL1IsNotDenied) {
+  Json model = model_beside(350, 560);
+  model["gpu"]["clock_khz"] = 1200000;
+  model["caches"]["l2"]["size"] = "512 KiB";
+  model["caches"]["l1"] = {{"size", 4096}, {"line", 256}, {"ways", 1}};
+  model["paths"]["global_cached"].insert(model["paths"]["global_cached"].begin(), level("l1", 175));
+  model["noise"] = {{"jitter", "uniform"}, {"cycles", 2}, {"seed", 25}};
+  model["distance"] = {{"slice", 1024}, {"count", 8}, {"slices", 47}};
+  model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 100}, {"slow_share", 0.2}, {"slow_cycles", {5, 20}}};
+  const Topology found = discovered_beside(*device_of(model), {"l1"});
+  const Estimate* size = found.find("l1")->find("size");
+  EXPECT_TRUE(size == nullptr || size->status != Status::not_supported);
+}
+
 // Of twelve lines every fifth load finds its own gone.
 TEST(BesideATenant, ACacheThatLosesLinesAllTheTimeIsNotTakenForASlowOrSmallOne) {
   Json model = model_beside(150, 280);

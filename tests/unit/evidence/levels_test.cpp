@@ -189,5 +189,25 @@ TEST(Levels, RepeatedLoadsOfLinesThatAreAllAsFarSayNothingByPlace) {
   EXPECT_FALSE(are_alike_by_line(pairs, 30));
 }
 
+// Another program makes every fifth load wait.
+std::vector<LoadPair> pairs_beside_another_program(const std::function<std::uint32_t(std::uint32_t line)>& second) {
+  std::vector<LoadPair> pairs;
+  for (std::uint32_t line = 0; line < 3000; ++line)
+    pairs.push_back({line % 5 == 0 ? 230U : 180U, line % 5 == 1 ? 230U : second(line)});
+  return pairs;
+}
+
+TEST(Levels, RepeatedLoadsThatWaitAsOftenAsFirstOnesAreNoHitsOfACacheThatKeepsSome) {
+  const auto pairs = pairs_beside_another_program([](auto) { return 180; });
+  EXPECT_TRUE(show_no_hits(pairs, 30, 0.5));
+  // Of one that keeps hardly any no more would be sooner than chance makes.
+  EXPECT_FALSE(show_no_hits(pairs, 30, 0.02));
+}
+
+TEST(Levels, RepeatedLoadsOfWhichMoreAreSoonerThanLaterMayBeHits) {
+  EXPECT_FALSE(
+      show_no_hits(pairs_beside_another_program([](auto line) { return line % 7 == 0 ? 165 : 180; }), 30, 0.5));
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
