@@ -73,17 +73,6 @@ Expected<std::array<Tally, 3>> code_lost_to(Session& session, const CacheFacts& 
   return seen;
 }
 
-// Whether it is the cache of constants of which what it loses was seen to come from the L2.
-bool is_constants_before_l2(Findings& findings, const InstructionCache& last) {
-  const CacheFacts* constants = findings.cache(constant_l1_5_path.id);
-  const Memory* memory = findings.topology.find(constant_l1_5_path.id);
-  const Estimate* penalty = memory == nullptr ? nullptr : memory->find("miss_penalty");
-  const auto shared = last.memory.structure.find("constants");
-  return constants != nullptr && constants->present && penalty != nullptr && penalty->has_value() &&
-         shared != last.memory.structure.end() && shared->second.value == "same" &&
-         last.facts.capacity_bytes == constants->capacity_bytes;
-}
-
 // What the L2 holds, as measured or, where that isn't known, as the driver says; 0 where neither is known. Nothing
 // where there is none.
 std::optional<std::uint64_t> l2_bytes(const Session& session, const Findings& findings) {
@@ -94,6 +83,16 @@ std::optional<std::uint64_t> l2_bytes(const Session& session, const Findings& fi
 }
 
 }  // namespace
+
+bool is_constants_before_l2(Findings& findings, const InstructionCache& cache) {
+  const CacheFacts* constants = findings.cache(constant_l1_5_path.id);
+  const Memory* memory = findings.topology.find(constant_l1_5_path.id);
+  const Estimate* penalty = memory == nullptr ? nullptr : memory->find("miss_penalty");
+  const auto shared = cache.memory.structure.find("constants");
+  return constants != nullptr && constants->present && penalty != nullptr && penalty->has_value() &&
+         shared != cache.memory.structure.end() && shared->second.value == "same" &&
+         cache.facts.capacity_bytes == constants->capacity_bytes;
+}
 
 Expected<std::optional<Sameness>> loses_to_l2(Session& session, Findings& findings, const InstructionCache& cache,
                                               std::uint64_t asked_bytes) {

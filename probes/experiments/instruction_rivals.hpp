@@ -10,6 +10,9 @@
 
 namespace gputopo::experiments {
 
+/// Whether it is the cache of constants of which what it loses was seen to come from the L2.
+bool is_constants_before_l2(evidence::Findings& findings, const InstructionCache& cache);
+
 /// What an L2 loses of code, and what lies on its other side, looks like a cache of code: then it loses that to what an
 /// SM loads past its own caches. `asked_bytes` is what the cache in front asks of this one at once, a block where there
 /// is none. Nothing where there is no L2; undecided where this one can't be filled, or nobody knows how much the L2

@@ -68,15 +68,14 @@ class Instructions {
         next.memory.attributes.erase("size");  // what fits alone
         set_open(next.memory, instructions_method, ok.error().message);
       }
-      auto loses = loses_to_l2(session_, findings_, next, found_.empty() ? block_ : found_.back().facts.stride());
-      if (!loses) return tl::unexpected<Error>(loses.error());
-      if (*loses && (*loses)->is_same()) break;
-      // Names go by how many there are.
-      if (*loses && !(*loses)->decided) {
-        leave_instruction_caches_open(findings_, "whether a cache of code that shows is the L2 can't be told");
-        return {};
-      }
       found_.push_back(std::move(next));
+    }
+    const auto are_before = leave_out_l2();
+    if (!are_before) return tl::unexpected<Error>(are_before.error());
+    if (!*are_before) {
+      // Names go by how many there are.
+      leave_instruction_caches_open(findings_, "whether a cache of code that shows is the L2 can't be told");
+      return {};
     }
     auto behind =
         found_.empty() ? Expected<std::optional<bool>>(true) : is_l2_behind(session_, findings_, found_.back());
@@ -101,6 +100,24 @@ class Instructions {
   bool is_first(const InstructionCache& cache) const {
     return cache.level.front_threshold_cycles == 0 && found_.empty();
   }
+
+  // Of what shows, the L2 and what lies behind it: where one is known to lie before the L2, those in front of it do.
+  // Whether that could be told.
+  Expected<bool> leave_out_l2() {
+    const auto before = std::find_if(found_.rbegin(), found_.rend(), [&](const InstructionCache& cache) {
+      return is_constants_before_l2(findings_, cache);
+    });
+    for (auto it = before.base(); it != found_.end(); ++it) {
+      auto loses = loses_to_l2(session_, findings_, *it, it == found_.begin() ? block_ : std::prev(it)->facts.stride());
+      if (!loses) return tl::unexpected<Error>(loses.error());
+      if (*loses && !(*loses)->decided) return false;
+      if (!*loses || !(*loses)->is_same()) continue;
+      found_.erase(it, found_.end());
+      break;
+    }
+    return true;
+  }
+
   Scope isolation(const InstructionCache& cache) const { return is_first(cache) ? Scope::sm : Scope::gpu; }
 
   Expected<void> measure(InstructionCache& cache) {
