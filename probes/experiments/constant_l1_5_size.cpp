@@ -242,7 +242,10 @@ Expected<void> measure_size_and_line(Session& session, Findings& findings, Cache
   if (2 * fill > bank) walked.bank_bytes = bank;
   auto line = if_available(measure_line(session, walked, fill, Scope::gpu));
   if (!line) return tl::unexpected<Error>(line.error());
-  if (!*line || !(*line)->has_value()) return {};
+  if (!*line || !(*line)->has_value()) {
+    line_size.note += ": " + (*line ? (*line)->note : std::string("a neighbour on the GPU left no time to ask"));
+    return {};
+  }
   line_size = **line;
   cache->line_bytes = static_cast<std::uint64_t>(*line_size.value);
   return {};

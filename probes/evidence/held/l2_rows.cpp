@@ -48,7 +48,8 @@ void add_counted_page(program::Program& p, std::uint64_t page, std::uint64_t on,
   p.phases.emplace_back(first);
   for (const auto& [from, to] : {std::pair{translating + 1, quarters}, std::pair{std::uint64_t{0}, translating}})
     if (from < to)
-      add_look(p, page + from * counted_apart_bytes + on, (to - from) * counted_apart_bytes, counted_apart_bytes);
+      add_look(p, page + from * counted_apart_bytes + on, (to - from - 1) * counted_apart_bytes + 4,
+               counted_apart_bytes);
 }
 
 }  // namespace

@@ -156,10 +156,14 @@ class EvictionSearch {
     if (!found_.why_open.empty()) return {};
     auto colliding = colliding_lines(first, *circle);
     if (!colliding) return tl::unexpected<Error>(colliding.error());
-    // The last ones are the first too many of their sets, most likely.
+    // The last ones are the first too many of their sets, most likely. But what others load now and then comes to many
+    // full sets in the time that a circle takes, and in the short one of these lists to few: of sets that go by order
+    // as many are asked as take no longer than it did to find the circle.
     constexpr int times = 4;
+    const std::uint64_t enough_loads = 2 * look_.loads();
     LineNumbers lines = std::move(*colliding), left = lines;
-    for (int i = 0; i < times && count > 0 && left.size() > 1; ++i) {
+    const auto may_ask = [&](int time) { return time < times || (is_by_order() && look_.loads() < enough_loads); };
+    for (int i = 0; may_ask(i) && count > 0 && left.size() > 1; ++i) {
       const std::size_t tries = std::min(2 * count, left.size() - 1);
       const LineNumbers each(left.end() - static_cast<std::ptrdiff_t>(tries), left.end());
       left.resize(left.size() - tries);
