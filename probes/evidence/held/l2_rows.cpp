@@ -48,8 +48,7 @@ void add_counted_page(program::Program& p, std::uint64_t page, std::uint64_t on,
   p.phases.emplace_back(first);
   for (const auto& [from, to] : {std::pair{translating + 1, quarters}, std::pair{std::uint64_t{0}, translating}})
     if (from < to)
-      add_look(p, page + from * counted_apart_bytes + on, (to - from - 1) * counted_apart_bytes + 4,
-               counted_apart_bytes);
+      add_look(p, page + from * counted_apart_bytes + on, (to - from) * counted_apart_bytes, counted_apart_bytes);
 }
 
 }  // namespace
@@ -95,7 +94,9 @@ void L2Rows::add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t p
         std::min(pages - 1, static_cast<std::uint64_t>(own * (static_cast<double>(i) + on - std::floor(on))));
     const auto line =
         static_cast<std::uint64_t>(even_place(part * count + i) * static_cast<double>(counted_apart_bytes / stride_));
-    add_counted_page(p, page * counted_page_bytes, line * stride_, (part + i) % lines_of(Purpose::count));
+    // Walks take as much as all of their strides: behind the last page there is nothing.
+    const std::uint64_t behind = page + 1 < pages ? line * stride_ : 0;
+    add_counted_page(p, page * counted_page_bytes, behind, (part + i) % lines_of(Purpose::count));
   }
 }
 

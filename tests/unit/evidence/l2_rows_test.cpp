@@ -21,14 +21,16 @@ class LookedAt : public device::Device {
     return traces;
   }
   std::set<std::uint64_t> quarters, pages;
+  std::uint64_t looks = 0;
 
  private:
   void add(const program::Walk& walk) {
     if (walk.record == program::Record::nothing) return;
-    for (std::uint64_t byte = walk.first_byte; byte < walk.first_byte + walk.footprint_bytes;
-         byte += walk.stride_bytes) {
+    for (std::uint64_t n = 0; n < program::lap_loads(walk); ++n) {
+      const std::uint64_t byte = walk.first_byte + n * walk.stride_bytes;
       quarters.insert(byte % counted_page_bytes / counted_apart_bytes);
       pages.insert(byte / counted_page_bytes);
+      ++looks;
     }
   }
   device::DeviceInfo info_;
@@ -46,6 +48,7 @@ TEST(L2Rows, CountEachQuarterOfEachPartOfAFootprintAndNothingBehindIt) {
     const auto looks = rows.histograms({{pages * counted_page_bytes, 1}}, programs, Purpose::count, asked);
     ASSERT_TRUE(looks) << pages << " pages: " << looks.error().message;
     EXPECT_EQ(device.quarters.size(), counted_page_bytes / counted_apart_bytes) << pages << " pages";
+    EXPECT_EQ(device.looks % (counted_page_bytes / counted_apart_bytes - 1), 0U) << "all but the one that translates";
     EXPECT_LT(*device.pages.rbegin(), pages);
     // A sixteenth of each of 16 parts is looked at at least.
     EXPECT_LT(*device.pages.begin(), (pages + 15) / 16) << pages << " pages";
