@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <numeric>
 #include <optional>
 
@@ -18,26 +19,47 @@ namespace {
 // of shares.
 constexpr double least_density = 0.003, width_of_dense = 0.35, width_of_sparse = 0.15;
 
+// How far two shares of misses may be from the ratio that they ought to have, as a binary logarithm: by a policy that
+// isn't LRU nearly half as many again. With 0.5 one real GPU's line (of 15) is left open, from 0.55 on models' lines
+// come out as twice of what they are. By LRU, which of all loads of a lap pushes out the same, hardly but for the loads
+// that were counted. One trace's walks are all of one policy, and which is as likely as the other.
+constexpr double octaves = 0.525, octaves_of_lru = 0.1;
+
 // A line of so many bytes, of which a miss brings in a sector.
 struct Hypothesis {
   double line = 0, sector = 0;
+  bool is_lru = false;
   // The share of a missing line's loads that miss: of a stride below a sector's only the first one to each.
   double share_of_loads(double stride) const { return std::min(1.0, stride / sector); }
 };
 
-// How far two shares of misses may be from the ratio that they ought to have, as a binary logarithm: by a policy that
-// isn't LRU nearly half as many again. With 0.5 one real GPU's line (of 15) is left open, from 0.55 on models' lines
-// come out as twice of what they are.
-constexpr double octaves = 0.525;
-
 struct Missing {
   double loads = 0, misses = 0;
   double share() const { return (misses + 0.5) / (loads + 1); }
+  double variance() const { return (1 - share()) / (misses + 0.5); }  // of the natural logarithm of the share
 };
 
-double log_density(const Missing& a, const Missing& b, double expected_ratio) {
-  const double z = std::log2(a.share() / b.share() / expected_ratio) / octaves;
+double deviation_of(const Missing& a, const Missing& b, const Hypothesis& h) {
+  if (!h.is_lru) return octaves;
+  const double counted = std::sqrt(a.variance() + b.variance()) / std::numbers::ln2;
+  return std::min(octaves, std::hypot(octaves_of_lru, counted));
+}
+
+double log_density(const Missing& a, const Missing& b, double expected_ratio, const Hypothesis& h) {
+  const double z = std::log2(a.share() / b.share() / expected_ratio) / deviation_of(a, b, h);
   return -0.5 * z * z;
+}
+
+// A stride's: the higher the narrower, once however many rows hypotheses compare.
+double log_density(const Missing& a, const Missing& b, double expected_ratio, const Hypothesis& h, double rank) {
+  return log_density(a, b, expected_ratio, h) + (rank > 1 ? 0 : std::log(octaves / deviation_of(a, b, h)));
+}
+
+double log_sum_of(const std::vector<double>& logs) {
+  const double most = *std::max_element(logs.begin(), logs.end());
+  double sum = 0;
+  for (const double x : logs) sum += std::exp(x - most);
+  return most + std::log(sum);
 }
 
 // Between the rows around it; nothing where the sweep ends before.
@@ -77,9 +99,9 @@ double log_dense(const StrideCurves& data, std::size_t stride, const Hypothesis&
   std::size_t shorter = stride - 1;
   while (shorter > 0 && misses_of(data.curves[shorter]) == 0) --shorter;
   const double expected = h.share_of_loads(longer.stride) / h.share_of_loads(data.curves[shorter].stride);
-  return over_rows(data, longer, to, [&](const Observation& row, double) {
+  return over_rows(data, longer, to, [&](const Observation& row, double rank) {
     const auto reference = missing_at(data.curves[shorter], row.control);
-    return reference ? log_density({row.weight, row.sum}, *reference, expected) : 0;
+    return reference ? log_density({row.weight, row.sum}, *reference, expected, h, rank) : 0;
   });
 }
 
@@ -88,9 +110,9 @@ double log_dense(const StrideCurves& data, std::size_t stride, const Hypothesis&
 double log_aliased(const StrideCurves& data, const StrideCurve& dense, const StrideCurve& longer, const Hypothesis& h,
                    double stretches_of(double)) {
   const double expected = 1 / h.share_of_loads(dense.stride);
-  return over_rows(data, longer, data.capacity * longer.stride / h.line, [&](const Observation& row, double) {
+  return over_rows(data, longer, data.capacity * longer.stride / h.line, [&](const Observation& row, double rank) {
     const auto reference = missing_at(dense, stretches_of(row.control / longer.stride) * longer.stride);
-    return reference ? log_density({row.weight, row.sum}, *reference, expected) : 0;
+    return reference ? log_density({row.weight, row.sum}, *reference, expected, h, rank) : 0;
   });
 }
 
@@ -114,17 +136,24 @@ double log_sparse(const StrideCurves& data, const StrideCurve& dense, const Stri
 }
 
 // Each line beyond the capacity takes one more set's lines with it, or as many more by chance: misses grow line by
-// line, and stay the same within one.
+// line, and stay the same within one. The last of them that fits lies anywhere from the last footprint that does to the
+// first that doesn't.
 double log_growth(const StrideCurves& data, const StrideCurve& dense, const Hypothesis& h) {
   constexpr double still_grows = 0.8;
-  const auto lines_beyond = [&](double footprint) { return std::ceil((footprint - data.capacity) / h.line); };
-  const Observation* first = nullptr;
-  return over_rows(data, dense, HUGE_VAL, [&](const Observation& row, double) {
-    if (first == nullptr) first = &row;
-    const Missing here{row.weight, row.sum}, before{first->weight, first->sum};
-    if (&row == first || here.share() > still_grows * h.share_of_loads(dense.stride)) return 0.0;
-    return log_density(here, before, lines_beyond(row.control) / lines_beyond(first->control));
-  });
+  constexpr int places = 4;
+  const auto first = std::find_if(dense.rows.begin(), dense.rows.end(),
+                                  [&](const Observation& row) { return row.control > data.capacity; });
+  std::vector<double> by_place;
+  for (int place = 0; first != dense.rows.end() && place < places; ++place) {
+    const double capacity = data.capacity + (first->control - data.capacity) * place / places;
+    const auto lines_beyond = [&](double footprint) { return std::ceil((footprint - capacity) / h.line); };
+    by_place.push_back(over_rows(data, dense, HUGE_VAL, [&](const Observation& row, double) {
+      const Missing here{row.weight, row.sum}, before{first->weight, first->sum};
+      if (&row == &*first || here.share() > still_grows * h.share_of_loads(dense.stride)) return 0.0;
+      return log_density(here, before, lines_beyond(row.control) / lines_beyond(first->control), h);
+    }));
+  }
+  return by_place.empty() ? 0 : log_sum_of(by_place) - std::log(places);
 }
 
 // How likely a stride longer than the line is, by how its walks are spread over the sets.
@@ -153,13 +182,6 @@ double log_likelihood_of(const std::vector<OfLonger>& longer, double sets, bool 
     total += std::log(std::max(least_density, aliased * (is_begun ? s.begun : s.ended) + (1 - aliased) * s.sparse));
   }
   return total;
-}
-
-double log_sum_of(const std::vector<double>& logs) {
-  const double most = *std::max_element(logs.begin(), logs.end());
-  double sum = 0;
-  for (const double x : logs) sum += std::exp(x - most);
-  return most + std::log(sum);
 }
 
 // Strides up to the line are dense; the others are held against the longest of these, or the shortest there is. A hash
@@ -193,8 +215,9 @@ double log_likelihood_of_line(double line_bytes, const StrideCurves& data) {
   constexpr double seldom = 0.01;
   std::vector<double> all;
   for (const double sectors : {1.0, 2.0, 4.0, 8.0})
-    all.push_back(log_likelihood_of(Hypothesis{line_bytes, line_bytes / sectors}, data) +
-                  std::log(sectors > 4 ? seldom : (1 - seldom) / 3));
+    for (const bool is_lru : {false, true})
+      all.push_back(log_likelihood_of(Hypothesis{line_bytes, line_bytes / sectors, is_lru}, data) +
+                    std::log((sectors > 4 ? seldom : (1 - seldom) / 3) / 2));
   return log_sum_of(all);
 }
 

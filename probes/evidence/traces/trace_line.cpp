@@ -78,18 +78,61 @@ std::optional<StrideCurves> overflow(const std::vector<StrideSweep>& sweeps, std
   return std::nullopt;
 }
 
+// A walk that touches every line of its footprint misses on whichever lines a longer stride's does, on as many at
+// least. By how much likelier more misses than the shortest stride's are, where that one fits: then it doesn't touch
+// every line, or something brings lines in ahead of it. Rows that end before their lap does are of other lines each.
+bool overflows_before_shortest(const StrideCurve& longer, const StrideCurves& data) {
+  const auto is_whole = [](const Observation& row, const StrideCurve& curve) {
+    return (row.weight + 1) * curve.stride >= row.control;
+  };
+  constexpr double beyond_doubt = 1e-4;
+  const StrideCurve& shortest = data.curves.front();
+  double excess = 0;
+  for (const Observation& row : longer.rows) {
+    const auto as_large = std::find_if(shortest.rows.begin(), shortest.rows.end(),
+                                       [&](const Observation& other) { return other.control >= row.control; });
+    if (as_large == shortest.rows.end() || as_large->control > data.capacity) break;
+    if (!is_whole(row, longer) || !is_whole(*as_large, shortest)) continue;
+    const double least = row.level() * shortest.stride / longer.stride * as_large->weight, seen = as_large->sum;
+    if (seen < least) excess += least - seen + (seen > 0 ? seen * std::log(seen / least) : 0);
+  }
+  return std::exp(-excess) * static_cast<double>(data.curves.size()) < beyond_doubt;
+}
+
+// The lines that only the shortest stride touches all of, or nearly: from the power of two that it reaches to below the
+// second one.
+std::vector<double> lines_of_shortest(const std::vector<double>& strides) {
+  const double power = std::exp2(std::floor(std::log2(strides.front())));
+  std::vector<double> lines = possible_spacings(strides, strides.front(), strides[1]);
+  lines.insert(lines.begin(), strides.front());
+  if (power < strides.front()) lines.insert(lines.begin(), power);
+  return lines;
+}
+
+// Of one of these lines, whichever. The shortest stride counts as a line whatever number it is: that is how an odd
+// multiple of one looks, as long as no shorter stride is there.
+double log_likelihood_of_any(const std::vector<double>& lines, const StrideCurves& data) {
+  std::vector<double> logs;
+  for (const double line : lines)
+    logs.push_back(log_likelihood_of_line(line, data) +
+                   (line == data.curves.front().stride ? 0 : log_prior_of_spacing(line)));
+  const double highest = *std::max_element(logs.begin(), logs.end());
+  double sum = 0;
+  for (const double log : logs) sum += std::exp(log - highest);
+  return highest + std::log(sum);
+}
+
 // Lines that no stride but the shortest touches each of, or that all strides do, are one hypothesis at either end.
 Posterior posterior_of(const StrideCurves& data) {
   std::vector<double> strides;
   for (const StrideCurve& curve : data.curves) strides.push_back(curve.stride);
   const double second = strides[1], longest = strides.back();
-  std::vector<double> lines = possible_spacings(strides, std::nextafter(second, 0), longest);
   Posterior p;
-  p.values = lines;
-  lines.insert(lines.begin(), strides.front());
-  lines.push_back(2 * longest);
-  for (const double line : lines) p.probability.push_back(log_likelihood_of_line(line, data));
-  for (std::size_t i = 0; i < p.values.size(); ++i) p.probability[i + 1] += log_prior_of_spacing(p.values[i]);
+  p.values = possible_spacings(strides, std::nextafter(second, 0), longest);
+  p.probability.push_back(log_likelihood_of_any(lines_of_shortest(strides), data));
+  for (const double line : p.values)
+    p.probability.push_back(log_likelihood_of_line(line, data) + log_prior_of_spacing(line));
+  p.probability.push_back(log_likelihood_of_line(2 * longest, data));
   p.probability = probabilities(std::move(p.probability));
   p.at_most = p.probability.front();
   p.at_least = p.probability.back();
@@ -122,6 +165,12 @@ Estimate find_line_size(std::span<const StrideSweep> sweeps) {
   std::string reason;
   const auto data = overflow(sorted, reason);
   if (!data) return inconclusive("B", trace_line_method, reason, samples);
+  for (const StrideCurve& longer : std::span(data->curves).subspan(1))
+    if (overflows_before_shortest(longer, *data))
+      return inconclusive("B", trace_line_method,
+                          "a longer stride misses where the shortest one fits: that doesn't touch every line, or lines "
+                          "are brought in ahead of it; sweep shorter strides",
+                          samples);
   return estimate_of(posterior_of(*data), trace_line_method, samples,
                      {"only the shortest stride touches every line: the line is at most that long",
                       "even the longest stride misses like the shorter ones: the line is at least that long",

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -130,16 +131,18 @@ TEST(LineSize, IsTheLongestStrideThatTouchesEveryLine) {
   }
 }
 
-/// Laps of an LRU cache of 16 sets, 4 ways and lines of `line` bytes, by address bits, at strides of powers of two from
-/// 8 to 512; footprints around what it holds, `step` bytes apart. Lines are of whole sectors of 32 B.
-std::vector<StrideSweep> laps_at_powers_of_two(std::uint64_t line, std::uint64_t step) {
-  constexpr std::uint64_t sets = 16, ways = 4, sector = 32;
+/// Laps of an LRU cache of 16 sets, 4 ways and lines of `line` bytes, by address bits, over footprints from `from` to
+/// `to` times what it holds, `step` bytes apart. A line is of whole sectors.
+std::vector<StrideSweep> laps_of_lru(std::uint64_t line, const std::vector<std::uint64_t>& strides, std::uint64_t step,
+                                     double from = 0.75, double to = 1.5, std::uint64_t sector = 32) {
+  constexpr std::uint64_t sets = 16, ways = 4;
+  const auto capacity = static_cast<double>(sets * ways * line);
   std::vector<StrideSweep> result;
-  for (std::uint64_t stride = 8; stride <= 512; stride *= 2) {
+  for (const std::uint64_t stride : strides) {
     StrideSweep& sweep = result.emplace_back();
     sweep.stride_bytes = static_cast<double>(stride);
-    const std::uint64_t capacity = sets * ways * line;
-    for (std::uint64_t size = capacity * 3 / 4 / step * step; size <= capacity * 3 / 2; size += step) {
+    const auto first = static_cast<std::uint64_t>(from * capacity) / step * step;
+    for (std::uint64_t size = first; static_cast<double>(size) <= to * capacity; size += step) {
       Row& row = sweep.trace.rows.emplace_back();
       row.control = static_cast<double>(size);
       // A set that gets more lines than it has ways misses on all of them.
@@ -152,6 +155,72 @@ std::vector<StrideSweep> laps_at_powers_of_two(std::uint64_t line, std::uint64_t
     }
   }
   return result;
+}
+
+std::vector<StrideSweep> laps_at_powers_of_two(std::uint64_t line, std::uint64_t step) {
+  return laps_of_lru(line, {8, 16, 32, 64, 128, 256, 512}, step);
+}
+
+/// Whether nothing is said of the line that isn't so.
+bool is_right_or_open(const Estimate& finding, double line) {
+  if (finding.status == Status::measured) return finding.interval->low <= line && line <= finding.interval->high;
+  if (finding.status == Status::lower_bound) return *finding.value <= line;
+  return finding.status != Status::upper_bound || *finding.value >= line;
+}
+
+// A line between the shortest stride and the second has sectors that are longer than the shortest.
+TEST(LineSize, MayLieBetweenTheFirstTwoStrides) {
+  for (const std::uint64_t step : {100, 148, 196, 292}) {
+    const Estimate finding = find_line_size(laps_of_lru(32, {16, 128, 256}, step));
+    EXPECT_TRUE(is_right_or_open(finding, 32)) << *finding.value << ", " << step;
+  }
+}
+
+// So may an odd multiple of it be all that the shortest stride touches.
+TEST(LineSize, IsLessThanAShortestStrideOfThreeLines) {
+  for (const std::uint64_t line : {32, 64}) {
+    const Estimate finding = find_line_size(laps_of_lru(line, {3 * line, 6 * line, 9 * line}, 6 * line, 0.8, 6));
+    EXPECT_TRUE(is_right_or_open(finding, static_cast<double>(line))) << *finding.value;
+    EXPECT_EQ(finding.status, Status::upper_bound) << finding.note;
+  }
+}
+
+// What it holds lies between two footprints: a few lines beyond the one that fits, longer ones would look as dense.
+TEST(LineSize, IsHeldAgainstCapacitiesBetweenTwoFootprints) {
+  for (const std::uint64_t step : {148, 196}) {
+    const Estimate finding = find_line_size(laps_of_lru(64, {32, 64, 128}, step, 0.75, 1.5, 64));
+    EXPECT_TRUE(is_right_or_open(finding, 64)) << *finding.value << ", " << step;
+  }
+}
+
+// A walk that touches every line can't fit where one that touches a part of them overflows.
+TEST(LineSize, IsOpenWhereALongerStrideOverflowsFirst) {
+  for (const std::vector<std::uint64_t>& strides : {std::vector<std::uint64_t>{48, 64}, {48, 64, 80, 96, 112}}) {
+    const Estimate finding = find_line_size(laps_of_lru(32, strides, 300, 0.8, 3));
+    EXPECT_TRUE(is_right_or_open(finding, 32)) << *finding.value;
+  }
+}
+
+// Of rows that end before their lap does that can't be told: the first loads of a longer stride are of other lines.
+TEST(LineSize, IsToldWhereRowsEndBeforeTheirLap) {
+  std::vector<StrideSweep> sweeps = laps_of_lru(128, {16, 32, 48, 64, 96, 128, 160, 192, 256}, 256);
+  for (StrideSweep& sweep : sweeps)
+    for (Row& row : sweep.trace.rows) row.values.resize(std::min<std::size_t>(row.values.size(), 256));
+  for (Row& row : sweeps.front().trace.rows)
+    if (row.control < 9500) row.values.assign(64, 40);
+  const Estimate finding = find_line_size(sweeps);
+  EXPECT_EQ(finding.value, 128) << finding.note;
+}
+
+// LRU misses on the same lines at each stride that touches all of them: where other loads miss, the line is shorter.
+TEST(LineSize, IsHeldAgainstExactlyTheSameMisses) {
+  std::vector<StrideSweep> sweeps = laps_of_lru(32, {8, 16, 24, 32, 40, 48, 56, 64}, 1, 0.25, 0.25);
+  for (const double times : {0.5, 1.0, 2.0, 4.0}) {
+    const auto rows = laps_of_lru(32, {8, 16, 24, 32, 40, 48, 56, 64}, 1, times, times);
+    for (std::size_t i = 0; i < rows.size(); ++i) sweeps[i].trace.rows.push_back(rows[i].trace.rows.front());
+  }
+  const Estimate finding = find_line_size(sweeps);
+  EXPECT_TRUE(is_right_or_open(finding, 32)) << *finding.value;
 }
 
 // Longer strides overflow where shorter ones do, but not on as many loads line by line.
