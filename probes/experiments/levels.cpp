@@ -98,7 +98,8 @@ Expected<Samples> time_footprints(Session& session, const CachePath& path) {
 // caches until it is loaded again (docs/domain.md).
 double least_kept(const Session& session, double cycles) {
   constexpr double fewest_lines = 16, most_lines_a_us = 100, khz_a_mhz = 1000;
-  const double us = cycles * khz_a_mhz / (session.clock_share() * session.info().gpu.clock_khz);
+  const double khz = session.clock_share() * static_cast<double>(session.info().gpu.clock_khz);
+  const double us = cycles * khz_a_mhz / khz;
   return std::exp(-most_lines_a_us * us / fewest_lines);
 }
 
