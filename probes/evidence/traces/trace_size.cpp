@@ -8,6 +8,7 @@
 #include "evidence/traces/trace_levels.hpp"
 #include "evidence/traces/trace_means.hpp"
 #include "evidence/traces/trace_repeats.hpp"
+#include "evidence/traces/trace_tails.hpp"
 #include "evidence/traces/trace_time.hpp"
 #include "evidence/traces/traces.hpp"
 
@@ -170,6 +171,9 @@ Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) 
   if (is_about_change && !hold_two_levels(trace, s.boundary.threshold_cycles) && do_means_drift(trace))
     return inconclusive("B", trace_size_method, drifts);
   if (size.status != Status::measured) return size;
+  if (do_slow_loads_trail_off(trace, last + 1, s.boundary.threshold_cycles))
+    return inconclusive("B", trace_size_method,
+                        "slow loads become rarer from the hits on: what delays any load, and no level of memory");
   const Trace hits = hits_of(trace, s, *size.value);
   const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);
   if (!rise) return size;

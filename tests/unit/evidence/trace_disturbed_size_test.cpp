@@ -165,6 +165,30 @@ TEST(SizeOfDisturbedTraces, LinesThatAlwaysLieFarAwayAreNoMisses) {
   EXPECT_EQ(said.value, footprint(19));
 }
 
+// Another program begins while the last rows are recorded: it delays loads by anything from nothing on.
+TEST(SizeOfDisturbedTraces, LoadsThatAreDelayedAtTheEndAreNoLevel) {
+  for (const double share : {0.2, 0.5})
+    for (const int rows : {1, 3}) {
+      Random random(11);
+      const Trace trace = disturbed_sweep(24, 200, [&](int row, int) {
+        const double delay = row >= 24 - rows && random.uniform() < share ? -80 * std::log(1 - random.uniform()) : 0;
+        return 120 + random.normal() + delay;
+      });
+      const Estimate said = find_size(trace);
+      EXPECT_TRUE(said.status == Status::inconclusive || said.status == Status::lower_bound) << share << ", " << rows;
+    }
+}
+
+// The same delays on top of a level's latency begin where that ends.
+TEST(SizeOfDisturbedTraces, MissesThatAreDelayedAreALevel) {
+  Random random(11);
+  const Trace trace = disturbed_sweep(24, 200, [&](int row, int) {
+    const double miss = row >= 21 && random.uniform() < 0.5 ? 60 - 80 * std::log(1 - random.uniform()) : 0;
+    return 120 + random.normal() + miss;
+  });
+  EXPECT_EQ(find_size(trace).value, footprint(20));
+}
+
 // Where far hits take as long as misses nobody knows what a row that fits has of them.
 TEST(SizeOfDisturbedTraces, FarHitsLikeMissesLeaveTheSizeOpen) {
   const Trace trace = disturbed_sweep(40, 255, [](int row, int load) {

@@ -1,0 +1,77 @@
+#include "evidence/traces/trace_tails.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <ranges>
+#include <span>
+#include <vector>
+
+#include "change_point/latency_histogram.hpp"
+#include "change_point/robust.hpp"
+#include "stop/stop.hpp"
+
+namespace gputopo::evidence {
+namespace {
+
+using namespace change_point;
+
+struct Block {
+  double loads = 0, bins = 0;
+  double level() const { return loads / bins; }
+  double log_likelihood() const { return loads > 0 ? loads * std::log(level()) : 0; }
+};
+
+// The log-likelihoods of densities that never `is_out_of_order` from one bin to the next, of the first 0, 1, 2, ...
+// bins, but for a constant of all loads: isotonic regression.
+template <class Bins, class OutOfOrder>
+std::vector<double> log_likelihoods(const Bins& counts, OutOfOrder is_out_of_order) {
+  std::vector<Block> blocks;
+  std::vector<double> all{0};
+  double sum = 0;
+  for (const double count : counts) {
+    Block next{count, 1};
+    while (!blocks.empty() && is_out_of_order(blocks.back().level(), next.level())) {
+      sum -= blocks.back().log_likelihood();
+      next.loads += blocks.back().loads, next.bins += blocks.back().bins;
+      blocks.pop_back();
+    }
+    sum += next.log_likelihood();
+    blocks.push_back(next);
+    all.push_back(sum);
+  }
+  return all;
+}
+
+}  // namespace
+
+bool do_slow_loads_trail_off(const Trace& trace, std::size_t fitting, double threshold_cycles) {
+  constexpr std::size_t most_bins = 4096;
+  constexpr double narrowest = 0.01;  // of a latency
+  LatencyCounts hits, all;
+  for (std::size_t i = 0; i < fitting; ++i) hits.add(trace.rows[i].values);
+  for (const Row& row : trace.rows) all.add(row.values);
+  std::vector<Bin> of_hits = hits.bins(most_bins);
+  std::erase_if(of_hits, [&](const Bin& bin) { return bin.value >= threshold_cycles; });
+  if (of_hits.empty()) return false;
+  const double middle = quantile(of_hits, 0.5), spread = quantile(of_hits, 0.9) - middle;
+  // Of whole counts of the clock, or bins would hold one or two of them by turns.
+  const double count = clock_quantum(all.bins(most_bins)), least = std::max(spread, narrowest * middle);
+  const double width = count > 0 ? std::max(1.0, std::ceil(least / count)) * count : least;
+  std::vector<double> counts(most_bins, 0);
+  for (const Row& row : std::span(trace.rows).subspan(fitting)) {
+    stop::look();
+    for (const double value : row.values)
+      if (value >= middle && (value - middle) / width < most_bins)
+        counts[static_cast<std::size_t>((value - middle) / width)] += 1;
+  }
+  while (!counts.empty() && counts.back() == 0) counts.pop_back();
+  const std::vector<double> before = log_likelihoods(counts, std::less_equal<>());
+  const std::vector<double> after = log_likelihoods(std::views::reverse(counts), std::greater_equal<>());
+  double rising = before.back();
+  for (std::size_t k = 1; k < counts.size(); ++k) rising = std::max(rising, before[k] + after[counts.size() - k]);
+  constexpr double by_chance = 0.05;
+  return std::exp(before.back() - rising) * static_cast<double>(counts.size()) > by_chance;
+}
+
+}  // namespace gputopo::evidence
