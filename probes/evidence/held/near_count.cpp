@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evidence/looks/latency.hpp"
+
 namespace gputopo::evidence {
 namespace {
 
@@ -11,9 +13,13 @@ namespace {
 double most_hidden(const Histogram& loads, const Levels& levels) {
   const double half = (levels.threshold_cycles - quantile(levels.hit, 0.5).value_or(0)) / 2;
   const auto far = static_cast<double>(count_from(loads, levels.threshold_cycles));
-  if (half <= 0 || far == 0) return levels.false_hit;
+  // Of as few lines of the level behind as were timed, some times each.
+  const double lines = std::max(1.0, static_cast<double>(total(levels.next)) / looks_at_a_line);
+  const double known =
+      std::min(1.0, levels.false_hit + 1.96 * std::sqrt(levels.false_hit * (1 - levels.false_hit) / lines));
+  if (half <= 0 || far == 0) return known;
   const auto around = total(between(loads, levels.threshold_cycles - half, levels.threshold_cycles + half));
-  return std::min(levels.false_hit, static_cast<double>(around) / far);
+  return std::min(known, static_cast<double>(around) / far);
 }
 
 // The most of the known hits that may have been lines that were lost again: they take what the level behind does, as
@@ -48,13 +54,16 @@ NearCount near_of(const std::vector<Histogram>& looks, const Levels& levels, dou
   // Half of the most, give or take as much: few loads told, of which none or one did. How many hits are slow more did,
   // but of those that were lost none is to be added to what is near.
   const double hidden = most_hidden(all, levels) / 2, lost = most_lost(levels) / 2, slow = levels.false_miss - lost;
-  const double share = std::clamp((near_share(all) - hidden) / (1 - hidden - slow), 0.0, 1.0);
+  const auto share_with = [&](double looked_near) {
+    return std::clamp((near_share(all) - looked_near) / (1 - looked_near - slow), 0.0, 1.0);
+  };
+  const double share = share_with(hidden), off = share - share_with(2 * hidden);  // the farther one of both ends
   const auto n = static_cast<double>(looks.size());
   NearCount count{walked_bytes, walked_bytes * share, 0, 0, total(all)};
   count.scatter = walked_bytes * (0.5 / (n * static_cast<double>(stretches)) +
                                   1.96 * std::sqrt(squares / 2 / (n - 1) / n + 1e-9) / (1 - hidden - slow));
   const double known = 1.96 * std::sqrt(slow / std::max(1.0, static_cast<double>(total(levels.hit))));
-  count.mistaken = walked_bytes * (hidden * (1 - share) + (lost + std::min(slow, known)) * share) / (1 - hidden - slow);
+  count.mistaken = walked_bytes * (off + (lost + std::min(slow, known)) * share / (1 - hidden - slow));
   return count;
 }
 

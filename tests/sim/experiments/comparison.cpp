@@ -154,9 +154,13 @@ class Comparison {
 
   void compare_measured_l2_size(const Estimate& truth) {
     const Estimate* measured = found_.find("measured_size");
-    const bool is_measured = measured != nullptr && measured->value && measured->status == Status::measured;
+    const bool has_value = measured != nullptr && measured->value;
+    const bool is_above = has_value && measured->status == Status::lower_bound && *measured->value > *truth.value;
+    const bool is_measured = has_value && measured->status == Status::measured;
     add("measured_size", truth, measured,
-        is_measured ? judge_as_swept(*measured, *truth.value) : Verdict::inconclusive);
+        is_above      ? Verdict::wrong
+        : is_measured ? judge_as_swept(*measured, *truth.value)
+                      : Verdict::inconclusive);
   }
 
   const Memory& found_;

@@ -52,6 +52,20 @@ TEST(NearCount, OfLevelsThatReachIntoEachOtherMayBeMistaken) {
   EXPECT_GT(near_of(looks, levels, 1000, 1).mistaken, 20);
 }
 
+// A third of the far loads look near, as far as a hundred lines of theirs tell: it may be 45 % of them, and then a
+// quarter of all is held where half seemed to be.
+TEST(NearCount, IsAsFarOffAsAllThatMayHaveLookedNear) {
+  constexpr double held = 0.25, hidden = 0.45;
+  Levels levels = of_two_sides();
+  levels.threshold_cycles = 300;
+  levels.false_hit = 0.36;
+  levels.next = Histogram{{290, 324}, {320, 576}};
+  const auto far = static_cast<std::uint64_t>(std::lround(10000 * (1 - held) * (1 - hidden)));
+  const std::vector<Histogram> looks(200, Histogram{{290, 10000 - far}, {305, far}});
+  const NearCount count = near_of(looks, levels, 1000, 1);
+  EXPECT_LT(count.held - count.mistaken - count.scatter, 1000 * held);
+}
+
 // What is known of the next level is a mixture of which most are hits; how far apart the levels lie is the same.
 TEST(NearCount, OfLevelsThatLieApartIsNotMistakenForAMixture) {
   Levels levels = of_two_sides();
