@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <ranges>
 #include <span>
 #include <vector>
 
@@ -24,8 +23,8 @@ struct Block {
 
 // The log-likelihoods of densities that never `is_out_of_order` from one bin to the next, of the first 0, 1, 2, ...
 // bins, but for a constant of all loads: isotonic regression.
-template <class Bins, class OutOfOrder>
-std::vector<double> log_likelihoods(const Bins& counts, OutOfOrder is_out_of_order) {
+template <class OutOfOrder>
+std::vector<double> log_likelihoods(const std::vector<double>& counts, OutOfOrder is_out_of_order) {
   std::vector<Block> blocks;
   std::vector<double> all{0};
   double sum = 0;
@@ -67,7 +66,7 @@ bool do_slow_loads_trail_off(const Trace& trace, std::size_t fitting, double thr
   }
   while (!counts.empty() && counts.back() == 0) counts.pop_back();
   const std::vector<double> before = log_likelihoods(counts, std::less_equal<>());
-  const std::vector<double> after = log_likelihoods(std::views::reverse(counts), std::greater_equal<>());
+  const std::vector<double> after = log_likelihoods({counts.rbegin(), counts.rend()}, std::greater_equal<>());
   double rising = before.back();
   for (std::size_t k = 1; k < counts.size(); ++k) rising = std::max(rising, before[k] + after[counts.size() - k]);
   constexpr double by_chance = 0.05;
