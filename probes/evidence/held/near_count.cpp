@@ -55,7 +55,8 @@ NearCount near_of(const std::vector<Histogram>& looks, const Levels& levels, dou
   // but of those that were lost none is to be added to what is near.
   const double hidden = most_hidden(all, levels) / 2, lost = most_lost(levels) / 2, slow = levels.false_miss - lost;
   const auto share_with = [&](double looked_near) {
-    return std::clamp((near_share(all) - looked_near) / (1 - looked_near - slow), 0.0, 1.0);
+    const double told = 1 - looked_near - slow;  // nothing: all that looks near may be far
+    return told <= 0 ? 0.0 : std::clamp((near_share(all) - looked_near) / told, 0.0, 1.0);
   };
   const double share = share_with(hidden), off = share - share_with(2 * hidden);  // the farther one of both ends
   const auto n = static_cast<double>(looks.size());

@@ -66,6 +66,16 @@ TEST(NearCount, IsAsFarOffAsAllThatMayHaveLookedNear) {
   EXPECT_LT(count.held - count.mistaken - count.scatter, 1000 * held);
 }
 
+TEST(NearCount, MayBeNothingWhereAllThatLooksNearMayBeFar) {
+  Levels levels = of_two_sides();
+  levels.threshold_cycles = 300;
+  levels.false_hit = 0.5;
+  levels.false_miss = 0.01;
+  levels.next = Histogram{{290, 2}, {320, 2}};
+  const NearCount count = near_of(std::vector<Histogram>(200, Histogram{{290, 5}, {305, 5}}), levels, 1000, 1);
+  EXPECT_GE(count.mistaken, count.held);
+}
+
 // What is known of the next level is a mixture of which most are hits; how far apart the levels lie is the same.
 TEST(NearCount, OfLevelsThatLieApartIsNotMistakenForAMixture) {
   Levels levels = of_two_sides();
