@@ -245,9 +245,10 @@ Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<Stream
   }
   if (!best) return best;
   // Others may reach more now and then, and less in most of their runs; and blocks that walk the same bytes get out of
-  // step in a long run, where those of a short one still share what is fetched. The greatest rates come first.
+  // step in a long run, where those of a short one still share what is fetched. The greatest rates come first. A brief
+  // search's range says how far its few runs lie apart.
   const auto whole = std::find_if(ran->begin(), ran->end(), [](const Ran& r) { return r.is_whole; });
-  best->sample.range.high = std::max(fastest, whole == ran->end() ? 0 : whole->value);
+  if (!is_brief) best->sample.range.high = std::max(fastest, whole == ran->end() ? 0 : whole->value);
   for (const Ran& r : *ran) add_to(best->by_bytes, *r.stream, meter.info().gpu.sm_count, r.value);
   std::sort(best->by_bytes.points.begin(), best->by_bytes.points.end());
   return best;

@@ -11,7 +11,7 @@ namespace gputopo::throughput {
 
 struct Best {
   program::Stream stream;
-  Sample sample;               ///< its range goes up to what any candidate reached, in a short run or a long one
+  Sample sample;  ///< with full effort its range goes up to what any candidate reached, in a short run or a long one
   std::size_t candidates = 0;  ///< that ran
   ByBytes by_bytes;            ///< the most that a single run of any reached
 };

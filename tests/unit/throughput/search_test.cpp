@@ -9,7 +9,7 @@ namespace {
 using program::Stream;
 
 // Streams of 64 threads move a byte a nanosecond, all others two of them in every fourth run and half a one else. What
-// goes on for longer than ten milliseconds takes half as long again.
+// goes on for longer than two and a half milliseconds takes half as long again.
 class Unsteady : public device::Device {
  public:
   Unsteady() { info_.gpu.sm_count = 1; }
@@ -20,7 +20,7 @@ class Unsteady : public device::Device {
   Expected<program::StreamTrace> run_stream(const Stream& s) override {
     const std::uint64_t bytes = program::counted_bytes(s);
     const std::uint64_t ns = s.threads == 64 ? bytes : runs_++ % 4 == 0 ? bytes / 2 : bytes * 2;
-    const std::uint64_t taken = ns > 10'000'000 ? ns + ns / 2 : ns;
+    const std::uint64_t taken = ns > 2'500'000 ? ns + ns / 2 : ns;
     return program::StreamTrace{bytes, program::counted_accesses(s), taken, taken, 1};
   }
 
@@ -66,6 +66,9 @@ TEST(SearchBest, RangesUpToWhatShortRunsReached) {
   ASSERT_TRUE(*best) << why;
   EXPECT_NEAR((**best).sample.median, 1e9 / 1.5, 1) << "what it keeps up";
   EXPECT_DOUBLE_EQ((**best).sample.range.high, 1e9);
+  const auto brief = search_best(meter, {stream}, Rate::bytes_per_second, why, Effort::brief);
+  ASSERT_TRUE(brief && *brief);
+  EXPECT_DOUBLE_EQ((**brief).sample.range.high, (**brief).sample.range.low) << "its runs alone";
 }
 
 }  // namespace
