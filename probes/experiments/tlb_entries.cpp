@@ -17,7 +17,6 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::size_t circle_times = 8;
 constexpr std::string_view tlb_entries_method = "page_circles";
 
 struct PageLayout {
@@ -59,16 +58,37 @@ TlbEntries::TlbEntries(Pages& pages, std::string_view id, const TlbLevel& level,
     : pages_(pages),
       level_(level),
       most_lines_(layout_of(level, pages).most_lines),
-      times_(pages.session(), pages_path, layout_of(level, pages).stride_bytes, sm),
+      times_(pages.session(), pages_path, layout_of(level, pages).stride_bytes, pages.line_bytes(), sm),
       facts_(page_facts(level, id, layout_of(level, pages), times_)),
       circles_(pages.session(), facts_, Scope::gpu) {}
 
-// Loads of lines that were timed by themselves so far, and so must have hit, and were late by as much as tells a miss
-// here from one of the level before.
-void TlbEntries::learn_strangers() {
-  facts_.levels.false_miss = times_.share_above(facts_.levels.threshold_cycles - level_.in_front_cycles);
-  facts_.levels.false_hit = times_.share_below(facts_.levels.threshold_cycles - level_.lost_cycles);
-  facts_.levels.hit = {{0, times_.looks()}};
+std::uint64_t TlbEntries::fewest_lines() const {
+  return level_.in_front + level_.in_front / 4 + 2;
+}
+
+// Of loads of circles that fit, as walks time them, those that were late by as much as tells a miss here from one of
+// the level before, and those that were early by as much. Of half as many lines as were kept, for what a load waits
+// goes by all that came before it.
+Expected<void> TlbEntries::learn_strangers() {
+  constexpr std::uint64_t enough_lines = 64, many = 16;
+  const std::uint64_t lines = std::max(fewest_lines(), std::min(level_.kept_to / 2, many));
+  for (std::uint64_t first = 0; first < enough_lines && first + lines <= most_lines_; first += lines) {
+    auto cycles = time_circle({first, lines});
+    if (!cycles) return tl::unexpected<Error>(cycles.error());
+    for (const double c : *cycles)
+      if (c >= facts_.front_threshold_cycles) fitting_.push_back(c - level_.in_front_cycles);
+  }
+  const double late = facts_.levels.threshold_cycles - level_.in_front_cycles;
+  facts_.levels.false_miss = share_of_fitting([&](double c) { return c >= late; });
+  facts_.levels.false_hit =
+      share_of_fitting([&](double c) { return c < facts_.levels.threshold_cycles - level_.lost_cycles; });
+  facts_.levels.hit = {{0, fitting_.size()}};
+  return {};
+}
+
+double TlbEntries::share_of_fitting(const std::function<bool(double)>& is_one) const {
+  const auto count = std::count_if(fitting_.begin(), fitting_.end(), is_one);
+  return (static_cast<double>(count) + 1) / (static_cast<double>(fitting_.size()) + 2);
 }
 
 Expected<Counts> TlbEntries::count(const std::vector<RowRequest>& rows, std::size_t replicates) {
@@ -97,7 +117,7 @@ Expected<FittingEntries> TlbEntries::fitting() {
   spec.count = [&](const auto& rows, std::size_t replicates) { return count(rows, replicates); };
   spec.unit_bytes = level_.entry.bytes;
   // Fewer lines than the level before holds say nothing of this one.
-  spec.first_bytes = (level_.in_front + level_.in_front / 4 + 2) * level_.entry.bytes;
+  spec.first_bytes = fewest_lines() * level_.entry.bytes;
   spec.limit_bytes = std::min(most_lines_, 3 * level_.lost_from + 16) * level_.entry.bytes;
   spec.rows = 24;
   spec.replicates = 2;
@@ -109,14 +129,11 @@ Expected<FittingEntries> TlbEntries::fitting() {
         inconclusive("B", tlb_entries_method,
                      "so few lines, each in an entry of its own, can be touched that it holds them all"),
         0};
-  if (auto ok = times_.learn({0, std::min<std::uint64_t>(most_lines_, 64)}); !ok)
-    return tl::unexpected<Error>(ok.error());
-  learn_strangers();
+  if (auto ok = learn_strangers(); !ok) return tl::unexpected<Error>(ok.error());
   spec.sweep.line_bytes = static_cast<double>(level_.entry.bytes);
   spec.sweep.contamination = facts_.contamination();
   auto found = search_capacity(pages_.session(), spec);
   if (!found) return tl::unexpected<Error>(found.error());
-  learn_strangers();
   FittingEntries fitting{estimate_of(*found, tlb_entries_method), 0};
   leave_out_front(fitting.reach, found->counts, level_.entry.bytes);
   // What grows with laps is a range, not unknown.
@@ -274,31 +291,44 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
 }
 
 // Of loads of a circle that goes round and round, what each takes longer than with nothing lost.
-Expected<std::vector<double>> TlbEntries::time_circle(std::uint64_t lines) {
-  if (auto ok = times_.learn({0, lines}); !ok) return tl::unexpected<Error>(ok.error());
-  program::Program p = circles_.program("pages round and round");
-  const program::Walk round = make_walk(facts_.path, lines * facts_.line_bytes, facts_.line_bytes, facts_.warm_laps);
-  p.phases = {round, recorded(round, program::Record::latencies, 1)};
-  auto traces = pages_.session().run(program::Batch(circle_times, p));
+Expected<std::vector<double>> TlbEntries::time_circle(const Circle& circle) {
+  constexpr std::uint64_t circle_times = 8, most_rounds = 3;
+  // The first loads that are timed come after none that was.
+  const std::uint64_t rounds =
+      std::clamp<std::uint64_t>(pages_.session().info().largest_recording / circle.lines, 1, most_rounds);
+  const std::uint64_t left_out = rounds == 1 ? 0 : circle.lines;
+  if (auto ok = times_.learn(circle); !ok) return tl::unexpected<Error>(ok.error());
+  program::Batch batch;
+  for (std::uint64_t i = 0; i < circle_times; ++i) {
+    const std::uint64_t variant = i % LineTimes::variants;
+    program::Program& p = batch.emplace_back(circles_.program("pages round and round"));
+    program::Walk round = make_walk(facts_.path, circle.lines * facts_.line_bytes, facts_.line_bytes, facts_.warm_laps);
+    round.first_byte = circle.first * facts_.line_bytes + times_.first_byte_of(variant);
+    program::Walk rounds_timed = recorded(round, program::Record::latencies, 1);
+    rounds_timed.loads_per_lap = rounds * circle.lines;
+    p.phases = {round, rounds_timed};
+  }
+  auto traces = pages_.session().run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<double> cycles;
-  for (const auto& trace : *traces)
-    for (std::uint64_t line = 0; line < lines; ++line)
-      cycles.push_back(circles_.own(line, trace.phases.back().latencies[line]));
+  for (std::uint64_t i = 0; i < circle_times; ++i)
+    for (std::uint64_t load = left_out; load < rounds * circle.lines; ++load)
+      cycles.push_back(circles_.own(circle.first + load % circle.lines, i % LineTimes::variants,
+                                    (*traces)[i].phases.back().latencies[load]));
   return cycles;
 }
 
 Expected<bool> TlbEntries::hides_a_level(std::uint64_t entries) {
   constexpr double a_tenth = 0.1, few = 0.02;
   const std::uint64_t lines = std::min(entries, std::uint64_t{pages_.session().info().largest_recording});
-  auto cycles = time_circle(lines);
+  auto cycles = time_circle({0, lines});
   if (!cycles) return tl::unexpected<Error>(cycles.error());
   const double later = a_tenth * (level_.lost_cycles - level_.in_front_cycles);
   const auto between = static_cast<double>(std::count_if(cycles->begin(), cycles->end(), [&](double c) {
     return c >= level_.in_front_cycles + later && c < facts_.levels.threshold_cycles;
   }));
   const auto loads = static_cast<double>(cycles->size());
-  const double expected = loads * (few + times_.share_above(later));
+  const double expected = loads * (few + share_of_fitting([&](double c) { return c >= later; }));
   return between > expected + 6 * std::sqrt(expected);
 }
 
@@ -307,7 +337,7 @@ Expected<std::optional<double>> TlbEntries::lost_cycles(std::uint64_t entries) {
   // A quarter more than fits: what lies behind holds twice as much at least, or it would hardly be seen.
   const std::uint64_t lines = std::min(
       {entries + entries / 4 + 1, circles_.room_lines(), std::uint64_t{pages_.session().info().largest_recording}});
-  auto cycles = time_circle(lines);
+  auto cycles = time_circle({0, lines});
   if (!cycles) return tl::unexpected<Error>(cycles.error());
   std::vector<double> lost;
   for (const double c : *cycles)

@@ -1,7 +1,9 @@
 // One level of TLBs by circles of lines, one to an entry: how many it holds, and what losing one costs.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "evidence/looks/search.hpp"
 #include "evidence/organisation/collisions.hpp"
@@ -16,7 +18,8 @@ struct TlbLevel {
   double in_front_cycles = 0;   ///< what misses of all levels before this one cost
   double lost_cycles = 0;       ///< the same of this one, too
   std::uint64_t in_front = 0;   ///< entries of the level before
-  std::uint64_t lost_from = 0;  ///< places after which a line's translation was gone from this level
+  std::uint64_t kept_to = 0;    ///< places after which most looks still found a line's translation in this level
+  std::uint64_t lost_from = 0;  ///< places after which it was gone from there
   std::uint64_t l2_bytes = 0;   ///< what the L2 holds; 0: there is none, or nobody knows
 };
 
@@ -54,8 +57,10 @@ class TlbEntries {
 
  private:
   Expected<std::optional<HeldEntries>> held_by_steps(std::uint64_t entries);
-  Expected<std::vector<double>> time_circle(std::uint64_t lines);
-  void learn_strangers();
+  Expected<std::vector<double>> time_circle(const evidence::Circle& circle);
+  std::uint64_t fewest_lines() const;  // that the level before doesn't hold, and this one is sure to
+  Expected<void> learn_strangers();
+  double share_of_fitting(const std::function<bool(double)>& is_one) const;
   Expected<evidence::Counts> count(const std::vector<evidence::RowRequest>& rows, std::size_t replicates);
 
   evidence::Pages& pages_;
@@ -64,6 +69,7 @@ class TlbEntries {
   evidence::LineTimes times_;
   evidence::CacheFacts facts_;
   evidence::Circles circles_;
+  std::vector<double> fitting_;  // what loads of circles that fit took longer than what is lost in front explains
   std::uint32_t launch_ = 0;
 };
 

@@ -69,7 +69,8 @@ class Translation {
   Expected<void> measure(std::size_t number, Memory& memory) {
     const Plateau& lost = levels_.plateaus[number];
     keep_levels(number, memory.id);
-    TlbLevel level{number, {}, in_front_cycles_, lost.cycles, in_front_, lost.from, l2_bytes_};
+    TlbLevel level{number,    {},       in_front_cycles_, lost.cycles, in_front_, levels_.plateaus[number - 1].to,
+                   lost.from, l2_bytes_};
     auto entry = find_entry_size(pages_, looking_sm, levels_, number);
     if (!entry) return tl::unexpected<Error>(entry.error());
     level.entry = *entry;

@@ -87,6 +87,11 @@ class Hierarchy {
         model_->refresh->period_cycles - std::fmod(elapsed_cycles_, model_->refresh->period_cycles);
     return until_end <= model_->refresh->busy_cycles ? until_end : 0;
   }
+  // Cycles that a load waits for the tick at which it leaves the SM, more than loads do on average.
+  double wait_for_tick() const {
+    const double tick = model_->tick_cycles;
+    return tick == 0 ? 0 : tick / 2 - std::fmod(elapsed_cycles_, tick);
+  }
   template <bool timed>
   double send(Route& route, std::uint64_t address, Random& random, std::size_t first_station = 0);
   static bool sweep_sets(Route& route, std::uint64_t address, std::uint64_t loads, std::uint64_t stride_bytes,
@@ -143,6 +148,7 @@ double Hierarchy::send(Route& route, std::uint64_t address, Random& random, std:
     }
     if (!timed) return 0;
     route.left_sm = s.beyond;
+    if (s.beyond) extra_cycles += wait_for_tick();
     if (s.beyond && route.distances.any()) extra_cycles += route.distances.cycles(address);
     const double cycles = (far ? s.far_latency_cycles : s.latency_cycles) + extra_cycles;
     return s.beyond ? cycles * clock_ratio_ : cycles;

@@ -234,6 +234,8 @@ struct Model {
   DistanceModel distance;
   std::optional<RowModel> rows;
   std::optional<RefreshModel> refresh;
+  double tick_cycles =
+      0;  ///< loads leave the SM every so many cycles of a program's timed loads; 0: whenever they come
   std::optional<NeighbourModel> neighbour;
   std::optional<TenantModel> tenant;
   std::vector<ClockStep> clock_steps;                      ///< ascending

@@ -93,6 +93,10 @@ void read_refresh(Fields& root, Model& model) {
   model.refresh = refresh;
 }
 
+void read_tick(Fields& root, Model& model) {
+  model.tick_cycles = root.number("tick", {0, 1000}, 0);
+}
+
 }  // namespace
 
 Span read_span(const Json& j, const std::string& path, Range range) {
@@ -112,6 +116,7 @@ void read_variation(Fields& root, Model& model) {
   read_distance(root, model);
   read_rows(root, model);
   read_refresh(root, model);
+  read_tick(root, model);
 }
 
 }  // namespace gputopo::sim

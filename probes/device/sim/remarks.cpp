@@ -50,6 +50,7 @@ std::vector<std::string> remarks(const Model& m) {
   if (m.refresh)
     notes.push_back(fmt::format("refresh: memory is busy for {} of every {} cycles", m.refresh->busy_cycles,
                                 m.refresh->period_cycles));
+  if (m.tick_cycles != 0) notes.push_back(fmt::format("tick: loads leave an SM every {} cycles", m.tick_cycles));
   remark_disturbances(m, notes);
   return notes;
 }

@@ -54,6 +54,7 @@ struct Circles::Part {
   std::uint32_t warm_laps = 1;     // of as many rounds
   bool whole = true;
   std::uint64_t order_seed = 0;  // 0: in the lines' own order
+  std::uint64_t variant = 0;     // of lines with times of their own
 };
 
 std::uint64_t Circles::room_lines() const {
@@ -69,12 +70,12 @@ std::uint64_t Circles::steps_in_a_line() const {
 
 std::vector<Circles::Part> Circles::parts_of(const Circle& circle, const Effort& effort) const {
   const std::uint64_t limit = session_->info().largest_recording;
+  const std::uint64_t variants = cache_->line_times == nullptr ? 1 : LineTimes::variants;
   std::vector<Part> parts;
   if (circle.lines > limit) {
-    for (std::uint64_t from = 0; from < circle.lines; from += limit) {
-      const Part part{from, std::min(circle.lines, from + limit), 1, cache_->warm_laps, false, 0};
-      parts.insert(parts.end(), effort.rounds, part);
-    }
+    for (std::uint64_t from = 0; from < circle.lines; from += limit)
+      for (std::uint32_t i = 0; i < effort.rounds; ++i)
+        parts.push_back({from, std::min(circle.lines, from + limit), 1, cache_->warm_laps, false, 0, i % variants});
     return parts;
   }
   // Steps that aren't whole lines leave the last line out of one round, which isn't made. A constant of the kernel's
@@ -82,10 +83,11 @@ std::vector<Circles::Part> Circles::parts_of(const Circle& circle, const Effort&
   // ways.
   const std::uint64_t steps = steps_in_a_line();
   const auto most = static_cast<std::uint32_t>(std::min(limit / circle.lines, steps == 1 ? limit : steps - 1));
+  const std::uint64_t in_a_run = effort.in_a_row ? effort.rounds : (effort.rounds + variants - 1) / variants;
   const std::uint32_t rounds = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
       kernels_read(cache_->path.slot)
           ? std::max<std::uint64_t>(2 * effort.rounds, std::min<std::uint64_t>(3 * circle.lines, 256))
-          : 2 * effort.rounds,
+          : 2 * in_a_run,
       1, most));
   const std::uint32_t counting = rounds - left_out_of(rounds);
   const bool others = effort.other_orders && steps == 1 && cache_->path.slot != slot_code;
@@ -93,7 +95,9 @@ std::vector<Circles::Part> Circles::parts_of(const Circle& circle, const Effort&
   if (others) count = std::max({count, effort.rounds / 2, 12U});
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t warm = (cache_->warm_laps + rounds - 1) / rounds;
-    parts.push_back({0, circle.lines, rounds, warm, true, others && i % 4 != 0 ? i : 0});
+    // Of walks in the lines' own order, too, each is over other variants than the one before.
+    const std::uint64_t variant = (others ? i + i / 4 : i) % variants;
+    parts.push_back({0, circle.lines, rounds, warm, true, others && i % 4 != 0 ? i : 0, variant});
   }
   return parts;
 }
@@ -117,6 +121,7 @@ program::Program Circles::program_of(const Circle& circle, const Part& part) con
   program::Program p = program(fmt::format("{} {} lines from {}", cache_->path.id, circle.lines, circle.first));
   Walk walk = make_walk(cache_->path, circle.lines * stride, stride, part.warm_laps);
   walk.first_byte = circle.first * stride;
+  if (cache_->line_times != nullptr) walk.first_byte += cache_->line_times->first_byte_of(part.variant);
   if (!part.whole) {
     p.phases = {walk};
     Walk piece = walk;
@@ -142,8 +147,8 @@ program::Program Circles::program_of(const Circle& circle, const Part& part) con
   return p;
 }
 
-double Circles::own(std::uint64_t line, std::uint32_t latency_cycles) const {
-  return latency_cycles - (cache_->line_times == nullptr ? 0 : cache_->line_times->of(line));
+double Circles::own(std::uint64_t line, std::uint64_t variant, std::uint32_t latency_cycles) const {
+  return latency_cycles - (cache_->line_times == nullptr ? 0 : cache_->line_times->of(line, variant));
 }
 
 void Circles::add(Losses& losses, const Part& part, const std::vector<std::uint32_t>& latencies) const {
@@ -160,7 +165,7 @@ void Circles::add(Losses& losses, const Part& part, const std::vector<std::uint3
   for (std::uint64_t k = 0; k < latencies.size(); ++k, position = program::advance(position, s.step, count)) {
     if (k < left_out) continue;
     ++losses.loads;
-    const double cycles = own(losses.circle.first + position / steps, latencies[k]);
+    const double cycles = own(losses.circle.first + position / steps, part.variant, latencies[k]);
     if (cycles < cache_->front_threshold_cycles) continue;
     const Look look{static_cast<std::uint32_t>(position / steps), cycles >= cache_->levels.threshold_cycles};
     ++losses.looks[look.line];

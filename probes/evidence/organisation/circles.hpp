@@ -38,6 +38,7 @@ struct Losses {
 struct Effort {
   std::uint32_t rounds = 8;   ///< at least, after as many that aren't recorded
   bool other_orders = false;  ///< also in orders other than the lines' own, which a tree of bits takes differently
+  bool in_a_row = false;      ///< in as few runs as they can be recorded in
 };
 
 /// Walks circles of one cache. What the kernel reads for itself is gone by the time that counts.
@@ -58,7 +59,7 @@ class Circles {
   std::uint64_t loads_of(const Circle& circle, const Effort& effort) const;
 
   /// What a load of a line took, less what that line's hits take where these differ.
-  double own(std::uint64_t line, std::uint32_t latency_cycles) const;
+  double own(std::uint64_t line, std::uint64_t variant, std::uint32_t latency_cycles) const;
   /// An empty program over the cache's buffer, by the SM that its lines were timed on where these differ.
   program::Program program(std::string label) const;
 

@@ -131,13 +131,14 @@ std::vector<Trial> telling_walks(const Circles& circles, const Collisions& seen,
 }
 
 // Where every line has a time of its own all loads are needed, in order, and paths without leads have them as a phase.
-program::Program program_of(const Circles& circles, const Trial& trial) {
+program::Program program_of(const Circles& circles, const Trial& trial, std::uint64_t variant) {
   const CacheFacts& cache = circles.cache();
   program::Program p = circles.program(fmt::format("{} forth and by", cache.path.id));
   p.phases = {trial.walk};
   if (cache.line_times == nullptr) return p;
   const std::uint64_t lines = trial.walk.lead_loads / rounds_before;
-  const program::Walk forth = make_walk(cache.path, lines * cache.stride(), cache.stride(), rounds_before);
+  program::Walk forth = make_walk(cache.path, lines * cache.stride(), cache.stride(), rounds_before);
+  forth.first_byte = cache.line_times->first_byte_of(variant);
   program::Walk by = recorded(forth, program::Record::latencies, 1);
   by.order = program::Order::skipping;
   by.order_seed = trial.walk.tail_step;
@@ -150,37 +151,46 @@ struct Seen {
   double lost = 0, answered = 0;  ///< not there; answered by a cache in front
 };
 
-// Where every load is known by its line, those of the set alone count, and few of them are strangers'.
-Seen seen_of(const Circles& circles, const Trial& trial, const Lines& set, const program::PhaseTrace& trace) {
-  const CacheFacts& cache = circles.cache();
+Seen seen_of(const CacheFacts& cache, const Trial& trial, const program::PhaseTrace& trace) {
+  const std::uint64_t loads = trial.walk.loads_per_lap - trial.walk.lead_loads;
+  return {static_cast<double>(count_from(trace.histogram, cache.levels.threshold_cycles)),
+          static_cast<double>(loads - count_from(trace.histogram, cache.front_threshold_cycles))};
+}
+
+// Where every load is known by its line those of the set alone count, and few of them are strangers'.
+Seen seen_of(const CacheFacts& cache, const Trial& trial, const Lines& set, std::span<const double> cycles) {
   Seen seen;
-  if (cache.line_times == nullptr) {
-    const std::uint64_t loads = trial.walk.loads_per_lap - trial.walk.lead_loads;
-    seen.lost = static_cast<double>(count_from(trace.histogram, cache.levels.threshold_cycles));
-    seen.answered = static_cast<double>(loads - count_from(trace.histogram, cache.front_threshold_cycles));
-    return seen;
-  }
   std::uint64_t line = 0;
-  for (const std::uint32_t latency : trace.latencies) {
+  for (const double c : cycles) {
     if (is_in(set, line)) {
-      const double cycles = circles.own(line, latency);
-      seen.lost += cycles >= cache.levels.threshold_cycles ? 1 : 0;
-      seen.answered += cycles < cache.front_threshold_cycles ? 1 : 0;
+      seen.lost += c >= cache.levels.threshold_cycles ? 1 : 0;
+      seen.answered += c < cache.front_threshold_cycles ? 1 : 0;
     }
     line = program::advance(line, trial.walk.tail_step, trial.walk.lead_loads / rounds_before);
   }
   return seen;
 }
 
-// Each load's median over equal programs: what goes by use or age goes the same way each time, and what a load takes
-// varies by as much as a miss in a TLB costs.
-program::PhaseTrace middle_of(std::span<const program::ProgramTrace> traces) {
-  program::PhaseTrace middle;
-  std::vector<double> looks;
-  for (std::size_t load = 0; load < traces.front().phases.back().latencies.size(); ++load) {
+// What each load of a walk in one variant took longer than its line's hits.
+std::vector<double> own_cycles(const Circles& circles, const Trial& trial, const program::PhaseTrace& trace,
+                               std::uint64_t variant) {
+  std::vector<double> cycles;
+  std::uint64_t line = 0;
+  for (const std::uint32_t latency : trace.latencies) {
+    cycles.push_back(circles.own(line, variant, latency));
+    line = program::advance(line, trial.walk.tail_step, trial.walk.lead_loads / rounds_before);
+  }
+  return cycles;
+}
+
+// Each load's median over all variants' walks: what goes by use or age goes the same way each time, and what a load
+// takes varies by as much as a miss in a TLB costs.
+std::vector<double> middle_of(std::span<const std::vector<double>> walks) {
+  std::vector<double> middle, looks;
+  for (std::size_t load = 0; load < walks.front().size(); ++load) {
     looks.clear();
-    for (const auto& trace : traces) looks.push_back(trace.phases.back().latencies[load]);
-    middle.latencies.push_back(static_cast<std::uint32_t>(change_point::median(looks)));
+    for (const auto& walk : walks) looks.push_back(walk[load]);
+    middle.push_back(change_point::median(looks));
   }
   return middle;
 }
@@ -189,22 +199,29 @@ program::PhaseTrace middle_of(std::span<const program::ProgramTrace> traces) {
 Expected<void> run(Circles& circles, const Lines& set, std::vector<Trial>& trials) {
   constexpr std::size_t times = 9;
   const CacheFacts& cache = circles.cache();
+  const std::uint64_t lines = trials.front().walk.lead_loads / rounds_before;
+  const std::uint64_t variants = cache.line_times == nullptr ? 1 : LineTimes::variants;
+  if (cache.line_times != nullptr)
+    if (auto ok = cache.line_times->learn({0, lines}); !ok) return ok;
   program::Batch batch;
-  for (const Trial& trial : trials) batch.insert(batch.end(), times, program_of(circles, trial));
+  for (const Trial& trial : trials)
+    for (std::size_t k = 0; k < times; ++k) batch.push_back(program_of(circles, trial, k % variants));
   auto traces = circles.session().run(batch);
   if (!traces) return tl::unexpected<Error>(traces.error());
   std::vector<Trial> reached;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     std::vector<double> lost, answered;
+    std::vector<std::vector<double>> walks;
     for (std::size_t k = 0; k < times; ++k) {
-      const Seen seen = seen_of(circles, trials[i], set, (*traces)[i * times + k].phases.back());
+      const program::PhaseTrace& trace = (*traces)[i * times + k].phases.back();
+      if (cache.line_times != nullptr) walks.push_back(own_cycles(circles, trials[i], trace, k % variants));
+      const Seen seen = walks.empty() ? seen_of(cache, trials[i], trace) : seen_of(cache, trials[i], set, walks.back());
       lost.push_back(seen.lost);
       answered.push_back(seen.answered);
     }
     std::sort(lost.begin(), lost.end());
-    if (cache.line_times != nullptr) {
-      const auto own = std::span(*traces).subspan(i * times, times);
-      const Seen seen = seen_of(circles, trials[i], set, middle_of(own));
+    if (!walks.empty()) {
+      const Seen seen = seen_of(cache, trials[i], set, middle_of(walks));
       trials[i].found = seen.lost;
       trials[i].scatter = lost[times - 1 - times / 4] - lost[times / 4];
       if (seen.answered == 0) reached.push_back(trials[i]);
@@ -272,6 +289,7 @@ Expected<Replacement> by_other_steps(Circles& circles, const Collisions& seen, s
 Expected<Replacement> by_repetition(Circles& circles, const Collisions& seen, std::uint64_t ways) {
   constexpr std::uint64_t most_loads = 1 << 23;
   Effort effort;
+  effort.in_a_row = true;
   effort.rounds = static_cast<std::uint32_t>(std::max<std::uint64_t>(64, 24 * ways));
   const Circle circle{0, seen.fits + 1};
   if (circles.session().info().largest_recording / circle.lines < 8 || circles.loads_of(circle, effort) > most_loads)

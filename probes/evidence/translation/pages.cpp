@@ -156,10 +156,19 @@ double spread_time(const std::vector<double>& ascending) {
 
 Tally lost_translations(const std::vector<double>& looks, const std::vector<double>& hot, double nearer_cycles,
                         double cycles) {
+  // The part of what is lost that single looks took longer, `later` than they did, by which hot ones say what it comes
+  // to where none is lost and where all are: looks may differ by as much as that costs.
   const double from = middle_time(hot) + nearer_cycles;
-  Tally lost{static_cast<double>(looks.size()), 0};
-  for (const double c : looks) lost.misses += std::clamp((c - from) / cycles, 0.0, 1.0);
-  return lost;
+  const auto part = [&](const std::vector<double>& all, double later) {
+    double sum = 0;
+    for (const double c : all) sum += std::clamp((c + later - from) / cycles, 0.0, 1.0);
+    return sum / static_cast<double>(all.size());
+  };
+  const double none = part(hot, nearer_cycles), all = part(hot, nearer_cycles + cycles);
+  if (all <= none) return {};
+  // What it takes to tell them apart makes looks worth less, by the variance of what each says.
+  const double looked = static_cast<double>(looks.size()) * (all - none) * (all - none);
+  return {looked, looked * std::clamp((part(looks, 0) - none) / (all - none), 0.0, 1.0)};
 }
 
 }  // namespace gputopo::evidence

@@ -97,8 +97,9 @@ ModeTime mode_time(const std::vector<double>& ascending, double reach_cycles, do
 double spread_time(const std::vector<double>& ascending);
 
 /// Looks that lost a translation from a level, which takes them `cycles` more than the `nearer_cycles` that it takes
-/// from nearer ones, each more than looks with it at hand, `hot`. One that took a part of that counts as that part: of
-/// single looks hardly any tells, where they differ by as much.
+/// from nearer ones, each more than looks with it at hand, `hot`. One that took a part of that counts as that part,
+/// against what hot ones come to: of single looks hardly any tells, where they differ by as much, and they count as
+/// fewer then. No loads where `hot` doesn't tell at all.
 Tally lost_translations(const std::vector<double>& looks, const std::vector<double>& hot, double nearer_cycles,
                         double cycles);
 

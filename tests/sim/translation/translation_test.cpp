@@ -59,6 +59,21 @@ TEST(Translation, OfThreeLevelsWithEntriesOfTheirOwnSizeComesBackExactly) {
       3 * 9);
 }
 
+// Loads that leave an SM at the ticks of another clock wait by what came before them, each time that a walk comes by,
+// and nearly as long as a miss costs.
+TEST(Translation, OfLoadsThatWaitForTicksComesBackExactly) {
+  Json text = model_with_tlbs(
+      {{"1", {{"page", "16 MiB"}, {"entries", 16}, {"miss_penalty", 10}}},
+       {"2", {{"page", "32 MiB"}, {"entries", 256}, {"ways", 8}, {"scope", "tpc"}, {"miss_penalty", 89}}}});
+  text["gpu"]["memory"] = "64 GiB";
+  text["distance"] = {{"slices", 30}, {"count", 96}};
+  text["tick"] = 9;
+  for (const int seed : {1, 2, 3}) {
+    text["noise"]["seed"] = seed;
+    expect_exact(parsed(text), 2 * 9);
+  }
+}
+
 struct Policy {
   const char *name, *replacement, *index;
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "evidence/translation/pages.hpp"
+
 namespace gputopo::evidence {
 namespace {
 
@@ -71,6 +73,26 @@ TEST(Plateaus, AreInARowUnlessTimesBetweenRecur) {
 TEST(Plateaus, ArentPartedByFewLooks) {
   EXPECT_EQ(sure_with(14, 1.9, 14), 3U);
   EXPECT_EQ(sure_with(50, 1.9, 50), 2U);
+}
+
+// Looks of one level differ by as much as losing a translation costs, and those that count as a part of that on either
+// side are as many.
+TEST(LostTranslations, AreTheShareOfLooksWhereSomeAreLost) {
+  std::vector<double> hot, lost;
+  for (int i = 0; i < 48; ++i) hot.push_back(i < 20 ? 317 + i % 2 : i < 30 ? 321 : 324 + i % 3);
+  for (const double c : hot) lost.push_back(c + 10);
+  EXPECT_NEAR(lost_translations(hot, hot, 0, 10).share(), 0, 1e-9);
+  EXPECT_NEAR(lost_translations(lost, hot, 0, 10).share(), 1, 1e-9);
+  std::vector<double> half(lost);
+  for (std::size_t i = 0; i < half.size(); i += 2) half[i] = hot[i];
+  EXPECT_NEAR(lost_translations(half, hot, 0, 10).share(), 0.5, 0.05);
+  // Some were lost from the next level as well, which is no more than lost.
+  std::vector<double> further(lost);
+  for (std::size_t i = 0; i < further.size(); i += 2) further[i] += 90;
+  EXPECT_NEAR(lost_translations(further, hot, 0, 10).share(), 1, 1e-9);
+  // Few cycles are hardly told: the looks count as fewer.
+  EXPECT_LT(lost_translations(lost, hot, 0, 10).loads, 40);
+  EXPECT_GT(lost_translations(lost, hot, 0, 100).loads, 44);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Rows of DRAM, refreshes, and prefetch that follows a stride, against walks worked out by hand.
+// Rows of DRAM, refreshes, ticks, and prefetch that follows a stride, against walks worked out by hand.
 #include <gmock/gmock.h>
 
 #include "tests/unit/sim/walks.hpp"
@@ -46,6 +46,17 @@ TEST(SimulatedRefresh, HoldsUpWhatMemoryServesMeanwhile) {
   const auto trace = run_one(*device, program_of({cold, cold}, 8192));
   EXPECT_THAT(trace.phases[0].latencies, ElementsAre(500, 500, 700, 500, 700));  // at 0, 500, 1000, 1700, 2200
   EXPECT_THAT(trace.phases[1].latencies, ElementsAre(200, 200, 200, 200, 200));
+}
+
+// A wait that goes by what came before: half a tick at a tick itself, as far below that as it lies from the last one.
+TEST(SimulatedTick, HoldsUpWhatLeavesAnSmByTheLoadBefore) {
+  std::string text(rows_and_steps);
+  text.replace(text.find("\"rows\""), text.find("\"paths\"") - text.find("\"rows\""), R"("tick": 30, )");
+  const auto device = make_device(model_of(text));
+  const auto cold = walk(Path::global_cached, 4 * 256, 256, Record::latencies);
+  const auto trace = run_one(*device, program_of({cold, cold}, 8192));
+  EXPECT_THAT(trace.phases[0].latencies, ElementsAre(515, 510, 510, 510));  // at 0, 515, 1025, 1535
+  EXPECT_THAT(trace.phases[1].latencies, ElementsAre(210, 210, 210, 210));  // at 2045, 2255, ...
 }
 
 std::vector<std::uint32_t> cold_steps(std::uint32_t after, std::uint64_t stride) {
