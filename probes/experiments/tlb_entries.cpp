@@ -18,6 +18,8 @@ namespace {
 using namespace evidence;
 
 constexpr std::string_view tlb_entries_method = "page_circles";
+// Of loads that fit: strangers' and those that wait come to less.
+constexpr double may_be_lost = 0.125;
 
 struct PageLayout {
   std::uint64_t stride_bytes = 0, most_lines = 0;
@@ -27,7 +29,8 @@ struct PageLayout {
 // each still lies in an entry of its own. Without that step they may take all that lies between them of the L2.
 PageLayout layout_of(const TlbLevel& level, const Pages& pages) {
   const std::uint64_t entry = level.entry.bytes;
-  const std::uint64_t stepping = std::min(level.entry.first_border, entry) / pages.line_bytes() - 1;
+  const std::uint64_t own_lines = std::min(level.entry.first_border, entry) / pages.line_bytes();
+  const std::uint64_t stepping = own_lines - std::min(own_lines, LineTimes::variants);
   const std::uint64_t plain =
       level.l2_bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : level.l2_bytes / 2 / entry;
   const bool steps = stepping >= plain || stepping > 4 * level.lost_from;
@@ -67,22 +70,34 @@ std::uint64_t TlbEntries::fewest_lines() const {
 }
 
 // Of loads of circles that fit, as walks time them, those that were late by as much as tells a miss here from one of
-// the level before, and those that were early by as much. Of half as many lines as were kept, for what a load waits
-// goes by all that came before it.
+// the level before, and those that were early by as much. What a load waits goes by all that came before it: of half as
+// many lines as were kept, or of fewer where so many of these are late that they may be lost (a tree of bits loses as
+// few as its levels, from some states on).
 Expected<void> TlbEntries::learn_strangers() {
-  constexpr std::uint64_t enough_lines = 64, many = 16;
-  const std::uint64_t lines = std::max(fewest_lines(), std::min(level_.kept_to / 2, many));
+  constexpr std::uint64_t many = 16;
+  const double late = facts_.levels.threshold_cycles - level_.in_front_cycles;
+  for (std::uint64_t lines = std::max(fewest_lines(), std::min(level_.kept_to / 2, many));;
+       lines = std::max(fewest_lines(), lines / 2)) {
+    if (auto ok = time_fitting(lines); !ok) return ok;
+    facts_.levels.false_miss = share_of_fitting([&](double c) { return c >= late; });
+    if (facts_.levels.false_miss < may_be_lost || lines == fewest_lines()) break;
+  }
+  const double early = facts_.levels.threshold_cycles - level_.lost_cycles;
+  facts_.levels.false_hit = share_of_fitting([&](double c) { return c < early; });
+  facts_.levels.hit = {{0, fitting_.size()}};
+  return {};
+}
+
+// Circles of so many lines.
+Expected<void> TlbEntries::time_fitting(std::uint64_t lines) {
+  constexpr std::uint64_t enough_lines = 256;
+  fitting_.clear();
   for (std::uint64_t first = 0; first < enough_lines && first + lines <= most_lines_; first += lines) {
     auto cycles = time_circle({first, lines});
     if (!cycles) return tl::unexpected<Error>(cycles.error());
     for (const double c : *cycles)
       if (c >= facts_.front_threshold_cycles) fitting_.push_back(c - level_.in_front_cycles);
   }
-  const double late = facts_.levels.threshold_cycles - level_.in_front_cycles;
-  facts_.levels.false_miss = share_of_fitting([&](double c) { return c >= late; });
-  facts_.levels.false_hit =
-      share_of_fitting([&](double c) { return c < facts_.levels.threshold_cycles - level_.lost_cycles; });
-  facts_.levels.hit = {{0, fitting_.size()}};
   return {};
 }
 
@@ -130,6 +145,10 @@ Expected<FittingEntries> TlbEntries::fitting() {
                      "so few lines, each in an entry of its own, can be touched that it holds them all"),
         0};
   if (auto ok = learn_strangers(); !ok) return tl::unexpected<Error>(ok.error());
+  if (facts_.levels.false_miss >= may_be_lost)
+    return FittingEntries{inconclusive("B", tlb_entries_method,
+                                       "of as few lines as are sure to fit too many are late: others take a part"),
+                          0};
   spec.sweep.line_bytes = static_cast<double>(level_.entry.bytes);
   spec.sweep.contamination = facts_.contamination();
   auto found = search_capacity(pages_.session(), spec);

@@ -60,6 +60,7 @@ class TlbEntries {
   Expected<std::vector<double>> time_circle(const evidence::Circle& circle);
   std::uint64_t fewest_lines() const;  // that the level before doesn't hold, and this one is sure to
   Expected<void> learn_strangers();
+  Expected<void> time_fitting(std::uint64_t lines);
   double share_of_fitting(const std::function<bool(double)>& is_one) const;
   Expected<evidence::Counts> count(const std::vector<evidence::RowRequest>& rows, std::size_t replicates);
 

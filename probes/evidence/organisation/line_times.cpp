@@ -10,15 +10,14 @@
 #include "program/order.hpp"
 
 namespace gputopo::evidence {
-
 namespace {
 
-// A line's looks in one order, all of which came after the same other variant of it.
-constexpr std::uint32_t laps = 4;
+// Recorded of each order.
+constexpr std::uint32_t own_laps = 4;
 
-// The orders in which all of them come after others: a power of two has them by odd steps.
-constexpr std::array<std::uint64_t, 4> steps{1, 3, 5, 7};
-static_assert(LineTimes::variants == 2 * steps.size());
+// Two words of each variant in a row, and how many words on the next load is: one variant on or two, three or four.
+constexpr std::uint64_t own_words = 2;
+constexpr std::array<std::uint64_t, 2> orders{3, 7};
 
 }  // namespace
 
@@ -27,13 +26,13 @@ program::Program LineTimes::program_of(std::uint64_t line) const {
   program::Program p = make_program(fmt::format("{} line {} alone", path_.id, line), session_->info(), path_.slot);
   p.isolation = Scope::gpu;
   p.agents = {{sm_, 0}};
-  for (const std::uint64_t step : steps) {
+  for (const std::uint64_t order : orders) {
     program::Walk walk =
-        recorded(make_walk(path_, variants * line_bytes_, line_bytes_, 1), program::Record::latencies, 1);
+        recorded(make_walk(path_, variants * line_bytes_, line_bytes_ / own_words, 1), program::Record::latencies, 1);
     walk.first_byte = line * stride_bytes_;
-    walk.loads_per_lap = variants * (1 + laps);
+    walk.loads_per_lap = variants * own_words * (1 + own_laps);
     walk.order = program::Order::skipping;
-    walk.order_seed = step;
+    walk.order_seed = order;
     p.phases.emplace_back(walk);
   }
   return p;
@@ -58,13 +57,15 @@ Expected<void> LineTimes::learn(const Circle& circle) {
 // Single loads differ by as much as a level of translation takes; what they take together must not.
 void LineTimes::keep(std::uint64_t line, const program::ProgramTrace& trace) {
   std::array<double, variants>& own = cycles_[line];
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  constexpr std::uint64_t places = variants * own_words;
+  for (std::size_t i = 0; i < orders.size(); ++i) {
     const std::vector<std::uint32_t>& latencies = trace.phases[i].latencies;
-    std::array<std::vector<double>, variants> looks;
-    std::uint64_t variant = 0;
-    for (std::size_t k = 0; k < latencies.size(); ++k, variant = program::advance(variant, steps[i], variants))
-      if (k >= variants) looks[variant].push_back(latencies[k]);
-    for (std::uint64_t v = 0; v < variants; ++v) own[v] += middle_half(looks[v]) / steps.size();
+    std::array<std::vector<double>, places> looks;
+    std::uint64_t place = 0;
+    for (std::size_t k = 0; k < latencies.size(); ++k, place = program::advance(place, orders[i], places))
+      if (k >= places) looks[place].push_back(latencies[k]);
+    for (std::uint64_t p = 0; p < places; ++p)
+      own[p / own_words] += middle_half(looks[p]) / static_cast<double>(own_words * orders.size());
   }
 }
 
