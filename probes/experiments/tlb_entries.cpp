@@ -1,6 +1,7 @@
 #include "experiments/tlb_entries.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -88,17 +89,35 @@ Expected<void> TlbEntries::learn_strangers() {
   return {};
 }
 
-// Circles of so many lines.
+// Circles of so many lines, of those that larger circles are walked over: each waits in its own way.
 Expected<void> TlbEntries::time_fitting(std::uint64_t lines) {
-  constexpr std::uint64_t enough_lines = 256;
+  const std::uint64_t enough_lines = std::min<std::uint64_t>(2 * level_.lost_from, 256);
   fitting_.clear();
+  fitting_by_circle_.clear();
   for (std::uint64_t first = 0; first < enough_lines && first + lines <= most_lines_; first += lines) {
     auto cycles = time_circle({first, lines});
     if (!cycles) return tl::unexpected<Error>(cycles.error());
-    for (const double c : *cycles)
-      if (c >= facts_.front_threshold_cycles) fitting_.push_back(c - level_.in_front_cycles);
+    Tally& circle = fitting_by_circle_.emplace_back();
+    for (const double c : *cycles) {
+      if (c < facts_.front_threshold_cycles) continue;
+      fitting_.push_back(c - level_.in_front_cycles);
+      circle += {1, c >= facts_.levels.threshold_cycles ? 1.0 : 0.0};
+    }
   }
   return {};
+}
+
+// By how much more late loads differ from circle to circle than by chance (Pearson's chi-squared over its degrees of
+// freedom): lines wait alike each time that they come by.
+double TlbEntries::scatter_of_fitting() const {
+  Tally all;
+  for (const Tally& circle : fitting_by_circle_) all += circle;
+  const double p = all.share();
+  if (fitting_by_circle_.size() < 2 || p <= 0 || p >= 1) return 1;
+  double chi_squared = 0;
+  for (const Tally& circle : fitting_by_circle_)
+    if (circle.loads > 0) chi_squared += std::pow(circle.misses - p * circle.loads, 2) / (circle.loads * p * (1 - p));
+  return std::max(1.0, chi_squared / static_cast<double>(fitting_by_circle_.size() - 1));
 }
 
 double TlbEntries::share_of_fitting(const std::function<bool(double)>& is_one) const {
@@ -151,6 +170,7 @@ Expected<FittingEntries> TlbEntries::fitting() {
                           0};
   spec.sweep.line_bytes = static_cast<double>(level_.entry.bytes);
   spec.sweep.contamination = facts_.contamination();
+  spec.sweep.scatter = scatter_of_fitting();
   auto found = search_capacity(pages_.session(), spec);
   if (!found) return tl::unexpected<Error>(found.error());
   FittingEntries fitting{estimate_of(*found, tlb_entries_method), 0};

@@ -62,6 +62,7 @@ class TlbEntries {
   Expected<void> learn_strangers();
   Expected<void> time_fitting(std::uint64_t lines);
   double share_of_fitting(const std::function<bool(double)>& is_one) const;
+  double scatter_of_fitting() const;
   Expected<evidence::Counts> count(const std::vector<evidence::RowRequest>& rows, std::size_t replicates);
 
   evidence::Pages& pages_;
@@ -71,6 +72,7 @@ class TlbEntries {
   evidence::CacheFacts facts_;
   evidence::Circles circles_;
   std::vector<double> fitting_;  // what loads of circles that fit took longer than what is lost in front explains
+  std::vector<evidence::Tally> fitting_by_circle_;  // of these, and how many were late
   std::uint32_t launch_ = 0;
 };
 
