@@ -156,11 +156,12 @@ class Comparison {
     const Estimate* measured = found_.find("measured_size");
     const bool has_value = measured != nullptr && measured->value;
     const bool is_above = has_value && measured->status == Status::lower_bound && *measured->value > *truth.value;
+    const bool is_below = has_value && measured->status == Status::upper_bound && *measured->value < *truth.value;
     const bool is_measured = has_value && measured->status == Status::measured;
     add("measured_size", truth, measured,
-        is_above      ? Verdict::wrong
-        : is_measured ? judge_as_swept(*measured, *truth.value)
-                      : Verdict::inconclusive);
+        is_above || is_below ? Verdict::wrong
+        : is_measured        ? judge_as_swept(*measured, *truth.value)
+                             : Verdict::inconclusive);
   }
 
   const Memory& found_;

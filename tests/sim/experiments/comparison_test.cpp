@@ -100,6 +100,19 @@ TEST_F(ComparisonTest, HoldsBoundsToTheirSide) {
   EXPECT_THAT(bounded(Status::upper_bound, 65536), ElementsAre("constant_l1_5.size: wrong"));
 }
 
+TEST_F(ComparisonTest, HoldsBoundsOfAMeasuredL2ToTheirSide) {
+  const auto bounded = [&](Status status, double share) {
+    return told([=](Topology& t) {
+      estimate(t, "l2", "measured_size").status = status;
+      *estimate(t, "l2", "measured_size").value *= share;
+    });
+  };
+  EXPECT_THAT(bounded(Status::lower_bound, 0.9), ElementsAre("l2.measured_size: inconclusive"));
+  EXPECT_THAT(bounded(Status::lower_bound, 1.1), ElementsAre("l2.measured_size: wrong"));
+  EXPECT_THAT(bounded(Status::upper_bound, 1.1), ElementsAre("l2.measured_size: inconclusive"));
+  EXPECT_THAT(bounded(Status::upper_bound, 0.9), ElementsAre("l2.measured_size: wrong"));
+}
+
 TEST_F(ComparisonTest, TellsTheOpenFromTheWrong) {
   EXPECT_THAT(told([](Topology& t) { t.find("l1")->attributes.erase("latency"); }),
               ElementsAre("l1.latency: inconclusive"));
