@@ -162,6 +162,7 @@ Expected<std::optional<Levels>> levels_between(L2Rows& rows, const Levels& l2, c
   if (far.empty()) {
     if (levels.told_apart() < a_share_of_loads || levels.doubt > 1e-6) return std::optional<Levels>();
     levels.false_hit = std::max(l2.false_hit, hidden_share(levels));
+    levels.most_false_hit = most_hidden_share(levels);
   } else {
     // Copies of the other side's lines may take the place of the own ones: then none is slower before memory answers.
     levels = levels_of(small, far);
@@ -232,6 +233,7 @@ Expected<std::optional<Levels>> levels_by_lost(Session& session, Findings& findi
   // leaves a size open.
   constexpr double deviations = 2;
   levels.false_hit = std::max(levels.false_hit, hidden_share(levels, deviations));
+  levels.most_false_hit = most_hidden_share(levels);
   if (!levels.usable()) return std::optional<Levels>();
   findings.lost_by_l2 = std::move(**lost);
   return std::optional(std::move(levels));

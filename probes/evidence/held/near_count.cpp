@@ -15,8 +15,8 @@ double most_hidden(const Histogram& loads, const Levels& levels) {
   const auto far = static_cast<double>(count_from(loads, levels.threshold_cycles));
   // Of as few lines of the level behind as were timed, some times each.
   const double lines = std::max(1.0, static_cast<double>(total(levels.next)) / looks_at_a_line);
-  const double known =
-      std::min(1.0, levels.false_hit + 1.96 * std::sqrt(levels.false_hit * (1 - levels.false_hit) / lines));
+  const double told = levels.false_hit + 1.96 * std::sqrt(levels.false_hit * (1 - levels.false_hit) / lines);
+  const double known = std::min(1.0, std::max(told, levels.most_false_hit));
   if (half <= 0 || far == 0) return known;
   const auto around = total(between(loads, levels.threshold_cycles - half, levels.threshold_cycles + half));
   return std::min(known, static_cast<double>(around) / far);

@@ -198,7 +198,15 @@ bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, do
          std::any_of(graded.begin(), graded.end(), [&](const Histogram& h) { return are_some_below(h, faster); });
 }
 
-double hidden_share(const Levels& levels, double deviations) {
+namespace {
+
+// Loads of the nearest level below the threshold, as far as hits alone don't explain those there, and above it.
+struct Hidden {
+  double loads = 0, seen = 0, deviation = 0;
+  double share(double below) const { return below > 0 ? below / (below + seen) : 0; }
+};
+
+Hidden hidden_in(const Levels& levels) {
   const double quarter = quantile(levels.hit, 0.25).value_or(0) + 0.5, until = levels.threshold_cycles;
   const double middle = quantile(levels.hit, 0.5).value_or(0);
   const auto loads = [](const Histogram& h, double from, double to) {
@@ -208,10 +216,21 @@ double hidden_share(const Levels& levels, double deviations) {
   const double fast_hits = std::max(1.0, loads(levels.hit, 0, quarter));
   const double slow_hits = std::max(1.0, loads(levels.hit, quarter, until));
   const double hits = fast * slow_hits / fast_hits, seen = loads(levels.next, until, 2 * until - middle);
-  const double hidden = slow - hits;
-  const double by_chance =
-      deviations * std::sqrt(slow + seen + hits * hits * (1 / std::max(1.0, fast) + 1 / fast_hits + 1 / slow_hits));
-  return hidden > by_chance ? hidden / (hidden + seen) : 0;
+  const double variance = slow + hits * hits * (1 / std::max(1.0, fast) + 1 / fast_hits + 1 / slow_hits);
+  return {slow - hits, seen, std::sqrt(variance)};
+}
+
+}  // namespace
+
+double hidden_share(const Levels& levels, double deviations) {
+  const Hidden hidden = hidden_in(levels);
+  const double by_chance = deviations * std::hypot(hidden.deviation, std::sqrt(hidden.seen));
+  return hidden.loads > by_chance ? hidden.share(hidden.loads) : 0;
+}
+
+double most_hidden_share(const Levels& levels) {
+  const Hidden hidden = hidden_in(levels);
+  return hidden.share(std::max(0.0, hidden.loads) + 1.96 * hidden.deviation);
 }
 
 Levels close_to_hits(Levels levels, double overhead_cycles, bool by_their_spread) {

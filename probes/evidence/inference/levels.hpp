@@ -21,7 +21,8 @@ struct Levels {
   double false_miss = 0;        ///< share of hits that count as misses: strangers, another's interference
   double false_hit = 0;         ///< share of misses that count as hits
   double sure_misses = 0;       ///< loads that this rests on
-  double doubt = 1;             ///< probability that both are samples of one and the same kind (two-sample test)
+  double most_false_hit = 0;  ///< the most that it may be where `next` holds hits as well; 0: but for chance it's known
+  double doubt = 1;           ///< probability that both are samples of one and the same kind (two-sample test)
 
   /// Youden's index, the share of loads that the threshold tells apart: 1 for levels without overlap, 0 for one level.
   double told_apart() const { return 1 - false_miss - false_hit; }
@@ -66,6 +67,9 @@ bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, do
 /// fastest quarter of hits are hits, and three times as many belong to them; the level reaches as far above the
 /// threshold as hits lie below it. None where as much may be by chance, `deviations` standard errors.
 double hidden_share(const Levels& levels, double deviations = 4);
+
+/// The same as far as it may be there: what a few loads don't show of a level among hits (95 %, of either side).
+double most_hidden_share(const Levels& levels);
 
 /// The same with its threshold as near to the hits as these allow: for misses that may be faster than any that were
 /// seen. Where those are of one place and others may be as much nearer as these are apart, `by_their_spread`, halfway

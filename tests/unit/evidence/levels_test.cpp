@@ -120,6 +120,26 @@ TEST(Levels, AThresholdAboveMostOfANearLevelHidesIt) {
   EXPECT_EQ(hidden_share(seen), 0);
 }
 
+// Of 700 loads of the level behind 35 look like hits, beside 320 hits: chance makes as much of these. A hundred times
+// as many tell it.
+TEST(Levels, MayHideAsMuchAsAFewLoadsDoNotTell) {
+  constexpr double hidden = 0.05;
+  const auto mixture = [](std::uint64_t times) {
+    Levels levels;
+    levels.hit = {{98, 300}, {99, 450}, {100, 500}, {101, 350}, {102, 150}};
+    levels.next = {{98, 60 * times},  {99, 90 * times},  {100, 100 * times}, {101, 70 * times},
+                   {102, 30 * times}, {103, 35 * times}, {106, 350 * times}, {107, 350 * times}};
+    levels.threshold_cycles = 104;
+    for (auto& bin : levels.hit) bin.count *= times;
+    return levels;
+  };
+  EXPECT_EQ(hidden_share(mixture(1)), 0);
+  EXPECT_GT(most_hidden_share(mixture(1)), 2 * hidden);
+  EXPECT_LT(most_hidden_share(mixture(1)), 0.3);
+  EXPECT_GT(hidden_share(mixture(100)), 0.8 * hidden);
+  EXPECT_LT(most_hidden_share(mixture(100)), 1.5 * hidden);
+}
+
 // One level from 96 to 104 cycles, and a few or many loads beyond.
 TEST(Levels, TellAnotherProgramFromStrangers) {
   const auto with_slow = [](std::uint64_t slow) {

@@ -66,6 +66,19 @@ TEST(NearCount, IsAsFarOffAsAllThatMayHaveLookedNear) {
   EXPECT_LT(count.held - count.mistaken - count.scatter, 1000 * held);
 }
 
+// Loads that the next level was told by were hits in part, and hide a tenth of it.
+TEST(NearCount, IsAsFarOffAsAMixtureMayHide) {
+  constexpr double held = 0.4, hidden = 0.1;
+  Levels levels = of_two_sides();
+  levels.threshold_cycles = 300;
+  levels.most_false_hit = 0.11;
+  const auto far = static_cast<std::uint64_t>(std::lround(10000 * (1 - held) * (1 - hidden)));
+  const std::vector<Histogram> looks(200, Histogram{{290, 10000 - far}, {305, far}});
+  const NearCount count = near_of(looks, levels, 1000, 1);
+  EXPECT_LT(count.held - count.mistaken - count.scatter, 1000 * held);
+  EXPECT_GT(count.held + count.mistaken + count.scatter, 1000 * held);
+}
+
 TEST(NearCount, MayBeNothingWhereAllThatLooksNearMayBeFar) {
   Levels levels = of_two_sides();
   levels.threshold_cycles = 300;
