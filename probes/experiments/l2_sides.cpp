@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/chip/l2_pages.hpp"
 #include "evidence/chip/sm_clusters.hpp"
 #include "evidence/chip/sm_latencies.hpp"
 #include "evidence/inference/curves.hpp"
@@ -195,6 +196,30 @@ void keep_kinds(Session& session, const std::vector<double>& near, const std::ve
   session.keep(std::move(curve));
 }
 
+void state_homes(Session& session, Findings& findings, const Homes& homes, std::uint64_t samples) {
+  CacheFacts& l2 = *findings.cache("l2");
+  findings.lines_have_sides = true;
+  keep_kinds(session, homes.near, homes.far);
+  state_sides(findings.memory("l2"), homes.sides, mean_estimate(homes.far, "cycles", "line_quartiles"), "lines_by_sm",
+              samples);
+  findings.memory("l2").attributes["latency"] = mean_estimate(homes.near, "cycles", "line_quartiles");
+  const Estimate& near = findings.memory("l2").attributes["latency"];
+  session.keep(
+      numbers_curve("l2", "latency", {"latency without the clock", "cycles", false}, "near lines", homes.near, near));
+  l2.latency_cycles = *near.value;
+}
+
+constexpr std::string_view sides_or_distance = "what is near for some SMs is far for others: sides or distance";
+
+// Why what SMs see of lines tells nothing of sides; empty where it does.
+std::string why_lines_leave_open(const std::vector<std::vector<double>>& by_sm, bool is_one_set, bool all_hit) {
+  if (is_one_set && see_opposite_patterns(by_sm)) return std::string(sides_or_distance);
+  if (!all_hit) return "the L2 loses the lines that SMs look at one after another";
+  if (is_one_set && !would_show(by_sm))
+    return "SMs differ over lines by more than sides would make them: distance may hide sides";
+  return {};
+}
+
 }  // namespace
 
 Expected<void> measure_l2_sides(Session& session, Findings& findings) {
@@ -216,29 +241,26 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   const double lost_from = l2->levels.threshold_cycles - l2->overhead_cycles;
   const bool all_hit = are_hits(*later, lost_from);
   if (const Homes homes = homes_of(*later); homes.sides > 1 && all_hit) {
-    findings.lines_have_sides = true;
-    keep_kinds(session, homes.near, homes.far);
-    state_sides(findings.memory("l2"), homes.sides, mean_estimate(homes.far, "cycles", "line_quartiles"), "lines_by_sm",
-                samples);
-    findings.memory("l2").attributes["latency"] = mean_estimate(homes.near, "cycles", "line_quartiles");
-    const Estimate& near = findings.memory("l2").attributes["latency"];
-    session.keep(
-        numbers_curve("l2", "latency", {"latency without the clock", "cycles", false}, "near lines", homes.near, near));
-    l2->latency_cycles = *near.value;
+    state_homes(session, findings, homes, samples);
     return {};
   }
   if (!findings.l2_sets) return leave_open("first_loads", "which SMs share it isn't known");
   const Findings::L2Sets& found = *findings.l2_sets;
   if (!found.why_open.empty()) return leave_open("first_loads", found.why_open);
-  if (found.sets.size() == 1 && see_opposite_patterns(as_hits(*later, lost_from))) {
-    findings.may_have_sides = true;
-    return leave_open("lines_by_sm", "what is near for some SMs is far for others: sides or distance");
+  const bool is_one_set = found.sets.size() == 1;
+  const std::string why = why_lines_leave_open(as_hits(*later, lost_from), is_one_set, all_hit);
+  if (!why.empty()) {
+    auto pages = is_one_set ? hits_by_page(session, sms, l2->levels, l2->overhead_cycles)
+                            : Expected<std::optional<std::vector<std::vector<double>>>>(std::nullopt);
+    if (!pages) return tl::unexpected<Error>(pages.error());
+    if (*pages && would_sides_show(**pages)) {
+      statement = decided("1", "pages_by_sm", found.samples);
+      return {};
+    }
+    findings.may_have_sides = why == sides_or_distance;
+    return leave_open("lines_by_sm", why);
   }
-  if (!all_hit) return leave_open("lines_by_sm", "the L2 loses the lines that SMs look at one after another");
-  if (found.sets.size() == 1 && !would_show(as_hits(*later, lost_from)))
-    return leave_open("lines_by_sm",
-                      "SMs differ over lines by more than sides would make them: distance may hide sides");
-  if (found.sets.size() == 1 || !found.shares) {
+  if (is_one_set || !found.shares) {
     statement = decided("1", "first_loads", found.samples);
     return {};
   }

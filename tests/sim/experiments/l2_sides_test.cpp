@@ -41,6 +41,38 @@ TEST(L2Sides, AreLeftOutWhereThereIsOne) {
 
 using Json = nlohmann::json;
 
+// Slices by a hash of 128 B, each 12 % nearer or farther for each SM than for the others.
+Topology found_at_distances(std::uint32_t sides) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Far"}, {"sm_count", 8}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
+                {"caches", {{"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
+                {"distance", {{"sm", 36}, {"steps", 3}, {"count", 80}}}};
+  Json l2 = {{"level", "l2"}, {"latency", 300}};
+  if (sides > 1) {
+    model["groups"]["partition"] = {{"interleaved", sides}};
+    model["caches"]["l2"]["partitions"] = {{"count", sides}, {"mode", "home"}, {"interleave", "4 KiB"}};
+    l2["far_latency"] = 318;
+  }
+  const Json beyond = {l2, {{"level", "device_memory"}, {"latency", 600}}};
+  model["paths"] = {{"global_cached", beyond}, {"global_l2_only", beyond}};
+  auto parsed = sim::parse_model(model.dump(), "far");
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  experiments::DiscoverOptions options;
+  options.only = {"l2"};
+  options.extras = false;
+  auto found = experiments::discover(*sim::make_device(std::move(*parsed)), options);
+  EXPECT_TRUE(found) << found.error().message;
+  return std::move(*found);
+}
+
+TEST(L2Sides, AreToldByPagesWhereDistanceHidesThemInLines) {
+  const Topology one = found_at_distances(1);
+  EXPECT_EQ(one.find("l2")->structure.at("l2_sides").value, "1") << one.find("l2")->structure.at("l2_sides").note;
+  EXPECT_EQ(one.find("l2")->find("latency")->status, Status::measured);
+  for (const std::uint32_t sides : {2U, 4U})
+    EXPECT_NE(found_at_distances(sides).find("l2")->structure.at("l2_sides").value, "1") << sides;
+}
+
 // What a miss of an L2 costs, with these levels on the way.
 Estimate penalty_of(Json l2, Json levels, Json behind = {}) {
   Json model = {{"schema", "gputopo-model/1"},
