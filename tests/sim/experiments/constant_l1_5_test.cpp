@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Memory l1_5_behind(const Json& l1, bool is_there) {
+Memory l1_5_behind(const Json& l1, bool is_there, const Json& besides = Json::object()) {
   Json constants = {{{"level", "constant_l1"}, {"latency", 90}},
                     {{"level", "l2"}, {"latency", 172}},
                     {{"level", "device_memory"}, {"latency", 290}}};
@@ -19,10 +19,11 @@ Memory l1_5_behind(const Json& l1, bool is_there) {
   const Json global = {{{"level", "l2"}, {"latency", 180}}, {{"level", "device_memory"}, {"latency", 300}}};
   Json caches = {{"constant_l1", l1}, {"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}};
   if (is_there) caches["constant_l1_5"] = {{"size", 6144}, {"line", 256}, {"ways", 3}};
-  const Json model{{"schema", "gputopo-model/1"},
-                   {"gpu", {{"name", "Constants"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
-                   {"caches", caches},
-                   {"paths", {{"constant", constants}, {"global_cached", global}, {"global_l2_only", global}}}};
+  Json model{{"schema", "gputopo-model/1"},
+             {"gpu", {{"name", "Constants"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
+             {"caches", caches},
+             {"paths", {{"constant", constants}, {"global_cached", global}, {"global_l2_only", global}}}};
+  model.update(besides);
   auto parsed = sim::parse_model(model.dump(), "constants");
   EXPECT_TRUE(parsed) << parsed.error().message;
   const auto device = sim::make_device(std::move(*parsed));
@@ -42,6 +43,31 @@ TEST(ConstantL15, IsToldBehindAnL1ThatReplacesAtRandom) {
   EXPECT_EQ(found.find("size")->status, Status::measured) << found.find("size")->note;
   EXPECT_EQ(found.find("size")->value, 6144);
   EXPECT_EQ(l1_5_behind(l1, false).find("size")->status, Status::not_supported);
+}
+
+const Json plain_l1 = {{"size", 1024}, {"line", 64}, {"ways", 16}};
+
+// What pushes constants out of all that there may be takes longer than a neighbour leaves; what does of the L2 alone
+// doesn't.
+TEST(ConstantL15, IsToldToBeAbsentByAsMuchAsANeighbourLeavesTimeFor) {
+  const Json beside = {
+      {"neighbour", {{"away_us", {600, 1200}}, {"l2_share", 0.25}, {"slice_us", {2500, 3500}}}},
+      {"caches",
+       {{"constant_l1", plain_l1}, {"l2", {{"size", "4 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}}};
+  const Memory found = l1_5_behind(plain_l1, false, beside);
+  EXPECT_EQ(found.find("size")->status, Status::not_supported) << found.find("size")->note;
+}
+
+// Some lines of the L2 are slower than others, at every look: nobody delays them.
+TEST(ConstantL15, IsToldToBeAbsentWhereLinesLieAtSeveralDistances) {
+  const Memory found = l1_5_behind(plain_l1, false, {{"distance", {{"slices", 24}, {"slice", 128}}}});
+  EXPECT_EQ(found.find("size")->status, Status::not_supported) << found.find("size")->note;
+}
+
+// Another program does, and whether it empties a cache behind the L1 isn't known.
+TEST(ConstantL15, IsOpenWhereAnotherProgramMayHaveEmptiedIt) {
+  const Json tenant = {{"l2_lines_per_us", 1}, {"sm_lines_per_us", 90}, {"slow_share", 0.2}, {"slow_cycles", {20, 60}}};
+  EXPECT_EQ(l1_5_behind(plain_l1, true, {{"tenant", tenant}}).find("size")->status, Status::inconclusive);
 }
 
 }  // namespace
