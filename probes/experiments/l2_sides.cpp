@@ -253,6 +253,10 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
     auto pages = is_one_set ? hits_by_page(session, sms, l2->levels, l2->overhead_cycles)
                             : Expected<std::optional<std::vector<std::vector<double>>>>(std::nullopt);
     if (!pages) return tl::unexpected<Error>(pages.error());
+    if (const Homes homes = *pages ? homes_of(**pages) : Homes(); homes.sides > 1) {
+      state_homes(session, findings, homes, samples);
+      return {};
+    }
     if (*pages && would_sides_show(**pages)) {
       statement = decided("1", "pages_by_sm", found.samples);
       return {};

@@ -29,18 +29,11 @@ program::Program twice_each_line(const Session& session, std::uint32_t sm, std::
 
 using Rows = std::vector<std::vector<double>>;
 
-// By page; nothing where most lines of one weren't hits. Those of lines that are far are, too: what else takes as long
-// makes pages differ the more.
-std::optional<std::vector<double>> page_means(const std::vector<double>& by_line, double threshold_cycles) {
-  constexpr double most = 0.5;
+// Lines that are far are hits as well, though some may take as long as what was lost.
+std::vector<double> page_means(const std::vector<double>& by_line) {
   std::vector<double> means;
-  for (std::size_t page = 0; page < side_pages; ++page) {
-    double sum = 0, hits = 0;
-    for (std::size_t line = page * side_lines; line < (page + 1) * side_lines; ++line)
-      sum += by_line[line], hits += by_line[line] < threshold_cycles ? 1 : 0;
-    if (hits < most * side_lines) return std::nullopt;
-    means.push_back(sum / side_lines);
-  }
+  for (auto line = by_line.begin(); line != by_line.end(); line += side_lines)
+    means.push_back(std::accumulate(line, line + side_lines, 0.0) / side_lines);
   return means;
 }
 
@@ -94,7 +87,9 @@ Expected<std::optional<Rows>> hits_by_page(Session& session, const std::vector<s
                                            double overhead_cycles) {
   const std::uint64_t region = session.fresh_region(slot_flush, (side_pages + 1) * side_page_bytes);
   const std::uint64_t first = (region + side_page_bytes - 1) / side_page_bytes * side_page_bytes;
+  constexpr double nearly_all = 0.9;
   Rows by_sm;
+  double hits = 0, lines = 0;
   for (const std::uint32_t sm : sms) {
     auto traces = if_available(session.run(program::Batch(looks_at_a_line, twice_each_line(session, sm, first))));
     if (!traces) return tl::unexpected<Error>(traces.error());
@@ -102,11 +97,14 @@ Expected<std::optional<Rows>> hits_by_page(Session& session, const std::vector<s
     LooksByLine looks(side_pages * side_lines);
     for (const auto& trace : **traces)
       for (std::size_t line = 0; line < looks.size(); ++line) looks[line].push_back(trace.phases[line].latencies.at(1));
-    auto means = page_means(undisturbed_by_line(std::move(looks)), l2.threshold_cycles);
-    if (!means) return std::optional<Rows>();
-    for (double& cycles : *means) cycles -= overhead_cycles;
-    by_sm.push_back(std::move(*means));
+    std::vector<double> by_line = undisturbed_by_line(std::move(looks));
+    for (double& cycles : by_line) {
+      hits += cycles < l2.threshold_cycles ? 1 : 0, ++lines;
+      cycles -= overhead_cycles;
+    }
+    by_sm.push_back(page_means(by_line));
   }
+  if (hits < nearly_all * lines) return std::optional<Rows>();
   return std::optional(std::move(by_sm));
 }
 

@@ -11,8 +11,8 @@
 namespace gputopo::evidence {
 
 /// By SM, what hits of each of some pages' lines take on average, undisturbed, cycles without the clock; each line is
-/// loaded right before it is looked at, so that nobody has the time to push it out. Nothing where most lines of a page
-/// weren't hits of `l2`, or where SMs can't be asked. Errors are the session's.
+/// loaded right before it is looked at, so that nobody has the time to push it out. Nothing where not nearly all
+/// were hits of `l2`, or where SMs can't be asked. Errors are the session's.
 Expected<std::optional<std::vector<std::vector<double>>>> hits_by_page(Session& session,
                                                                        const std::vector<std::uint32_t>& sms,
                                                                        const Levels& l2, double overhead_cycles);

@@ -42,7 +42,7 @@ TEST(L2Sides, AreLeftOutWhereThereIsOne) {
 using Json = nlohmann::json;
 
 // Slices by a hash of 128 B, each 12 % nearer or farther for each SM than for the others.
-Topology found_at_distances(std::uint32_t sides) {
+Topology found_at_distances(std::uint32_t sides, double far_cycles) {
   Json model = {{"schema", "gputopo-model/1"},
                 {"gpu", {{"name", "Far"}, {"sm_count", 8}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
                 {"caches", {{"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
@@ -51,7 +51,7 @@ Topology found_at_distances(std::uint32_t sides) {
   if (sides > 1) {
     model["groups"]["partition"] = {{"interleaved", sides}};
     model["caches"]["l2"]["partitions"] = {{"count", sides}, {"mode", "home"}, {"interleave", "4 KiB"}};
-    l2["far_latency"] = 318;
+    l2["far_latency"] = far_cycles;
   }
   const Json beyond = {l2, {{"level", "device_memory"}, {"latency", 600}}};
   model["paths"] = {{"global_cached", beyond}, {"global_l2_only", beyond}};
@@ -66,11 +66,16 @@ Topology found_at_distances(std::uint32_t sides) {
 }
 
 TEST(L2Sides, AreToldByPagesWhereDistanceHidesThemInLines) {
-  const Topology one = found_at_distances(1);
+  const Topology one = found_at_distances(1, 0);
   EXPECT_EQ(one.find("l2")->structure.at("l2_sides").value, "1") << one.find("l2")->structure.at("l2_sides").note;
   EXPECT_EQ(one.find("l2")->find("latency")->status, Status::measured);
   for (const std::uint32_t sides : {2U, 4U})
-    EXPECT_NE(found_at_distances(sides).find("l2")->structure.at("l2_sides").value, "1") << sides;
+    EXPECT_NE(found_at_distances(sides, 318).find("l2")->structure.at("l2_sides").value, "1") << sides;
+  const Topology two = found_at_distances(2, 348);
+  const Memory& l2 = *two.find("l2");
+  EXPECT_EQ(l2.structure.at("l2_sides").value, "2") << l2.structure.at("l2_sides").note;
+  EXPECT_NEAR(l2.find("latency")->value.value_or(0), 300, 5);
+  EXPECT_NEAR(l2.find("far_latency")->value.value_or(0), 348, 5);
 }
 
 // What a miss of an L2 costs, with these levels on the way.
