@@ -71,6 +71,10 @@ std::vector<Eviction> evictions_of(const device::DeviceInfo& info, std::uint64_t
   if (code != 0) graded.push_back({near, far, code, 0});
   if (banks > 1) graded.push_back({near, far, 0, banks / 2});
   if (banks != 0) graded.push_back({near, far, 0, banks});
+  // Half of a small L2 may be no more than the cache in front holds. Of three quarters it loses some, which shows.
+  const std::uint64_t most = near_l2_bytes && info.has_execute && banks == 0 ? *near_l2_bytes / 4 * 3 : 0;
+  const std::uint64_t more_code = std::min(info.execute_limit_bytes, most - std::min(most, far));
+  if (more_code > code) graded.push_back({near, far, more_code, 0});
   return graded;
 }
 

@@ -26,7 +26,8 @@ struct Eviction {
 };
 
 /// Ever stronger: other constants of the bank alone, then other banks and code as well, in all no more than half of
-/// what the L2 has near, so that what is pushed out of this cache is found there.
+/// what the L2 has near, so that what is pushed out of this cache is found there; of an L2 that leaves no room for
+/// other banks three quarters at last, so that most of it is.
 std::vector<Eviction> evictions_of(const device::DeviceInfo& info, std::uint64_t near,
                                    std::optional<std::uint64_t> near_l2_bytes);
 

@@ -21,5 +21,24 @@ TEST(PushedConstants, LooksAreThoseThatTheCacheInFrontHadLost) {
   EXPECT_EQ(same.after, (Histogram{{150, 1}}));
 }
 
+constexpr std::uint64_t kib = 1 << 10;
+
+// A cache in front of a small L2 may hold half as much; of a large one half is enough for all that there is.
+TEST(PushedConstants, ArePushedByThreeQuartersOfAnL2ThatIsSmall) {
+  device::DeviceInfo info;
+  info.constant_bytes_per_module = 64 * kib;
+  info.constant_modules = 8;
+  info.has_execute = true;
+  info.execute_limit_bytes = 128 * kib;
+  const std::vector<Eviction> small = evictions_of(info, kib, 128 * kib);
+  ASSERT_GE(small.size(), 2U);
+  EXPECT_EQ(small.back().bytes(info.constant_bytes_per_module), 96 * kib);
+  EXPECT_EQ(small[small.size() - 2].bytes(info.constant_bytes_per_module), 64 * kib);
+  const Eviction large = evictions_of(info, kib, 4096 * kib).back();
+  EXPECT_EQ(large.other_banks, 7U);
+  EXPECT_EQ(large.code_bytes, 0U);
+  EXPECT_LE(evictions_of(info, kib, 8 * kib).back().bytes(info.constant_bytes_per_module), 6 * kib);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
