@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, MendedRandomDiscovery,
 INSTANTIATE_TEST_SUITE_P(Slow, MendedRandomDiscovery,
                          testing::Values(700068, 600017, 590043, 572032, 571113, 180023, 190005, 190106, 320105, 410278,
                                          480004, 500009, 510057, 520096, 520040, 700042, 890037, 910031, 920006, 920015,
-                                         980012, 1080022, 1090056, 1130062, 1160004));
+                                         980012, 1080022, 1090056, 1130062, 1160004, 1500047));
 
 }  // namespace
 }  // namespace gputopo::test
