@@ -250,17 +250,15 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   const bool is_one_set = found.sets.size() == 1;
   const std::string why = why_lines_leave_open(as_hits(*later, lost_from), is_one_set, all_hit);
   if (!why.empty()) {
-    auto pages = is_one_set ? hits_by_page(session, sms, l2->levels, l2->overhead_cycles)
+    auto pages = is_one_set ? hits_of_pages(session, sms, l2->levels, l2->overhead_cycles)
                             : Expected<std::optional<std::vector<std::vector<double>>>>(std::nullopt);
     if (!pages) return tl::unexpected<Error>(pages.error());
-    if (const Homes homes = *pages ? homes_of(**pages) : Homes(); homes.sides > 1) {
-      state_homes(session, findings, homes, samples);
-      return {};
-    }
-    if (*pages && would_sides_show(**pages)) {
-      statement = decided("1", "pages_by_sm", found.samples);
-      return {};
-    }
+    const auto stretches = *pages ? stretches_of(**pages) : std::vector<std::vector<std::vector<double>>>();
+    for (const auto& by_stretch : stretches)
+      if (const Homes homes = homes_of(by_stretch); homes.sides > 1) {
+        state_homes(session, findings, homes, samples);
+        return {};
+      }
     findings.may_have_sides = why == sides_or_distance;
     return leave_open("lines_by_sm", why);
   }
