@@ -19,8 +19,9 @@ std::uint32_t key_of(double value) {
   return std::bit_cast<std::uint32_t>(clamped) >> mantissa_bits_dropped;
 }
 
+// A clock that ticks slowly reads 0, a multiple of its tick like all others.
 double value_of(std::uint32_t key) {
-  return std::bit_cast<float>(key << mantissa_bits_dropped);
+  return key == key_of(0) ? 0.0 : std::bit_cast<float>(key << mantissa_bits_dropped);
 }
 
 // Smallest and largest value, or (infinity, 0) without values. Four of each at a time: a single one would wait for

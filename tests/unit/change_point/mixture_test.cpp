@@ -21,6 +21,17 @@ TEST(LatencyHistogram, CountsWholeNumbersExactly) {
   EXPECT_EQ(bins[3].value, 2048);
 }
 
+// A clock that ticks slowly reads 0 for what takes less than a tick: a multiple of it like all other readings.
+TEST(LatencyHistogram, KeepsZero) {
+  LatencyCounts counts;
+  counts.add({64, 0, 128, 0});
+  const std::vector<Bin> bins = counts.bins(400);
+  ASSERT_EQ(bins.size(), 3U);
+  EXPECT_EQ(bins[0].value, 0);
+  EXPECT_EQ(bins[0].count, 2U);
+  EXPECT_EQ(clock_quantum(bins), 64);
+}
+
 TEST(LatencyHistogram, WidensItsBinsToStayWithinTheLimit) {
   std::vector<double> values;
   values.reserve(5000);

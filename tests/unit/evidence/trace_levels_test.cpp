@@ -34,6 +34,24 @@ TEST(Separations, LeaveOutWhatOnlyTheClockMakes) {
   EXPECT_EQ(candidates[0].rows[12].sum, 5);
 }
 
+// Hits of 30 cycles and misses of 64 read 0 or 64 by a clock that counts in 64: by which doesn't say of which level a
+// load is, so that rows that fit aren't ones that miss.
+TEST(SizeByACoarseClock, IsNoBoundOfHitsThatReadAsATick) {
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6}) {
+    Random random(seed);
+    Trace trace;
+    for (int row = 0; row < 30; ++row) {
+      Row& next = trace.rows.emplace_back(Row{64.0 * (128 + 4 * row), {}});
+      const double share = row < 15 ? 0 : 1;
+      for (int load = 0; load < 128 + 4 * row; ++load)
+        next.values.push_back(64 * std::floor(random.uniform() + (random.uniform() < share ? 64 : 30) / 64.0));
+    }
+    const Estimate said = find_size(trace);
+    EXPECT_NE(said.status, Status::upper_bound) << seed;
+    EXPECT_NE(said.status, Status::lower_bound) << seed;
+  }
+}
+
 // ---- Calibration: 10,000 series without any change ----
 
 enum class Noise { normal, heavy_tailed, integer_ties };
