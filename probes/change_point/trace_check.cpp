@@ -48,6 +48,10 @@ bool is_tidy(const Trace& trace) {
   return true;
 }
 
+bool are_sorted(const Trace& trace) {
+  return std::ranges::all_of(trace.rows, [](const Row& row) { return std::ranges::is_sorted(row.values); });
+}
+
 Trace tidied(const Trace& trace) {
   Trace result;
   for (const Row& row : trace.rows) {

@@ -28,4 +28,7 @@ Trace tidied(const Trace& trace);
 /// True where `tidied` would change nothing.
 bool is_tidy(const Trace& trace);
 
+/// Whether each row's values ascend, as percentiles do: then their order tells nothing.
+bool are_sorted(const Trace& trace);
+
 }  // namespace gputopo::change_point

@@ -11,6 +11,7 @@
 #include "change_point/rising_boundary.hpp"
 #include "change_point/robust.hpp"
 #include "change_point/significance.hpp"
+#include "evidence/traces/trace_events.hpp"
 #include "evidence/traces/trace_laps.hpp"
 #include "stop/stop.hpp"
 
@@ -57,6 +58,12 @@ std::vector<std::vector<Observation>> count_misses(const Trace& trace, std::span
   return rows;
 }
 
+// Rows of as many loads as they have pieces of evidence, but for those that something disturbed.
+std::vector<Observation> independent(std::vector<Observation> rows, std::span<const double> loads_an_event) {
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].weight /= loads_an_event[i], rows[i].sum /= loads_an_event[i];
+  return without_disturbed(rows, {});
+}
+
 // What rows rise by over levels that don't: log-likelihood, and the standard deviation of their levels.
 struct Rise {
   double gain = 0;
@@ -95,7 +102,8 @@ bool changes_before(const Separation& other, const Separation& main, std::size_t
   std::vector<Observation> rows(other.rows.begin(), other.rows.begin() + static_cast<std::ptrdiff_t>(count));
   if (other.boundary.threshold_cycles < main.boundary.threshold_cycles) {
     for (std::size_t i = 0; i < count; ++i) {
-      rows[i].sum = std::max(0.0, rows[i].sum - main.rows[i].sum);
+      const double of_main = main.rows[i].sum * main.loads_an_event[i] / other.loads_an_event[i];
+      rows[i].sum = std::max(0.0, rows[i].sum - of_main);
     }
   }
   return trace_chance_of(rise_of(rows).gain, count, candidates) < trace_beyond_doubt;
@@ -209,10 +217,10 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
     Separation separation;
     separation.boundary = boundary;
     if (is_new && boundary.threshold_cycles == rising->boundary.threshold_cycles) separation.choices = bins.size();
-    separation.rows = std::move(counts[i]);
-    separation.sweep = sweep_of(trace, separation.rows, boundary.threshold_cycles);
+    separation.sweep = sweep_of(trace, counts[i], boundary.threshold_cycles);
     expect_overlap(before, boundary, separation.sweep.contamination);
-    separation.rows = without_disturbed(separation.rows, {});
+    separation.loads_an_event = loads_an_event(trace, counts[i], boundary.threshold_cycles);
+    separation.rows = independent(std::move(counts[i]), separation.loads_an_event);
     infer(separation);
     result.push_back(std::move(separation));
   }
@@ -276,7 +284,7 @@ Separation without_outliers(const Trace& trace, const std::vector<Separation>& c
     if (scatter_about_one_level(slow) > most_scatter) continue;
     result.rows = std::move(count_misses(trace, {&result.boundary, 1}).front());
     for (std::size_t r = 0; r < result.rows.size(); ++r) result.rows[r].sum -= slow[r].sum;
-    result.rows = without_disturbed(result.rows, {});
+    result.rows = independent(std::move(result.rows), result.loads_an_event);
     result.sweep.contamination.false_hit = std::max(result.sweep.contamination.false_hit, above.upper_share);
     infer(result);
     break;

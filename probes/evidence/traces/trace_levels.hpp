@@ -14,7 +14,8 @@ namespace gputopo::evidence {
 struct Separation {
   change_point::Boundary boundary;
   std::vector<change_point::Observation> rows;
-  Sweep sweep;  ///< how the trace seems to have walked them
+  std::vector<double> loads_an_event;  ///< by row: the counts are divided by it, since what is slow together is one
+  Sweep sweep;                         ///< how the trace seems to have walked them
   CapacityPosterior posterior;
   double gain = 0;          ///< log-likelihood that levels which rise with size gain over one that doesn't
   std::size_t choices = 1;  ///< boundaries that this one was chosen from for telling rows apart

@@ -8,6 +8,7 @@
 #include "change_point/isotonic.hpp"
 #include "change_point/random.hpp"
 #include "change_point/significance.hpp"
+#include "change_point/trace_check.hpp"
 #include "stop/stop.hpp"
 
 namespace gputopo::evidence {
@@ -57,11 +58,6 @@ double at_one_level(const std::vector<Stretches>& rows) {
     total += block_log_likelihood({}, weight, sum);
   }
   return total;
-}
-
-bool are_sorted(const Trace& trace) {
-  return std::all_of(trace.rows.begin(), trace.rows.end(),
-                     [](const Row& row) { return std::ranges::is_sorted(row.values); });
 }
 
 }  // namespace
