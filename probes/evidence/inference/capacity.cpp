@@ -171,7 +171,7 @@ class Likelihood {
     const double enough = most - least;
     double loss = sweep_.whole_laps ? lacking(fit, capacity, enough) : 0;
     if (loss <= enough)
-      loss += below_pigeonhole(fit, capacity, base_of(fit, fitting), enough - loss) + unseen(fit, fitting);
+      loss += below_pigeonhole(fit, capacity, base_of(fit, fitting), enough - loss) + unlikely_overflow(fit, fitting);
     return loss > enough ? never : most - loss;
   }
   double all_fit() const { return fitting_(rows_.size()).log_likelihood; }
@@ -180,11 +180,16 @@ class Likelihood {
   static constexpr double never = -1e300;
 
  private:
-  // An overflow that shows in none of n loads: as its level may be any, one in n + 1 does.
-  double unseen(std::size_t first, const Fitting::Fit& fitting) const {
+  // An overflow that shows in none of n loads: as its level may be any, one in n + 1 does. One that shows in few of
+  // them is of few bytes at most, by the pigeonhole, and the capacity may lie anywhere between two footprints.
+  double unlikely_overflow(std::size_t first, const Fitting::Fit& fitting) const {
     const change_point::Block& block = rising_.block(first);
-    const bool is_seen = !sweep_.foreign || block.level() > fitting.base;
-    return is_seen ? 0 : std::log(block.weight + 1);
+    if (!sweep_.foreign) return 0;
+    if (block.level() <= fitting.base) return std::log(block.weight + 1);
+    if (first == 0 || sweep_.levels.kind == LevelModel::Kind::gaussian) return 0;
+    const double share = (block.level() - fitting.base + 1 / block.weight) / std::max(top_ - fitting.base, 1e-9);
+    const double most = std::max(share * rows_[first].control, sweep_.line_bytes);
+    return std::max(0.0, std::log((rows_[first].control - rows_[first - 1].control) / most));
   }
 
   // Misses of whole laps that must be there and aren't: each a miss counted as a hit.

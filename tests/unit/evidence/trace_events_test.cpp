@@ -104,5 +104,15 @@ TEST(LoadsThatAnEventSlows, AreNotThoseThatNoLongerFit) {
   }
 }
 
+// Footprints are 4096 B apart, and one load in a thousand is slow in one row before all are: as few as the last bytes
+// of one could push out, and as others' lines as well.
+TEST(LoadsThatAnEventSlows, AreFewerThanFootprintsAreApart) {
+  const Estimate said =
+      find_size(rows_with([](int row, int load) { return row > 3 || (row == 3 && load % 1000 == 7); }));
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_LE(said.interval->low, event_bytes(3));
+  EXPECT_GE(said.interval->high, event_bytes(3));
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
