@@ -21,6 +21,7 @@ namespace {
 constexpr std::string_view trace_size_method = "binomial_isotonic";
 
 constexpr double doubtful = 0.05;
+constexpr std::size_t shortest_level = 5;  // rows
 
 // Where every row that fits has this many misses, a level of its own and no accident, levels that only rise gain on one
 // level by following their scatter: within half of chi-squared's 95 % point both are alike.
@@ -151,9 +152,27 @@ Trace hits_of(const Trace& trace, const Separation& s, double size) {
 
 // Whether a level of several rows comes before more of them miss: a level of hits as well as one of misses.
 bool begins_with_a_level(std::span<const Observation> rows) {
-  constexpr std::size_t shortest_level = 5;
   const std::size_t end = RisingLevels(rows, {}).block(0).end;
   return end >= shortest_level && end < rows.size();
+}
+
+// Whether a level of several rows may come before more of them miss: a level of hits as well as one of misses, as far
+// as the law tells where nobody knows how many hits are slow.
+bool may_begin_with_a_level(const Separation& s) {
+  Sweep of_any_hits = s.sweep;
+  of_any_hits.contamination.loads = 0;
+  const CapacityPosterior posterior = capacity_posterior(s.rows, of_any_hits);
+  double begins = 0;
+  for (std::size_t i = shortest_level - 1; i + 1 < posterior.probability.size(); ++i)
+    begins += posterior.probability[i];
+  return begins > doubtful * (begins + posterior.none_fits);
+}
+
+// Rows that overflow all, or hits that were as slow from the start: where no two levels are seen in rows, the boundary
+// may cut one in two.
+bool is_of_hits_as_well(const Trace& trace, const Separation& s) {
+  return begins_with_a_level(s.rows) ||
+         (!hold_two_levels(trace, s.boundary.threshold_cycles) && may_begin_with_a_level(s));
 }
 
 // Hits that become slower before other loads miss: averages over laps, of which ever more miss. Then the size lies
@@ -228,7 +247,7 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   if (misses_a_row >= noisy_misses) s.posterior.slack = slack_of_noise;
   if (const auto least = fills_unevenly(s)) return *least;
   const Estimate size = size_of(s.posterior);
-  if (size.status == Status::upper_bound && begins_with_a_level(s.rows))
+  if (size.status == Status::upper_bound && is_of_hits_as_well(trace, s))
     return inconclusive(
         "B", trace_size_method,
         "as many loads are slow in the first rows, and more from there on: of which level hits are isn't known");

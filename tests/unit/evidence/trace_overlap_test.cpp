@@ -156,6 +156,16 @@ TEST(LoadsThatMoveTogether, GiveNoSizeWhereFewRowsShowThem) {
     }
 }
 
+// Few loads a row, all of which become slower with time: a boundary cuts their one level in two, and nobody saw that
+// those of the first rows which lie beyond it miss.
+TEST(LoadsThatMoveTogether, GiveNoBoundWhereTheyBeginAlike) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const Trace trace = sweep_of_loads(
+        16, [](Random& random, int row) { return 40 + 0.1 * std::max(0, row - 20) + 2 * random.normal(); }, seed);
+    EXPECT_NE(find_size(trace).status, Status::upper_bound) << seed;
+  }
+}
+
 // A cache of random replacement that even the first row overflows: means rise as smoothly as a drift's.
 TEST(LoadsThatMoveTogether, AreNotThoseOfTwoLevels) {
   const Trace trace = sweep_of_loads(64, [](Random& random, int row) {
