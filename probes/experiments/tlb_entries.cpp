@@ -227,65 +227,6 @@ std::vector<std::uint64_t> voted_lost(const Losses& losses, std::uint32_t rounds
 
 }  // namespace
 
-namespace {
-
-// Lines that a growing circle loses from some step on: an overfull set goes on losing its lines, what strangers delay
-// is there again in the next step.
-class FirstLosses {
- public:
-  // Of a circle of `lines`.
-  void add(const std::vector<std::uint64_t>& lost, std::uint64_t lines) {
-    if (lines_before_ == 0) begins_whole_ = lost.size() <= 1;
-    std::uint64_t count = 0;
-    for (const std::uint64_t line : lost)
-      if (before_.contains(line) && known_.insert(line).second) ++count;
-    // One is a set's that lost its others before.
-    if (count > 1 && by_step_.empty()) first_lines_ = lines_before_;
-    if (count > 1) by_step_.push_back(count);
-    if (!by_step_.empty()) most_kept_ = std::max<std::uint64_t>(most_kept_, lines - lost.size());
-    before_ = {lost.begin(), lost.end()};
-    lines_before_ = lines;
-  }
-  // Whether circles kept no more from then on than a level in front has: that set was all there is.
-  bool are_of_one_set(std::uint64_t in_front) const { return !by_step_.empty() && most_kept_ <= in_front; }
-  // Whether the first circle fitted: of what it had lost already nobody knows how many sets that was.
-  bool begins_whole() const { return begins_whole_; }
-  // Of the first circle that lost any.
-  std::uint64_t first_lines() const { return first_lines_; }
-  // How many were new, where it was more than one.
-  const std::vector<std::uint64_t>& by_step() const { return by_step_; }
-
- private:
-  std::set<std::uint64_t> before_, known_;
-  bool begins_whole_ = false;
-  std::uint64_t lines_before_ = 0, first_lines_ = 0, most_kept_ = 0;
-  std::vector<std::uint64_t> by_step_;
-};
-
-// From how many lines were lost for the first time at each step: nearly always those of one set, which the circle's new
-// line overflows. Now and then one fewer, where somebody else has an entry in the set, or one more, that was part of a
-// set lost before, or those of two, of which one was seen late; where that is more often, sets differ in their ways.
-std::optional<HeldEntries> sets_of(const FirstLosses& losses, std::uint64_t in_front) {
-  constexpr double nearly_always = 0.95;
-  if (!losses.begins_whole()) return std::nullopt;
-  if (losses.are_of_one_set(in_front)) return HeldEntries{losses.first_lines() - 1, 1, losses.first_lines() - 1, 0};
-  const std::vector<std::uint64_t>& fresh = losses.by_step();
-  std::map<std::uint64_t, std::size_t> counts;
-  for (const std::uint64_t f : fresh) ++counts[f];
-  if (counts.empty()) return std::nullopt;
-  const std::uint64_t set =
-      std::max_element(counts.begin(), counts.end(), [](auto& a, auto& b) { return a.second < b.second; })->first;
-  std::uint64_t sets = 0, whole = 0;
-  for (const std::uint64_t f : fresh) {
-    sets += (f + set / 2) / set;
-    whole += f == set ? 1 : 0;
-  }
-  if (static_cast<double>(whole) < nearly_always * static_cast<double>(fresh.size())) return std::nullopt;
-  return HeldEntries{sets * (set - 1), sets, set - 1, 0};
-}
-
-}  // namespace
-
 // Circles grow by a line at a time until all lines are lost. Where that is LRU or first in first out, a line either
 // finds room, or is one of a set that was overfull before, or overflows a set: then that set's ways and itself are lost
 // that weren't yet. So many sets were there, of so many ways.

@@ -9,6 +9,7 @@
 #include "evidence/organisation/collisions.hpp"
 #include "evidence/organisation/line_times.hpp"
 #include "evidence/translation/tlb_levels.hpp"
+#include "evidence/translation/tlb_sets.hpp"
 
 namespace gputopo::experiments {
 
@@ -21,12 +22,6 @@ struct TlbLevel {
   std::uint64_t kept_to = 0;    ///< places after which most looks still found a line's translation in this level
   std::uint64_t lost_from = 0;  ///< places after which it was gone from there
   std::uint64_t l2_bytes = 0;   ///< what the L2 holds; 0: there is none, or nobody knows
-};
-
-struct HeldEntries {
-  std::uint64_t entries = 0;
-  std::uint64_t sets = 0, ways = 0;  ///< 0 where nobody counted them
-  std::uint64_t most_kept = 0;       ///< the largest circle that was seen to lose none, where sets were counted
 };
 
 struct FittingEntries {
@@ -49,14 +44,14 @@ class TlbEntries {
   Expected<evidence::Collisions> collisions(std::uint64_t entries);
   /// What the sets hold together; nothing where those that were seen needn't be all. What fits is less where an index
   /// fills the sets unevenly, or where somebody else takes an entry.
-  Expected<std::optional<HeldEntries>> held(std::uint64_t entries, const evidence::Collisions& seen);
+  Expected<std::optional<evidence::HeldEntries>> held(std::uint64_t entries, const evidence::Collisions& seen);
   /// Cycles that a line takes longer than with nothing lost, the median of those that the level has just lost.
   Expected<std::optional<double>> lost_cycles(std::uint64_t entries);
 
   evidence::Circles& circles() { return circles_; }
 
  private:
-  Expected<std::optional<HeldEntries>> held_by_steps(std::uint64_t entries);
+  Expected<std::optional<evidence::HeldEntries>> held_by_steps(std::uint64_t entries);
   Expected<std::vector<double>> time_circle(const evidence::Circle& circle);
   std::uint64_t fewest_lines() const;  // that the level before doesn't hold, and this one is sure to
   Expected<void> learn_strangers();

@@ -121,8 +121,6 @@ Expected<void> choose_typical(Pages& pages, std::uint32_t sm, TlbLevels& levels,
   return {};
 }
 
-namespace {}  // namespace
-
 // A look finds the line's translation in one level or in another, and what looks around a quartile say is of one: times
 // between two plateaus' are of a level that shows at too few numbers of places in a row, or never in most of the looks.
 // Strangers delay a quarter of the looks at one number of places now and then, and hardly ever when that is asked
