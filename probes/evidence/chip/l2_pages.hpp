@@ -11,8 +11,8 @@
 namespace gputopo::evidence {
 
 /// By SM, what hits of the lines of some pages take, undisturbed, cycles without the clock, after a lap that brought
-/// them in. Nothing where not nearly all were hits of `l2`,
-/// or where SMs can't be asked. Errors are the session's.
+/// them in. Nothing where not nearly all were hits of `l2`, or where as many loads can't be run or recorded.
+/// Errors are the session's.
 Expected<std::optional<std::vector<std::vector<double>>>> hits_of_pages(Session& session,
                                                                         const std::vector<std::uint32_t>& sms,
                                                                         const Levels& l2, double overhead_cycles);
