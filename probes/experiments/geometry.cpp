@@ -1,5 +1,6 @@
 // Size and line of a cache that a thread can fill: a first idea of the size is enough for the line, and with the line
 // the size is searched to the line, one load each. Where it can be counted what is there, both have to agree.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -21,6 +22,7 @@ using namespace evidence;
 constexpr std::string_view others_fill_it = "another program fills this cache while it is measured";
 constexpr std::string_view nearer_is_hidden =
     "another program fills this cache while it is measured, and a nearer one may lose what it got before the next load";
+constexpr std::string_view near_lines_hide = "lines that are near in the level behind may be as fast as hits";
 constexpr std::uint64_t first_bytes = 512;  // fits into every first-level cache there has been
 
 SearchSpec size_spec(Session& session, const CacheFacts& cache, std::uint64_t stride, std::uint64_t most_loads = 0) {
@@ -135,6 +137,26 @@ Expected<bool> confirm(Session& session, CacheFacts& cache, LineAndSize& found, 
   return false;
 }
 
+// Lines of the level right behind that lie near may be as fast as hits. Of a footprint that the cache holds hardly
+// anything of they'd be those that don't miss where the rest come from that level: whether there is one without them.
+Expected<bool> shows_all_misses(Session& session, const CacheFacts& cache, std::uint64_t about_bytes) {
+  FootprintSpec rows;
+  rows.path = cache.path;
+  rows.stride_bytes = cache.stride();
+  program::Batch batch;
+  for (std::uint64_t bytes = 2 * about_bytes; bytes <= session.info().constant_bytes_per_module; bytes += bytes / 2)
+    batch.push_back(footprint_program(session.info(), rows, bytes / rows.stride_bytes * rows.stride_bytes));
+  if (batch.empty()) return false;
+  auto traces = session.run(batch);
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  return std::any_of(traces->begin(), traces->end(), [&](const program::ProgramTrace& trace) {
+    const Histogram loads = recorded_histogram(trace);
+    const auto as_hits = static_cast<double>(total(between(loads, 0, cache.levels.threshold_cycles)));
+    const auto behind = between(loads, cache.levels.threshold_cycles, cache.behind_next_cycles);
+    return as_hits + 0.5 <= a_stranger * (as_hits + static_cast<double>(total(behind)) + 1);
+  });
+}
+
 // Behind a constant L1, which has few lines, lies a cache that others fill as well, with the larger part of its lines
 // left for longer: what was taken for the L1 may be that.
 void doubt_nearest(Memory& memory, CacheFacts& cache, LineAndSize& found) {
@@ -160,6 +182,13 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
     if (!alone) return tl::unexpected<Error>(alone.error());
     findings.others_fill_sms = findings.others_fill_sms || !*alone;
     if (!*alone && path.slot == slot_constant) doubt_nearest(findings.memory(path.id), *cache, *found);
+  }
+  auto told_apart =
+      cache->behind_next_cycles == 0 ? Expected<bool>(true) : shows_all_misses(session, *cache, rough->bytes);
+  if (!told_apart) return tl::unexpected<Error>(told_apart.error());
+  if (!*told_apart) {
+    found->size = inconclusive("B", "misses", near_lines_hide);
+    cache->capacity_bytes = 0;
   }
   bound_by_lines(found->size, cache->stride());
   cache->warm_laps *= found->patience;

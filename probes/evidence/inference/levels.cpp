@@ -233,6 +233,15 @@ double most_hidden_share(const Levels& levels) {
   return hidden.share(std::max(0.0, hidden.loads) + 1.96 * hidden.deviation);
 }
 
+double hides_near_lines(const Levels& levels, const Histogram& furthest) {
+  constexpr double fastest = 0.01, near = 0.05, far = 0.9;  // one load in twenty is a stranger's
+  const double further_on = quantile(furthest, fastest).value_or(0);
+  const auto slowest = quantile(between(levels.next, levels.threshold_cycles, further_on), far);
+  if (!slowest) return 0;
+  const double apart = quantile(furthest, far).value_or(0) - quantile(furthest, near).value_or(0);
+  return *slowest - apart < levels.threshold_cycles ? further_on : 0;
+}
+
 Levels close_to_hits(Levels levels, double overhead_cycles, bool by_their_spread) {
   constexpr double hardly_more = 0.002;  // hits above the threshold than there are by strangers
   const std::uint64_t hits = total(levels.hit);
