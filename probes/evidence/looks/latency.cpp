@@ -263,8 +263,8 @@ Estimate by_single_loads(const Swift& swift, const Overhead& overhead, std::uint
 
 // Whether laps take longer than the loads that hit: where lines are lost in turns no lap is without a lost one, however
 // many loads are.
-bool is_beyond(const Estimate& laps, const Estimate& single) {
-  return laps.interval && single.interval && laps.interval->low > single.interval->high;
+bool is_beyond(const Estimate& by_laps, const Estimate& single) {
+  return by_laps.interval && single.interval && by_laps.interval->low > single.interval->high;
 }
 
 }  // namespace
