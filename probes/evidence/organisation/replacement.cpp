@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <span>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -262,6 +264,31 @@ DecidingCurve trials_curve(std::string_view memory, const std::vector<Trial>& tr
   return curve;
 }
 
+// What was lost in those walks by which each two policies differ most.
+std::string evidence_of(const std::vector<Trial>& trials) {
+  std::vector<std::uint64_t> steps;
+  std::vector<double> found;
+  std::array<std::vector<double>, known.size()> predicted;
+  std::set<const Trial*> shown;
+  for (std::size_t a = 0; a < known.size(); ++a)
+    for (std::size_t b = a + 1; b < known.size(); ++b) {
+      const auto gap = [&](const Trial& t) { return std::minmax(t.predicted[a], t.predicted[b]); };
+      const auto less_apart = [&](const Trial& x, const Trial& y) {
+        return gap(x).second - gap(x).first < gap(y).second - gap(y).first;
+      };
+      const Trial& telling = *std::max_element(trials.begin(), trials.end(), less_apart);
+      if (!shown.insert(&telling).second) continue;
+      steps.push_back(telling.walk.tail_step);
+      found.push_back(std::round(telling.found));
+      for (std::size_t k = 0; k < known.size(); ++k) predicted[k].push_back(telling.predicted[k]);
+    }
+  return fmt::format(
+      "; walked on by other steps than before, as by {}, it loses {} (LRU {}, first in first out {}, a tree of bits "
+      "{})",
+      fmt::join(steps, ", "), fmt::join(found, ", "), fmt::join(predicted[0], ", "), fmt::join(predicted[1], ", "),
+      fmt::join(predicted[2], ", "));
+}
+
 Expected<Replacement> by_other_steps(Circles& circles, const Collisions& seen, std::uint64_t ways) {
   Replacement result;
   std::vector<Trial> trials = telling_walks(circles, seen, ways);
@@ -274,11 +301,7 @@ Expected<Replacement> by_other_steps(Circles& circles, const Collisions& seen, s
   }
   circles.session().keep(trials_curve(circles.cache().path.id, trials));
   for (const Trial& t : trials) result.samples += t.walk.loads_per_lap - t.walk.lead_loads;
-  const Trial& first = trials.front();
-  result.excluded += fmt::format(
-      "; walked on by other steps than before, such as {}, it loses {:.0f} (LRU {}, first in first out {}, a tree of "
-      "bits {})",
-      first.walk.tail_step, first.found, first.predicted[0], first.predicted[1], first.predicted[2]);
+  result.excluded += evidence_of(trials);
   const auto fits = fitting(circles.cache(), trials);
   // Of two ways a tree is LRU.
   if (fits.size() == 1 || (ways == 2 && fits.size() == 2 && fits.front() == 0 && fits.back() == 2))

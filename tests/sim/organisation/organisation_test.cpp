@@ -1,5 +1,6 @@
 // How caches are organised, of models whose truth is known: those of the source documents, and each index and policy.
 #include <map>
+#include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -81,6 +82,17 @@ std::vector<Kind> kinds() {
   return all;
 }
 
+// The evidence that stands beside a policy has what it loses, which is what no other policy would.
+void expect_told_from_others(const Found& found) {
+  std::smatch match;
+  if (!std::regex_search(found.why, match,
+                         std::regex("it loses ([^(]*) \\(LRU (.*), first in first out (.*), a tree of bits (.*)\\)")))
+    return;
+  const std::map<std::string, int> places{{"lru", 2}, {"fifo", 3}, {"tree", 4}};
+  for (const auto& [policy, place] : places)
+    EXPECT_EQ(match[1] == match[place], policy == found.found) << policy << ": " << found.why;
+}
+
 class EveryOrganisation : public testing::TestWithParam<Kind> {};
 
 TEST_P(EveryOrganisation, ComesBackExactly) {
@@ -90,8 +102,10 @@ TEST_P(EveryOrganisation, ComesBackExactly) {
                       {"ways", 8},
                       {"index", kind.index},
                       {"replacement", kind.replacement}};
-  for (const Found& found : found_of(model_with_cache(cache, kind.constants), kind.constants))
+  for (const Found& found : found_of(model_with_cache(cache, kind.constants), kind.constants)) {
     EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
+    if (found.quantity == "replacement") expect_told_from_others(found);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryOrganisation, testing::ValuesIn(kinds()), testing::PrintToStringParamName());
