@@ -42,9 +42,52 @@ std::vector<double> log_likelihoods(const std::vector<double>& counts, OutOfOrde
   return all;
 }
 
+// By how much a slow load takes longer than its row's hits, and the share of the row that does.
+struct SlowLoad {
+  double cycles = 0, share = 0;
+};
+
+std::vector<SlowLoad> slow_loads_of(std::span<const Row> rows, double threshold_cycles) {
+  constexpr std::size_t fast_in = 100;  // one in so many is faster than what counts as the row's hits
+  std::vector<SlowLoad> loads;
+  for (const Row& row : rows) {
+    stop::look();
+    std::vector<double> values = row.values;
+    const auto hit = values.begin() + static_cast<std::ptrdiff_t>(values.size() / fast_in);
+    std::ranges::nth_element(values, hit);
+    const double slow =
+        static_cast<double>(std::ranges::count_if(row.values, [&](double value) { return value >= threshold_cycles; }));
+    for (const double value : row.values)
+      if (value >= threshold_cycles) loads.push_back({value - *hit, slow / static_cast<double>(values.size())});
+  }
+  return loads;
+}
+
+// Whether slow loads are the slower the more of a row are: rank sums about their mean against the row's share, in
+// standard deviations. What delays single loads delays each as long, however many it meets, and a drift all of a row.
+bool are_slower_where_more(std::span<const Row> rows, double threshold_cycles) {
+  constexpr double deviations = 4;
+  std::vector<SlowLoad> loads = slow_loads_of(rows, threshold_cycles);
+  std::ranges::sort(loads, {}, &SlowLoad::cycles);
+  const double n = static_cast<double>(loads.size());
+  double mean_share = 0;
+  for (const SlowLoad& load : loads) mean_share += load.share / n;
+  double along = 0, squares_of_ranks = 0, squares_of_shares = 0;
+  for (std::size_t begin = 0, end = 0; begin < loads.size(); begin = end) {
+    while (end < loads.size() && loads[end].cycles == loads[begin].cycles) ++end;
+    const double rank = 0.5 * (static_cast<double>(begin + end) - n);  // equal ones share the middle one
+    for (std::size_t i = begin; i < end; ++i) {
+      const double beside = loads[i].share - mean_share;
+      along += rank * beside, squares_of_ranks += rank * rank, squares_of_shares += beside * beside;
+    }
+  }
+  return along > deviations * std::sqrt(squares_of_ranks * squares_of_shares / std::max(1.0, n - 1));
+}
+
 }  // namespace
 
 bool do_slow_loads_trail_off(const Trace& trace, std::size_t fitting, double threshold_cycles) {
+  if (are_slower_where_more(std::span(trace.rows).subspan(fitting), threshold_cycles)) return false;
   constexpr std::size_t most_bins = 4096;
   constexpr double narrowest = 0.01;  // of a latency
   LatencyCounts hits, all;

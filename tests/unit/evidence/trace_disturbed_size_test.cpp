@@ -189,6 +189,43 @@ TEST(SizeOfDisturbedTraces, MissesThatAreDelayedAreALevel) {
   EXPECT_EQ(find_size(trace).value, footprint(20));
 }
 
+// However many it delays.
+TEST(SizeOfDisturbedTraces, LoadsThatAreDelayedEverMoreOftenAreNoLevel) {
+  Random random(11);
+  const Trace trace = disturbed_sweep(24, 400, [&](int row, int) {
+    const double delay = random.uniform() < 0.1 * (row - 18) ? -80 * std::log(1 - random.uniform()) : 0;
+    return 120 + random.normal() + delay;
+  });
+  const Estimate said = find_size(trace);
+  EXPECT_TRUE(said.status == Status::inconclusive || said.status == Status::lower_bound) << said.note;
+}
+
+// Means of eight laps, of which few miss: those of two are rarer than those of one, but the less so the more miss.
+TEST(SizeOfDisturbedTraces, MeansOfLapsThatMissEverMoreOftenAreALevel) {
+  Random random(11);
+  constexpr int laps = 8;
+  const Trace trace = disturbed_sweep(60, 512, [&](int row, int load) {
+    double cycles = 210 + 2.5 * (load % 8) + random.normal() / 6;
+    for (int lap = 0; lap < laps; ++lap)
+      if (random.uniform() < 0.006 * (row - 39)) cycles += (150 + 60 * random.uniform()) / laps;
+    return cycles;
+  });
+  const Estimate said = find_size(trace);
+  EXPECT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_EQ(said.value, footprint(39));
+}
+
+// A clock that drops twice makes more loads slow, and all the slower: fast ones, too.
+TEST(SizeOfDisturbedTraces, ClocksThatDropTwiceAreNoLevel) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Random random(seed);
+    const Trace trace = disturbed_sweep(32, 64, [&](int row, int) {
+      return (33 + 6 * random.normal()) * (row < 10 ? 1 : row < 22 ? 1.15 : 1.3);
+    });
+    EXPECT_NE(find_size(trace).status, Status::measured) << seed;
+  }
+}
+
 // Where far hits take as long as misses nobody knows what a row that fits has of them.
 TEST(SizeOfDisturbedTraces, FarHitsLikeMissesLeaveTheSizeOpen) {
   const Trace trace = disturbed_sweep(40, 255, [](int row, int load) {
