@@ -116,13 +116,17 @@ double log_aliased(const StrideCurves& data, const StrideCurve& dense, const Str
   });
 }
 
+// Whether a footprint that overflows the dense walk was walked that the longer one doesn't touch too many lines of.
+bool is_walked_sparsely(const StrideCurves& data, const StrideCurve& longer, const Hypothesis& h) {
+  return std::ranges::any_of(longer.rows, [&](const Observation& row) {
+    return row.control > data.capacity && row.control <= data.capacity * longer.stride / h.line;
+  });
+}
+
 // Around 0.05 +- 0.15 of what the dense walk misses on: the longer one touches too few lines.
 double log_sparse(const StrideCurves& data, const StrideCurve& dense, const StrideCurve& longer, const Hypothesis& h) {
   double share = 0, reference_share = 0;
   const double to = data.capacity * longer.stride / h.line;
-  const auto beyond = std::find_if(longer.rows.begin(), longer.rows.end(),
-                                   [&](const Observation& row) { return row.control > data.capacity; });
-  if (beyond == longer.rows.end() || beyond->control > to) return std::log(width_of_sparse);  // be it what it may
   over_rows(data, longer, to, [&](const Observation& row, double rank) {
     const auto reference = missing_at(dense, row.control);
     if (!reference) return 0.0;
@@ -160,26 +164,34 @@ double log_growth(const StrideCurves& data, const StrideCurve& dense, const Hypo
 struct OfLonger {
   double begun = 0, ended = 0;  // over a part of them; its last stretch is one that the footprint begins, or ends
   double sparse = 0;            // over all
+  double overfull = 0;          // over all, and whatever was walked of it overflows
   double even = 1, odd = 1;     // neighbours of which it touches one: a power of two times an odd number
 };
 
-OfLonger of_longer(const StrideCurves& data, const StrideCurve& dense, const StrideCurve& longer, const Hypothesis& h) {
-  const auto stride = static_cast<std::uint64_t>(std::llround(longer.stride));
-  const std::uint64_t p = stride / std::gcd(stride, static_cast<std::uint64_t>(std::llround(h.line)));
+OfLonger of_longer(const StrideCurves& data, std::size_t line, std::size_t stride, const Hypothesis& h) {
+  const StrideCurve &dense = data.curves[line], &longer = data.curves[stride];
+  const auto bytes = static_cast<std::uint64_t>(std::llround(longer.stride));
+  const std::uint64_t p = bytes / std::gcd(bytes, static_cast<std::uint64_t>(std::llround(h.line)));
   const std::uint64_t even = p & (~p + 1);
-  return {std::exp(log_aliased(data, dense, longer, h, std::ceil)) / width_of_dense,
-          std::exp(log_aliased(data, dense, longer, h, std::floor)) / width_of_dense,
-          std::exp(log_sparse(data, dense, longer, h)) / width_of_sparse, static_cast<double>(even),
-          static_cast<double>(p / even)};
+  OfLonger of{std::exp(log_aliased(data, dense, longer, h, std::ceil)) / width_of_dense,
+              std::exp(log_aliased(data, dense, longer, h, std::floor)) / width_of_dense,
+              1,  // be it what it may
+              std::exp(log_dense(data, stride, h)) / width_of_dense,
+              static_cast<double>(even),
+              static_cast<double>(p / even)};
+  if (is_walked_sparsely(data, longer, h))
+    of.sparse = of.overfull = std::exp(log_sparse(data, dense, longer, h)) / width_of_sparse;
+  return of;
 }
 
 // Of an index by address bits of that many sets (a power of two, times any odd number) a stride whose neighbours divide
 // them goes to a part; one set, and a hash, are gone to alike by all strides.
-double log_likelihood_of(const std::vector<OfLonger>& longer, double sets, bool is_begun) {
+double log_likelihood_of(const std::vector<OfLonger>& longer, double sets, bool is_begun, bool is_overfull) {
   double total = 0;
   for (const OfLonger& s : longer) {
     const double aliased = s.even * s.odd > 1 && s.even <= sets ? 1 / s.odd : 0;
-    total += std::log(std::max(least_density, aliased * (is_begun ? s.begun : s.ended) + (1 - aliased) * s.sparse));
+    const double spread = is_overfull ? s.overfull : s.sparse;
+    total += std::log(std::max(least_density, aliased * (is_begun ? s.begun : s.ended) + (1 - aliased) * spread));
   }
   return total;
 }
@@ -194,17 +206,19 @@ double log_likelihood_of(const Hypothesis& h, const StrideCurves& data) {
   for (std::size_t i = 1; i < data.curves.size(); ++i) {
     stop::look();
     if (i > line)
-      longer.push_back(of_longer(data, data.curves[line], data.curves[i], h));
+      longer.push_back(of_longer(data, line, i, h));
     else
       total += std::max(std::log(least_density), log_dense(data, i, h) - std::log(width_of_dense));
   }
   constexpr int most_bits = 10;
   std::vector<double> by_index;
-  for (const bool is_begun : {true, false}) {
-    by_index.push_back(log_likelihood_of(longer, 0, is_begun) + std::log(0.25));
-    for (int bits = 1; bits <= most_bits; ++bits)
-      by_index.push_back(log_likelihood_of(longer, std::exp2(bits), is_begun) + std::log(0.25 / most_bits));
-  }
+  for (const bool is_begun : {true, false})
+    for (const bool is_overfull : {true, false}) {
+      by_index.push_back(log_likelihood_of(longer, 0, is_begun, is_overfull) + std::log(0.125));
+      for (int bits = 1; bits <= most_bits; ++bits)
+        by_index.push_back(log_likelihood_of(longer, std::exp2(bits), is_begun, is_overfull) +
+                           std::log(0.125 / most_bits));
+    }
   return total + log_sum_of(by_index);
 }
 

@@ -131,11 +131,12 @@ TEST(LineSize, IsTheLongestStrideThatTouchesEveryLine) {
   }
 }
 
-/// Laps of an LRU cache of 16 sets, 4 ways and lines of `line` bytes, by address bits, over footprints from `from` to
-/// `to` times what it holds, `step` bytes apart. A line is of whole sectors.
+/// Laps of an LRU cache of `sets` sets, 4 ways and lines of `line` bytes, by address bits, over footprints from `from`
+/// to `to` times what it holds, `step` bytes apart. A line is of whole sectors.
 std::vector<StrideSweep> laps_of_lru(std::uint64_t line, const std::vector<std::uint64_t>& strides, std::uint64_t step,
-                                     double from = 0.75, double to = 1.5, std::uint64_t sector = 32) {
-  constexpr std::uint64_t sets = 16, ways = 4;
+                                     double from = 0.75, double to = 1.5, std::uint64_t sector = 32,
+                                     std::uint64_t sets = 16) {
+  constexpr std::uint64_t ways = 4;
   const auto capacity = static_cast<double>(sets * ways * line);
   std::vector<StrideSweep> result;
   for (const std::uint64_t stride : strides) {
@@ -221,6 +222,24 @@ TEST(LineSize, IsHeldAgainstExactlyTheSameMisses) {
   }
   const Estimate finding = find_line_size(sweeps);
   EXPECT_TRUE(is_right_or_open(finding, 32)) << *finding.value;
+}
+
+// Where footprints double, all strides below two lines overflow at the same: however many of them do, none says that it
+// touches every line.
+TEST(LineSize, IsNotToldByHowManyStridesOverflowAnyhow) {
+  for (const std::uint64_t line : {64, 128}) {
+    std::vector<std::uint64_t> strides;
+    for (std::uint64_t stride = 8; stride <= 2 * line; stride += 8) strides.push_back(stride);
+    std::vector<StrideSweep> sweeps = laps_of_lru(line, strides, 1, 0.25, 0.25, line, 8);
+    for (const double times : {0.5, 1.0, 2.0, 4.0}) {
+      const auto rows = laps_of_lru(line, strides, 1, times, times, line, 8);
+      for (std::size_t i = 0; i < rows.size(); ++i) sweeps[i].trace.rows.push_back(rows[i].trace.rows.front());
+    }
+    for (StrideSweep& sweep : sweeps)
+      for (Row& row : sweep.trace.rows) row.values.resize(std::min<std::size_t>(row.values.size(), 256));
+    const Estimate finding = find_line_size(sweeps);
+    EXPECT_TRUE(is_right_or_open(finding, static_cast<double>(line))) << *finding.value;
+  }
 }
 
 // Longer strides overflow where shorter ones do, but not on as many loads line by line.
