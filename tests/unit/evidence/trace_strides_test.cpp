@@ -260,6 +260,16 @@ TEST(LineSize, StaysOpenWherePowersOfTwoAreAllThereIs) {
   }
 }
 
+// Nor do strides that all skip lines: a line as long as the longest that uses all sets that are left misses as they do.
+// How seldom caches have so many sets is no evidence.
+TEST(LineSize, StaysOpenWhereAllStridesGoToAPartOfTheSets) {
+  for (const std::uint64_t line : {32, 64, 128}) {
+    const std::vector<std::uint64_t> strides{2 * line, 4 * line, 8 * line, 16 * line};
+    const Estimate finding = find_line_size(laps_of_lru(line, strides, 32 * line / 5, 0.8, 3, line, 8));
+    EXPECT_TRUE(is_right_or_open(finding, static_cast<double>(line))) << line << ": " << *finding.value;
+  }
+}
+
 // Bits of an address say which line it is of: another length takes more evidence.
 TEST(LineSize, IsAPowerOfTwoUnlessStridesSayOtherwise) {
   const Estimate odd = find_line_size(sweeps(96, 16, 256));
