@@ -30,9 +30,9 @@ Estimate find_size_by_thesis(const change_point::Trace& trace, const TraceOption
 /// whatever the stride. With a longer stride s only L/s of the lines are touched, and misses don't set in before C s /
 /// L (Wong et al., "Demystifying GPU Microarchitecture through Microbenchmarking", ISPASS 2010; Mei & Chu, TPDS 28,
 /// 2017). A stride that is a power of two times the line uses a part of the sets only and may overflow at C again: it
-/// tells by how many of its loads miss (stride_likelihood.hpp). A lower bound if even the longest stride misses like the
-/// shorter ones, an upper bound if the shortest stride is already the only one that does. Time grows with the loads, and
-/// with the square of the strides.
+/// tells by how many of its loads miss (stride_likelihood.hpp). A lower bound if even the longest stride misses like
+/// the shorter ones, an upper bound if the shortest stride is already the only one that does. Time grows with the
+/// loads, and with the square of the strides.
 Estimate find_line_size(std::span<const change_point::StrideSweep> sweeps);
 
 /// How many bytes a miss brings in, as one of the strides. Rows are strides (bytes), values the latencies of a cold
@@ -41,7 +41,8 @@ Estimate find_line_size(std::span<const change_point::StrideSweep> sweeps);
 /// On the first walk over untouched memory a load misses if it is the first one to its granule of F bytes: with a
 /// stride of s < F bytes the share s / F of all loads, with s >= F all of them (Mei & Chu, TPDS 28, 2017; Größler, TUM
 /// 2022, section 3.2). Judges the fastest level that behaves so: for a walk that starts beyond a cache, name the cache
-/// by where the walk ran. Time grows with the loads.
+/// by where the walk ran. An upper bound where half as many bytes, and the next ones ahead, leave the same misses: only
+/// strides between half of it and all of it tell. Time grows with the loads.
 Estimate find_fetch_granularity(const change_point::Trace& trace);
 
 /// The median over all values of all rows (controls don't matter), cycles: slow loads of another level, below half,

@@ -52,6 +52,48 @@ TEST(FetchGranularity, IsToldWhereSomeLinesAreThereBefore) {
   }
 }
 
+/// A cold walk of 64 loads at each of these strides over granules of which a miss brings in the next one as well.
+Trace cold_walks_with_next(int granularity, const std::vector<int>& strides) {
+  Trace trace;
+  for (const int stride : strides) {
+    Row& row = trace.rows.emplace_back();
+    row.control = stride;
+    int brought = -1;  // the last one
+    for (int load = 0; load < 64; ++load) {
+      const int granule = load * stride / granularity;
+      row.values.push_back(granule > brought ? 300 : 38);
+      if (granule > brought) brought = granule + 1;
+    }
+  }
+  return trace;
+}
+
+// Strides between one granule and two miss on fewer loads than of granules that are twice as long.
+TEST(FetchGranularity, IsABoundWhereEachMissBringsTheNextOne) {
+  for (const int granularity : {32, 64, 128}) {
+    std::vector<int> strides;
+    for (int stride = 4; stride <= 4 * granularity; stride += 4) strides.push_back(stride);
+    const Estimate finding = find_fetch_granularity(cold_walks_with_next(granularity, strides));
+    EXPECT_EQ(finding.status, Status::upper_bound) << granularity << ": " << finding.note;
+    EXPECT_EQ(finding.value, 2 * granularity);
+  }
+}
+
+// No power of two lies between these.
+TEST(FetchGranularity, IsABoundWhereNoStrideTellsThatFromGranulesOfTwice) {
+  const std::vector<int> strides{4, 8, 16, 32, 64, 128, 256};
+  Trace twice = cold_walks(64, 256);
+  std::erase_if(twice.rows, [&](const Row& row) {
+    return std::find(strides.begin(), strides.end(), static_cast<int>(row.control)) == strides.end();
+  });
+  for (const Trace& trace : {twice, cold_walks_with_next(32, strides)}) {
+    const Estimate finding = find_fetch_granularity(trace);
+    EXPECT_EQ(finding.status, Status::upper_bound) << finding.note;
+    EXPECT_EQ(finding.value, 64);
+    EXPECT_GT(*finding.confidence, 0.9);
+  }
+}
+
 // Of two levels the faster one counts, also where most strides are longer than what it fetches.
 TEST(FetchGranularity, IsThatOfTheFasterLevel) {
   Trace trace = cold_walks(64, 512);
@@ -305,8 +347,11 @@ TEST(FetchGranularity, OfTooFewLoadsIsInconclusive) {
   std::vector<double> half = hits;
   half.insert(half.end(), misses.begin(), misses.end());
   const Estimate finding = find_fetch_granularity({{{1024, half}, {2048, misses}}});
-  EXPECT_EQ(finding.status, Status::measured);
+  EXPECT_EQ(finding.status, Status::upper_bound) << "1024 bytes and the next ones leave as many";
   EXPECT_EQ(finding.value, 2048);
+  std::vector<double> most(20 * 16, 30);
+  most.insert(most.end(), 60 * 16, 300);
+  EXPECT_EQ(find_fetch_granularity({{{1024, half}, {1536, most}, {2048, misses}}}).status, Status::measured);
 }
 
 TEST(Latency, IsTheMedianWithItsInterval) {
