@@ -5,6 +5,7 @@
 #include "change_point/significance.hpp"
 #include "change_point/trace_check.hpp"
 #include "evidence/inference/estimates.hpp"
+#include "evidence/traces/lap_tick.hpp"
 #include "evidence/traces/trace_levels.hpp"
 #include "evidence/traces/trace_means.hpp"
 #include "evidence/traces/trace_repeats.hpp"
@@ -274,6 +275,10 @@ Estimate find_size(const Trace& trace, const TraceOptions& options) {
   if (is_about_change && !usable_as_is && do_repeats_differ_as_sizes_do(trace))
     e = inconclusive("B", trace_size_method,
                      "rows of one size differ by as much as sizes do: something else changed while they were recorded");
+  const double fits = e.status == Status::measured ? *e.value : 0;
+  if ((e.status == Status::measured || e.status == Status::upper_bound) && is_within_a_tick_of_laps(rows, fits))
+    e = inconclusive("B", trace_size_method,
+                     "rows differ by no more than a tick of the clock that their laps were timed with");
   e.samples = rows.loads();
   return e;
 }

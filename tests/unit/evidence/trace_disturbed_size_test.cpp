@@ -226,6 +226,41 @@ TEST(SizeOfDisturbedTraces, ClocksThatDropTwiceAreNoLevel) {
   }
 }
 
+/// Laps over lines of 64 B, timed by a clock that counts `tick` cycles, as means of their loads, written to a
+/// hundredth.
+Trace means_of_timed_laps(int laps, double tick, std::uint64_t seed, const std::function<double(int row)>& cycles) {
+  Random random(seed);
+  Trace trace;
+  for (int i = 0; i < 30; ++i) {
+    const double loads = 32 + i;
+    Row& row = trace.rows.emplace_back();
+    row.control = 64 * loads;
+    for (int lap = 0; lap < laps; ++lap) {
+      const double ticks = std::floor(random.uniform() + loads * cycles(i) / tick);
+      row.values.push_back(std::round(100 * ticks * tick / loads) / 100);
+    }
+  }
+  return trace;
+}
+
+// A tick more or less is a share of each load's time, the larger the shorter the lap, and rises from row to row do.
+TEST(SizeOfDisturbedTraces, TicksOfWholeLapsAreNoChange) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Estimate said = find_size(means_of_timed_laps(1, 1000, seed, [](int) { return 33; }));
+    EXPECT_TRUE(said.status == Status::inconclusive || said.status == Status::lower_bound) << seed;
+  }
+}
+
+TEST(SizeOfDisturbedTraces, ChangesOfSeveralTicksOfLapsAreTold) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Trace trace = means_of_timed_laps(5, 400, seed, [](int row) { return row < 17 ? 33 : 233; });
+    const Estimate said = find_size(trace);
+    ASSERT_EQ(said.status, Status::measured) << seed << ": " << said.note;
+    EXPECT_LE(said.interval->low, trace.rows[16].control) << seed;
+    EXPECT_GE(said.interval->high, trace.rows[16].control) << seed;
+  }
+}
+
 // Where far hits take as long as misses nobody knows what a row that fits has of them.
 TEST(SizeOfDisturbedTraces, FarHitsLikeMissesLeaveTheSizeOpen) {
   const Trace trace = disturbed_sweep(40, 255, [](int row, int load) {
