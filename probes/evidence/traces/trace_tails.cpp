@@ -87,7 +87,6 @@ bool are_slower_where_more(std::span<const Row> rows, double threshold_cycles) {
 }  // namespace
 
 bool do_slow_loads_trail_off(const Trace& trace, std::size_t fitting, double threshold_cycles) {
-  if (are_slower_where_more(std::span(trace.rows).subspan(fitting), threshold_cycles)) return false;
   constexpr std::size_t most_bins = 4096;
   constexpr double narrowest = 0.01;  // of a latency
   LatencyCounts hits, all;
@@ -113,7 +112,8 @@ bool do_slow_loads_trail_off(const Trace& trace, std::size_t fitting, double thr
   double rising = before.back();
   for (std::size_t k = 1; k < counts.size(); ++k) rising = std::max(rising, before[k] + after[counts.size() - k]);
   constexpr double by_chance = 0.05;
-  return std::exp(before.back() - rising) * static_cast<double>(counts.size()) > by_chance;
+  const double chance = std::exp(before.back() - rising) * static_cast<double>(counts.size());
+  return chance > by_chance && !are_slower_where_more(std::span(trace.rows).subspan(fitting), threshold_cycles);
 }
 
 }  // namespace gputopo::evidence
