@@ -10,6 +10,7 @@
 #include "change_point/significance.hpp"
 #include "change_point/split_test.hpp"
 #include "evidence/inference/estimates.hpp"
+#include "evidence/traces/base_trend.hpp"
 #include "evidence/traces/trace_laps.hpp"
 #include "evidence/traces/trace_levels.hpp"
 #include "stop/stop.hpp"
@@ -160,6 +161,17 @@ bool rises_by_chance(const MeanCurve& curve, const RisingLevels& rising) {
   return chance_of_rise(curve, rising) > significant;
 }
 
+// Rows that fit needn't be alike: a clock that drifts, or laps that nobody divided by their loads, raise all of them.
+// Where the rows behind the size go on as those before it do, the change may lie behind any of them.
+Estimate with_trend(Estimate size, const std::vector<Observation>& rows, std::size_t fit) {
+  const std::size_t end = size.status == Status::measured ? rows_on_trend(rows, fit) : fit;
+  if (end == fit) return size;
+  size.interval->high = std::max(size.interval->high, rows[end - 1].control);
+  size.confidence = std::min(*size.confidence, 1 / static_cast<double>(end - fit + 1));
+  size.note = "rows before the change rise steadily: it may lie as far as they do";
+  return size;
+}
+
 // Nothing changes: what a smaller cache would have missed is the evidence for a bound.
 Estimate without_misses(const Trace& trace) {
   std::vector<Observation> rows;
@@ -305,7 +317,7 @@ Estimate size_by_means(const Trace& trace) {
   } else if (fit == 1 && curve.rows.front().weight < 2) {
     return inconclusive("B", by_means, "before the change lies one load, whose noise nothing tells");
   }
-  return capacity_estimate(posterior, by_means);
+  return with_trend(capacity_estimate(posterior, by_means), curve.rows, fit);
 }
 
 Estimate first_large_rise(const Trace& trace, const TraceOptions& options) {

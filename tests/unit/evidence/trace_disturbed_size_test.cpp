@@ -261,6 +261,21 @@ TEST(SizeOfDisturbedTraces, ChangesOfSeveralTicksOfLapsAreTold) {
   }
 }
 
+// A clock that slows while it warms up: all rows that fit rise, and by more than they scatter, the last one, too.
+TEST(SizeOfDisturbedTraces, RowsThatRiseSteadilyMayAllFit) {
+  const Trace trace{{{6016, {29.32}},   {6336, {29.89}},   {6720, {30.55}},   {7040, {31.05}},   {7424, {31.58}},
+                     {7808, {32.26}},   {8128, {32.65}},   {8512, {99.07}},   {8832, {162.37}},  {9216, {234.04}},
+                     {9536, {236.8}},   {9920, {239.33}},  {10240, {241.56}}, {10624, {243.87}}, {10944, {246}},
+                     {11328, {247.7}},  {11648, {249.33}}, {12032, {250.83}}, {12352, {252.14}}, {12736, {253.37}},
+                     {13056, {254.43}}, {13440, {255.08}}, {13760, {256.15}}, {14144, {256.8}},  {14528, {257.4}},
+                     {14848, {258.17}}, {15232, {258.54}}}};
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_LE(said.interval->low, 8128);
+  EXPECT_EQ(said.interval->high, 8128);
+  EXPECT_LE(*said.confidence, 0.5) << "the row before is as likely";
+}
+
 // Where far hits take as long as misses nobody knows what a row that fits has of them.
 TEST(SizeOfDisturbedTraces, FarHitsLikeMissesLeaveTheSizeOpen) {
   const Trace trace = disturbed_sweep(40, 255, [](int row, int load) {
