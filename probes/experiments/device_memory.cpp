@@ -43,7 +43,7 @@ Expected<LooksByLine> looks_behind(Session& session, const Flush& flush, std::si
   Walk timed = make_walk(l2_path, looked_bytes, apart.stride_bytes, 1);
   timed.first_byte = end;
   program::Program translate = p;
-  translate.phases = {timed};  // the TLBs' first misses belong to nobody's latency
+  translate.phases = {by_one_warp(timed)};  // the TLBs' first misses belong to nobody's latency
   p.phases = {recorded(timed, Record::latencies, 1)};
   std::vector<std::size_t> lines;
   for (std::size_t line = 0; line < walked; ++line)
