@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "change_point/random.hpp"
 #include "program/order.hpp"
 
 namespace gputopo::evidence {
@@ -81,12 +80,8 @@ void L2Rows::add_neighbours(program::Program& p, std::uint64_t bytes, std::uint6
 
 // Pages spread as evenly, in the middle of each part: what decides on which side a line lives goes by powers of two,
 // and even distances have of each kind what there is of it. Not so which set it falls into: of every stretch one
-// further on, and any line, else many would be of the same few sets and push out one another. Which one is drawn:
-// evenly spread ones may be in step with sets that keep the same lines each time, and no scatter of counts would show
-// it.
+// further on, and any line, else many would be of the same few sets and push out one another.
 void L2Rows::add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t program, std::uint64_t programs) const {
-  constexpr unsigned bits_of_bytes = 40;
-  change_point::Random random((program << bits_of_bytes) + bytes);
   const std::uint64_t count = stretches(bytes, Purpose::count), pages = bytes / counted_page_bytes;
   const std::uint64_t shared_by = sharing(bytes), part = program / shared_by, parts = programs / shared_by;
   for (std::uint64_t i = count; i-- > 0;) {
@@ -97,7 +92,8 @@ void L2Rows::add_pages(program::Program& p, std::uint64_t bytes, std::uint64_t p
     const double on = (static_cast<double>(part) + 0.5) / static_cast<double>(parts) + static_cast<double>(i) / own;
     const auto page =
         std::min(pages - 1, static_cast<std::uint64_t>(own * (static_cast<double>(i) + on - std::floor(on))));
-    const std::uint64_t line = random.below(counted_apart_bytes / stride_);
+    const auto line =
+        static_cast<std::uint64_t>(even_place(part * count + i) * static_cast<double>(counted_apart_bytes / stride_));
     // Walks take as much as all of their strides: behind the last page there is nothing.
     const std::uint64_t behind = page + 1 < pages ? line * stride_ : 0;
     add_counted_page(p, page * counted_page_bytes, behind, (part + i) % lines_of(Purpose::count));
