@@ -77,13 +77,28 @@ Held held_by(const NearCount& count) {
   return held;
 }
 
+namespace {
+
+// The least that two counts leave where more is found of more by more than chance: misses that look like hits are as
+// many a load in both, however many were known to be, so what grows with what was walked may all be these.
+double least_by_growth(const NearCount& a, const NearCount& b, double least) {
+  const double growth = b.held - a.held, more = b.bytes - a.bytes;
+  if (more <= 0 || growth <= std::hypot(a.scatter, b.scatter)) return least;
+  if (growth >= more) return 0;
+  const double without = a.held * b.bytes - b.held * a.bytes;
+  const double off = std::hypot(a.scatter * b.bytes, b.scatter * a.bytes);
+  return std::min(least, std::max(0.0, (without - off) / (more - growth)));
+}
+
+}  // namespace
+
 Held held_by(const NearCount& a, const NearCount& b) {
   const double weight = 1 / (1 + std::pow(b.scatter / a.scatter, 2));
   Held held;
   held.bytes = weight * b.held + (1 - weight) * a.held;
   const double off =
       std::hypot(weight * b.scatter, (1 - weight) * a.scatter) + weight * b.mistaken + (1 - weight) * a.mistaken;
-  held.interval = {held.bytes - off, held.bytes + off};
+  held.interval = {least_by_growth(a, b, held.bytes - off), held.bytes + off};
   // The same rates are mistaken in both, by as much a load.
   held.steady = std::fabs(b.held - a.held) <= std::hypot(a.scatter, b.scatter) + std::fabs(b.mistaken - a.mistaken);
   held.samples = a.samples + b.samples;

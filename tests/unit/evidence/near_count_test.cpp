@@ -149,6 +149,15 @@ TEST(NearCount, TwoThatAgreeAreTheirMeanAndTwoThatDontAreUnsteady) {
   EXPECT_FALSE(held_by(a, c).steady);
 }
 
+// 1000 held, and of the rest one in ten looks near, though no more than one in fifty was known to.
+TEST(NearCount, WhatGrowsWithWhatWasWalkedIsNoneOfTheLeast) {
+  const NearCount a{2000, 1100, 5, 20, 64}, b{4000, 1300, 5, 60, 64};
+  const Held held = held_by(a, b);
+  EXPECT_LT(held.interval.low, 1000);
+  EXPECT_GT(held.interval.low, 980) << "but by chance";
+  EXPECT_GT(held.interval.high, 1100);
+}
+
 // What counts of one H200's side say (64 runs on three cards).
 TEST(RoundedCount, IsTheSameForCountsThatHardlyDiffer) {
   for (const double bytes : {30'510'000, 30'600'000, 30'710'000}) EXPECT_EQ(rounded_count(bytes), 29 * 1'048'576);
