@@ -3,6 +3,7 @@
 // no longer does.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -20,8 +21,11 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-// Lines lie 200 of 630 cycles apart, by their side (an H200): of so many the mean is known within a percent.
-constexpr std::uint64_t most_lines = 2560;
+constexpr std::uint64_t lines_at_once = 384;  // so few that another program's turn seldom comes in between
+// Lines lie 200 of 630 cycles apart, by their side (an H200): of so many stretches of them the mean is known within a
+// percent.
+constexpr std::uint64_t most_stretches = 9;
+constexpr std::size_t looks_at_a_stretch = 3;
 
 // Loads that come before looks at lines, and lie before these.
 struct Flush {
@@ -30,12 +34,12 @@ struct Flush {
   std::uint64_t begin() const { return bytes - least; }
 };
 
-// Looks at lines that a flush came after; at those whose translation the line before brought in.
-Expected<LooksByLine> looks_behind(Session& session, const Flush& flush, std::size_t times, const LinesApart& apart) {
-  const std::uint64_t walked =
-      std::min<std::uint64_t>({most_lines, session.info().largest_recording, flush.least / apart.stride_bytes});
+// Looks at the lines of a stretch behind a flush; at those whose translation the line before brought in.
+Expected<LooksByLine> looks_behind(Session& session, const Flush& flush, const LinesApart& apart,
+                                   std::uint64_t stretch = 0, std::size_t times = 1) {
+  const std::uint64_t walked = std::min<std::uint64_t>(lines_at_once, session.info().largest_recording);
   const std::uint64_t looked_bytes = walked * apart.stride_bytes;
-  const std::uint64_t end = flush.begin() + flush.bytes, buffer_bytes = end + looked_bytes;
+  const std::uint64_t end = flush.begin() + flush.bytes + stretch * looked_bytes, buffer_bytes = end + looked_bytes;
   program::Program p =
       make_program(fmt::format("device memory behind {} MiB", flush.bytes >> 20), session.info(), slot_flush);
   p.isolation = Scope::gpu;
@@ -61,6 +65,18 @@ Expected<LooksByLine> looks_behind(Session& session, const Flush& flush, std::si
   return looks;
 }
 
+// The same of lines of as many stretches as there is room for.
+Expected<LooksByLine> looks_at_stretches(Session& session, const Flush& flush, const LinesApart& apart) {
+  const std::uint64_t room = flush.least / (lines_at_once * apart.stride_bytes);
+  LooksByLine looks;
+  for (std::uint64_t stretch = 0; stretch < std::clamp<std::uint64_t>(room, 1, most_stretches); ++stretch) {
+    auto more = looks_behind(session, flush, apart, stretch, looks_at_a_stretch);
+    if (!more) return more;
+    std::move(more->begin(), more->end(), std::back_inserter(looks));
+  }
+  return looks;
+}
+
 // Whether loads take as long as those that less came between. Means: where a cache that replaces at random is just
 // overflown most loads, and every quartile, are still its own.
 bool are_level(const Histogram& less, const Histogram& more) {
@@ -73,7 +89,7 @@ bool are_level(const Histogram& less, const Histogram& more) {
 // Neighbours in one row of DRAM are as near as open rows are. Where lines in rows of their own are farther, and TLBs
 // have their translations, they are memory's.
 Expected<LinesApart> how_far_apart(Session& session, Findings& findings, const Flush& flush, const Histogram& near) {
-  auto far = looks_behind(session, flush, 1, in_a_large_page);
+  auto far = looks_behind(session, flush, in_a_large_page);
   if (!far) return tl::unexpected<Error>(far.error());
   if (are_level(near, histogram_of(*far))) return in_a_small_page;
   const auto untranslated = why_untranslated(session, findings);
@@ -97,12 +113,12 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   // As much as the largest cache behind an L2 that there is (docs/domain.md), held against twice as much.
   const std::uint64_t first = std::min(room, std::max<std::uint64_t>(8 * session.info().l2_bytes, 32 << 20));
   Flush flush{first, first};
-  auto timed = looks_behind(session, flush, 1, in_a_small_page);
+  auto timed = looks_behind(session, flush, in_a_small_page);
   if (!timed) return tl::unexpected<Error>(timed.error());
   bool level = false;
   for (int doubling = 0; doubling < most_doublings && 2 * flush.bytes <= room && !level; ++doubling) {
     const Flush twice{2 * flush.bytes, first};
-    auto more = looks_behind(session, twice, 1, in_a_small_page);
+    auto more = looks_behind(session, twice, in_a_small_page);
     if (!more) return tl::unexpected<Error>(more.error());
     level = are_level(histogram_of(*timed), histogram_of(*more));
     if (!level) flush = twice;
@@ -118,7 +134,7 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   const auto apart = how_far_apart(session, findings, flush, histogram_of(*timed));
   if (!apart) return give_up(apart.error());
   findings.lines_apart = *apart;
-  auto again = looks_behind(session, flush, looks_at_a_line, *apart);
+  auto again = looks_at_stretches(session, flush, *apart);
   if (!again) return give_up(again.error());
   const Histogram all = histogram_of(*again);
   std::vector<double> by_line = undisturbed_by_line(std::move(*again));
