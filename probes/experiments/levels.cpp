@@ -157,7 +157,7 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
                                cache.overhead_cycles);
   cache.levels.false_hit = std::max(cache.levels.false_hit, hidden_share(cache.levels));
   if (!levels_of(samples->hits, samples->graded.back()).usable() || !cache.levels.usable() ||
-      miss_as_fast(cache.levels.hit, samples->graded)) {
+      miss_as_fast(cache.levels.hit, samples->graded, cache.overhead_cycles)) {
     const bool all_alike = are_alike_by_line(samples->pairs, cache.overhead_cycles) ||
                            std::all_of(samples->graded.begin(), samples->graded.end(), [&](const Histogram& behind) {
                              return are_alike(samples->hits, behind, cache.overhead_cycles, session.clock_share());

@@ -191,10 +191,11 @@ bool hold_faster_kind(const Histogram& hits, double hit_cycles, double overhead_
   return total(hits) - count_from(hits, faster) > by_chance;
 }
 
-bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded) {
+bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, double overhead_cycles) {
   const double fastest = quantile(hit, 0.01).value_or(0), middle = quantile(hit, 0.5).value_or(0);
+  const double faster = overhead_cycles + (fastest - overhead_cycles) / half_a_level;
   return are_some_below(graded.back(), middle + 0.5) ||
-         std::any_of(graded.begin(), graded.end(), [&](const Histogram& h) { return are_some_below(h, fastest); });
+         std::any_of(graded.begin(), graded.end(), [&](const Histogram& h) { return are_some_below(h, faster); });
 }
 
 namespace {

@@ -58,10 +58,10 @@ bool are_more_than_strangers(std::size_t slow, std::size_t looks);
 /// loads lie apart. Nothing makes loads faster: most of these weren't hits then.
 bool hold_faster_kind(const Histogram& hits, double hit_cycles, double overhead_cycles);
 
-/// Whether loads that can't have hit (the last of `graded`) are as fast as the faster half of hits, or any sample has
-/// loads that are faster than hits: what is behind isn't slower, or not always, and others of its lines may look like
-/// hits. Levels that overlap by jitter have one in twenty of these at most.
-bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded);
+/// Whether loads that can't have hit (the last of `graded`) are as fast as the faster half of hits, or any are faster
+/// than hits by half a level: what is behind isn't slower, or not always. Levels that overlap by jitter have one in
+/// twenty of these at most.
+bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, double overhead_cycles);
 
 /// Of the nearest level's loads the share below the threshold, as far as it is there for sure: loads as fast as the
 /// fastest quarter of hits are hits, and three times as many belong to them; the level reaches as far above the
