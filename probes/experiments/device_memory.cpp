@@ -21,7 +21,7 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::uint64_t lines_at_once = 384;  // so few that another program's turn seldom comes in between
+constexpr std::uint64_t stretch_lines = 384;  // so few that another program's turn seldom comes in between
 // Lines lie 200 of 630 cycles apart, by their side (an H200): of so many stretches of them the mean is known within a
 // percent.
 constexpr std::uint64_t most_stretches = 9;
@@ -37,7 +37,7 @@ struct Flush {
 // Looks at the lines of a stretch behind a flush; at those whose translation the line before brought in.
 Expected<LooksByLine> looks_behind(Session& session, const Flush& flush, const LinesApart& apart,
                                    std::uint64_t stretch = 0, std::size_t times = 1) {
-  const std::uint64_t walked = std::min<std::uint64_t>(lines_at_once, session.info().largest_recording);
+  const std::uint64_t walked = std::min<std::uint64_t>(stretch_lines, session.info().largest_recording);
   const std::uint64_t looked_bytes = walked * apart.stride_bytes;
   const std::uint64_t end = flush.begin() + flush.bytes + stretch * looked_bytes, buffer_bytes = end + looked_bytes;
   program::Program p =
@@ -67,7 +67,7 @@ Expected<LooksByLine> looks_behind(Session& session, const Flush& flush, const L
 
 // The same of lines of as many stretches as there is room for.
 Expected<LooksByLine> looks_at_stretches(Session& session, const Flush& flush, const LinesApart& apart) {
-  const std::uint64_t room = flush.least / (lines_at_once * apart.stride_bytes);
+  const std::uint64_t room = flush.least / (stretch_lines * apart.stride_bytes);
   LooksByLine looks;
   for (std::uint64_t stretch = 0; stretch < std::clamp<std::uint64_t>(room, 1, most_stretches); ++stretch) {
     auto more = looks_behind(session, flush, apart, stretch, looks_at_a_stretch);

@@ -238,7 +238,8 @@ double hides_near_lines(const Levels& levels, const Histogram& furthest) {
   const double further_on = quantile(furthest, fastest).value_or(0);
   const auto slowest = quantile(between(levels.next, levels.threshold_cycles, further_on), far);
   if (!slowest) return 0;
-  const double apart = quantile(furthest, far).value_or(0) - quantile(furthest, near).value_or(0);
+  const auto spread = [&](const Histogram& h) { return quantile(h, far).value_or(0) - quantile(h, near).value_or(0); };
+  const double apart = spread(furthest) - spread(levels.hit);  // hits' own spread is noise
   return *slowest - apart < levels.threshold_cycles ? further_on : 0;
 }
 
