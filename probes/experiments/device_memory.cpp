@@ -21,10 +21,10 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::uint64_t stretch_lines = 384;  // so few that another program's turn seldom comes in between
+constexpr std::uint64_t stretch_lines = 768;  // so few that another program's turn seldom comes in between
 // Lines lie 200 of 630 cycles apart, by their side (an H200): of so many stretches of them the mean is known within a
 // percent.
-constexpr std::uint64_t most_stretches = 9;
+constexpr std::uint64_t most_stretches = 4;
 constexpr std::size_t looks_at_a_stretch = 3;
 
 // Loads that come before looks at lines, and lie before these.
