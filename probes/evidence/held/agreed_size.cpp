@@ -49,12 +49,6 @@ Estimate exactly_held(const Held& held) {
   return size;
 }
 
-// Rows lie a line apart, so that an interval of 95 % may hold one of them alone: a bound is to be surer than that.
-void bound_by_what_fits(Estimate& size, double line_bytes, std::string_view why) {
-  size.interval->low = std::min(size.interval->low, *size.value - line_bytes);
-  bound_below(size, why);
-}
-
 // Where nothing tells what fits.
 Estimate held_alone(const Estimate& fits, const Held& held, double line_bytes) {
   const Interval& counted = held.interval;
@@ -89,8 +83,7 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
       if (is_telling(held, held.interval, line_bytes))
         return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
       // A cache that loses more than it has to when it overflows, or something else that hides lines.
-      bound_by_what_fits(size, line_bytes,
-                         "so much fits; of more lines fewer are held, which doesn't tell how many more would fit");
+      bound_below(size, "so much fits; of more lines fewer are held, which doesn't tell how many more would fit");
       return size;
     }
     // A count that reaches what fits by its error alone may have missed as much of the rest.
@@ -116,7 +109,7 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   if (size.interval->high > fits.interval->high) size.confidence.reset();
   const double apart = std::max(size.interval->high - *size.value, *size.value - size.interval->low);
   if (apart <= line_bytes || size.interval->high - size.interval->low <= telling * size.interval->low) return size;
-  bound_by_what_fits(size, line_bytes, not_counted);
+  bound_below(size, not_counted);
   return size;
 }
 

