@@ -228,10 +228,7 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   Statement& statement = findings.memory("l2").structure["l2_sides"];
   const auto leave_open = [&](std::string_view by, std::string_view why) {
     statement = undecided(by, why);
-    std::vector<double> by_line = l2->by_line;
-    for (double& cycles : by_line) cycles -= l2->overhead_cycles;
-    Estimate& latency = findings.memory("l2").attributes["latency"];
-    latency = of_near_lines(std::move(by_line), 0, std::move(latency));
+    bound_above(findings.memory("l2").attributes["latency"], near_and_far);
     return Expected<void>();
   };
   const auto sms = spread_sms(session.info().gpu.sm_count, most_sms);

@@ -6,7 +6,6 @@
 #include "evidence/inference/estimates.hpp"
 #include "evidence/inference/modes.hpp"
 #include "evidence/lines/lost_lines.hpp"
-#include "evidence/lines/near_and_far.hpp"
 #include "evidence/looks/latency.hpp"
 #include "experiments/experiments.hpp"
 
@@ -118,14 +117,7 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
                                    l2 == nullptr ? std::vector<double>() : l2->by_line);
   session.keep(lost.curve(path.id));
   penalty = std::move(lost.penalty);
-  if (!findings.may_lines_be_far()) return {};
-  // Constants lie in one place, all of them near or all far for what is known; and where hits of the L2 aren't told
-  // from memory's loads, lines that it kept aren't either.
-  if (l2 == nullptr || !l2->present)
-    bound_above(penalty, near_and_far);
-  else
-    penalty = of_near_lines(std::move(lost.of_all),
-                            quantile(cache->levels.hit, 0.5).value_or(0) - cache->overhead_cycles, std::move(penalty));
+  if (findings.may_lines_be_far() && penalty.has_value()) bound_above(penalty, near_and_far);
   return {};
 }
 

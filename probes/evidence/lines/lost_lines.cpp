@@ -126,7 +126,7 @@ LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::opti
         all};
   Estimate penalty = mean_estimate(means.size() > 2 ? means : lines, "cycles", lost_lines_method);
   penalty.samples = samples;
-  return {std::move(penalty), std::move(lines), std::move(all)};
+  return {std::move(penalty), std::move(lines)};
 }
 
 }  // namespace gputopo::evidence

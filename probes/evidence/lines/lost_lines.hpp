@@ -15,8 +15,7 @@ using LostBySm = std::vector<LooksByLine>;
 
 struct LostLines {
   Estimate penalty;
-  std::vector<double> by_line;      ///< cycles more than a hit; where nothing is decided those of all lines
-  std::vector<double> of_all = {};  ///< the same with outliers among them; where nothing is decided none
+  std::vector<double> by_line;  ///< cycles more than a hit; where nothing is decided those of all lines
   DecidingCurve curve(std::string_view memory) const;
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "evidence/inference/levels.hpp"
-
 namespace gputopo::evidence {
 
 TwoKinds two_kinds(std::vector<double> latencies) {
@@ -28,20 +26,6 @@ TwoKinds two_kinds(std::vector<double> latencies) {
                                         [&](double x) { return x > best.near + quarter && x < best.far - quarter; })) /
       n;
   return best;
-}
-
-Estimate of_near_lines(std::vector<double> lines, double less_cycles, Estimate mean) {
-  constexpr std::size_t middle_of_a_quarter = 8;
-  constexpr double half_a_cycle = 0.5;  // lines take whole cycles
-  if (mean.status != Status::measured || !mean.interval || lines.empty()) return mean;
-  const auto middle = lines.begin() + static_cast<std::ptrdiff_t>(lines.size() / middle_of_a_quarter);
-  std::nth_element(lines.begin(), middle, lines.end());
-  const double near = std::min(*middle, *mean.value);
-  mean.interval->low = std::min(mean.interval->low, near - half_a_cycle);
-  if (less_cycles + *mean.value < half_a_level * (less_cycles + near)) return mean;
-  mean.value = near;
-  mean.note = "of near lines: whether those that take longer are on another side isn't known";
-  return mean;
 }
 
 std::vector<std::uint32_t> spread_sms(std::uint32_t count, std::size_t most) {

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "topology/estimate.hpp"
-
 namespace gputopo::evidence {
 
 /// A split of latencies into a near and a far kind with a gap between: near ones below `threshold`.
@@ -17,12 +15,6 @@ struct TwoKinds {
 /// Otsu's criterion (IEEE Trans. SMC 9, 1979): there are two kinds in anything; whether they are two is for the one who
 /// knows how far apart they ought to be.
 TwoKinds two_kinds(std::vector<double> latencies);
-
-/// What near lines of a level take where others may be on another side of it, of up to four (docs/domain.md): the
-/// middle one of the nearest quarter, and no more than the mean of all, `mean`, which it is where none is far. Where
-/// the two are nearer than sides a level apart make them no line is far, and the mean stands. `lines` are cycles more
-/// than `less_cycles`, and all places alike among them.
-Estimate of_near_lines(std::vector<double> lines, double less_cycles, Estimate mean);
 
 /// Up to `most` SMs of `count`, on every side of the chip, whether sides take turns or halves of the numbers.
 /// Ascending.

@@ -57,24 +57,7 @@ TEST(Penalty, IsOpenWhereHardlyAnythingIsLost) {
   EXPECT_EQ(penalty_where([](const auto&, const auto&, std::size_t) { return 40U; }).status, Status::inconclusive);
 }
 
-// A quarter of the lines near, as of four sides: what these take, and no more than the mean.
-TEST(Penalty, IsThatOfNearLinesWhereOthersMayBeFar) {
-  Findings findings = with_l1();
-  findings.may_have_sides = true;
-  evidence::CacheFacts& l2 = findings.caches["l2"];
-  l2.present = true;
-  l2.by_line = {240, 240, 300, 300, 300, 300, 300, 300};
-  const auto by_page = [](const auto&, const program::Walk& walk, std::size_t) {
-    return walk.first_byte / (32 << 10) % 4 == 0 ? 240U : 300U;
-  };
-  const Estimate e = penalty_where(by_page, findings);
-  ASSERT_EQ(e.status, Status::measured) << e.note;
-  EXPECT_DOUBLE_EQ(*e.value, 200);
-  EXPECT_LE(e.interval->low, 200);
-  EXPECT_GE(e.interval->high, 245);
-}
-
-TEST(Penalty, IsABoundWhereTheL2sHitsAreNotToldFromMemory) {
+TEST(Penalty, IsABoundWhereLinesMayLieNearAndFar) {
   Findings findings = with_l1();
   findings.may_have_sides = true;
   const Estimate e = penalty_where([](const auto&, const auto&, std::size_t) { return 240U; }, findings);
