@@ -3,7 +3,6 @@
 // no longer does.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -21,58 +20,35 @@ using namespace evidence;
 using program::Record;
 using program::Walk;
 
-constexpr std::uint64_t stretch_lines = 768;  // so few that another program's turn seldom comes in between
-// Lines lie 200 of 630 cycles apart, by their side (an H200): of so many stretches of them the mean is known within a
-// percent.
-constexpr std::uint64_t most_stretches = 4;
-constexpr std::size_t looks_at_a_stretch = 3;
+constexpr std::uint64_t device_memory_lines = 384;
 
-// Loads that come before looks at lines, and lie before these.
-struct Flush {
-  std::uint64_t bytes, least;  // of any of them: as much has room behind each
-  // All of it new: of what came before a cache that goes by age keeps lines where they are, and lets none go for it.
-  std::uint64_t begin() const { return bytes - least; }
-};
-
-// Looks at the lines of a stretch behind a flush; at those whose translation the line before brought in.
-Expected<LooksByLine> looks_behind(Session& session, const Flush& flush, const LinesApart& apart,
-                                   std::uint64_t stretch = 0, std::size_t times = 1) {
-  const std::uint64_t walked = std::min<std::uint64_t>(stretch_lines, session.info().largest_recording);
-  const std::uint64_t looked_bytes = walked * apart.stride_bytes;
-  const std::uint64_t end = flush.begin() + flush.bytes + stretch * looked_bytes, buffer_bytes = end + looked_bytes;
+// Looks at lines that `flush_bytes` of other loads came after, which lie from `begin` on; at those whose translation
+// the line before brought in.
+Expected<LooksByLine> looks_behind(Session& session, std::uint64_t begin, std::uint64_t flush_bytes, std::size_t times,
+                                   const LinesApart& apart) {
+  const std::uint64_t looked_bytes = device_memory_lines * apart.stride_bytes;
+  const std::uint64_t end = begin + flush_bytes, buffer_bytes = end + looked_bytes;
   program::Program p =
-      make_program(fmt::format("device memory behind {} MiB", flush.bytes >> 20), session.info(), slot_flush);
+      make_program(fmt::format("device memory behind {} MiB", flush_bytes >> 20), session.info(), slot_flush);
   p.isolation = Scope::gpu;
   p.buffers[slot_flush].size_bytes = std::max(buffer_bytes, slot_bytes);
   Walk timed = make_walk(l2_path, looked_bytes, apart.stride_bytes, 1);
   timed.first_byte = end;
   program::Program translate = p;
-  translate.phases = {by_one_warp(timed)};  // the TLBs' first misses belong to nobody's latency
+  translate.phases = {timed};  // the TLBs' first misses belong to nobody's latency
   p.phases = {recorded(timed, Record::latencies, 1)};
   std::vector<std::size_t> lines;
-  for (std::size_t line = 0; line < walked; ++line)
+  for (std::size_t line = 0; line < device_memory_lines; ++line)
     if (apart.is_translated(end, line)) lines.push_back(line);
   LooksByLine looks(lines.size());
   for (std::size_t i = 0; i < times; ++i) {
     auto traces = session.run_in_order([&] {
       return std::vector<program::Batch>{
-          {translate}, flush_batch(session.info(), flush.bytes, buffer_bytes, flush_line_bytes, flush.begin()), {p}};
+          {translate}, flush_batch(session.info(), flush_bytes, buffer_bytes, flush_line_bytes, begin), {p}};
     });
     if (!traces) return tl::unexpected<Error>(traces.error());
     const auto& latencies = traces->back().phases.back().latencies;
     for (std::size_t k = 0; k < lines.size(); ++k) looks[k].push_back(latencies.at(lines[k]));
-  }
-  return looks;
-}
-
-// The same of lines of as many stretches as there is room for.
-Expected<LooksByLine> looks_at_stretches(Session& session, const Flush& flush, const LinesApart& apart) {
-  const std::uint64_t room = flush.least / (stretch_lines * apart.stride_bytes);
-  LooksByLine looks;
-  for (std::uint64_t stretch = 0; stretch < std::clamp<std::uint64_t>(room, 1, most_stretches); ++stretch) {
-    auto more = looks_behind(session, flush, apart, stretch, looks_at_a_stretch);
-    if (!more) return more;
-    std::move(more->begin(), more->end(), std::back_inserter(looks));
   }
   return looks;
 }
@@ -88,8 +64,9 @@ bool are_level(const Histogram& less, const Histogram& more) {
 
 // Neighbours in one row of DRAM are as near as open rows are. Where lines in rows of their own are farther, and TLBs
 // have their translations, they are memory's.
-Expected<LinesApart> how_far_apart(Session& session, Findings& findings, const Flush& flush, const Histogram& near) {
-  auto far = looks_behind(session, flush, in_a_large_page);
+Expected<LinesApart> how_far_apart(Session& session, Findings& findings, std::uint64_t begin, std::uint64_t flush_bytes,
+                                   const Histogram& near) {
+  auto far = looks_behind(session, begin, flush_bytes, 1, in_a_large_page);
   if (!far) return tl::unexpected<Error>(far.error());
   if (are_level(near, histogram_of(*far))) return in_a_small_page;
   const auto untranslated = why_untranslated(session, findings);
@@ -112,29 +89,29 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   const std::uint64_t room = session.info().largest_buffer_bytes / 2;
   // As much as the largest cache behind an L2 that there is (docs/domain.md), held against twice as much.
   const std::uint64_t first = std::min(room, std::max<std::uint64_t>(8 * session.info().l2_bytes, 32 << 20));
-  Flush flush{first, first};
-  auto timed = looks_behind(session, flush, in_a_small_page);
+  std::uint64_t flush = first;
+  auto timed = looks_behind(session, 0, flush, 1, in_a_small_page);
   if (!timed) return tl::unexpected<Error>(timed.error());
   bool level = false;
-  for (int doubling = 0; doubling < most_doublings && 2 * flush.bytes <= room && !level; ++doubling) {
-    const Flush twice{2 * flush.bytes, first};
-    auto more = looks_behind(session, twice, in_a_small_page);
+  for (int doubling = 0; doubling < most_doublings && 2 * flush <= room && !level; ++doubling) {
+    // All of it new: of what came before a cache that goes by age keeps lines where they are, and lets none go for it.
+    auto more = looks_behind(session, 2 * flush - first, 2 * flush, 1, in_a_small_page);
     if (!more) return tl::unexpected<Error>(more.error());
     level = are_level(histogram_of(*timed), histogram_of(*more));
-    if (!level) flush = twice;
+    if (!level) flush *= 2;
     timed = more;
   }
   CacheFacts& facts = findings.caches["device_memory"];
-  facts.capacity_bytes = flush.bytes;
+  facts.capacity_bytes = flush;
   facts.overhead_cycles = load->overhead_cycles;
   const auto give_up = [&](const Error& why) {
     findings.caches.erase("device_memory");
     return tl::unexpected<Error>(why);
   };
-  const auto apart = how_far_apart(session, findings, flush, histogram_of(*timed));
+  const auto apart = how_far_apart(session, findings, flush - first, flush, histogram_of(*timed));
   if (!apart) return give_up(apart.error());
   findings.lines_apart = *apart;
-  auto again = looks_at_stretches(session, flush, *apart);
+  auto again = looks_behind(session, flush - first, flush, looks_at_a_line, *apart);
   if (!again) return give_up(again.error());
   const Histogram all = histogram_of(*again);
   std::vector<double> by_line = undisturbed_by_line(std::move(*again));
