@@ -144,7 +144,8 @@ Expected<bool> shows_all_misses(Session& session, const CacheFacts& cache, std::
   rows.path = cache.path;
   rows.stride_bytes = cache.stride();
   program::Batch batch;
-  for (std::uint64_t bytes = 2 * about_bytes; bytes <= session.info().constant_bytes_per_module; bytes += bytes / 2)
+  for (std::uint64_t bytes = 2 * std::max(about_bytes, first_bytes); bytes <= session.info().constant_bytes_per_module;
+       bytes += bytes / 2)
     batch.push_back(footprint_program(session.info(), rows, bytes / rows.stride_bytes * rows.stride_bytes));
   if (batch.empty()) return false;
   auto traces = session.run(batch);

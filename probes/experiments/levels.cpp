@@ -181,7 +181,8 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
     return {};
   }
   cache.present = true;
-  if (path.slot == slot_constant) cache.behind_next_cycles = hides_near_lines(cache.levels, samples->graded.back());
+  if (path.slot == slot_constant)
+    cache.behind_next_cycles = cycles_behind_near_lines(cache.levels, samples->graded.back());
   memory.attributes["latency"] = load->estimate;
   return {};
 }

@@ -34,6 +34,17 @@ double most_lost(const Levels& levels) {
   return std::min(levels.false_miss, alike / hits / (1 - 2 * nearly_none));
 }
 
+// The least that two counts leave where more is found of more by more than chance: misses that look like hits are as
+// many a load in both, however many were known to be, so what grows with what was walked may all be these.
+double least_by_growth(const NearCount& a, const NearCount& b, double least) {
+  const double growth = b.held - a.held, more = b.bytes - a.bytes;
+  if (more <= 0 || growth <= std::hypot(a.scatter, b.scatter)) return least;
+  if (growth >= more) return 0;
+  const double without = a.held * b.bytes - b.held * a.bytes;
+  const double off = std::hypot(a.scatter * b.bytes, b.scatter * a.bytes);
+  return std::min(least, std::max(0.0, (without - off) / (more - growth)));
+}
+
 }  // namespace
 
 // Of places in a row what goes by age is all there or all gone, but at one border, and what goes in any other way comes
@@ -76,21 +87,6 @@ Held held_by(const NearCount& count) {
   held.samples = count.samples;
   return held;
 }
-
-namespace {
-
-// The least that two counts leave where more is found of more by more than chance: misses that look like hits are as
-// many a load in both, however many were known to be, so what grows with what was walked may all be these.
-double least_by_growth(const NearCount& a, const NearCount& b, double least) {
-  const double growth = b.held - a.held, more = b.bytes - a.bytes;
-  if (more <= 0 || growth <= std::hypot(a.scatter, b.scatter)) return least;
-  if (growth >= more) return 0;
-  const double without = a.held * b.bytes - b.held * a.bytes;
-  const double off = std::hypot(a.scatter * b.bytes, b.scatter * a.bytes);
-  return std::min(least, std::max(0.0, (without - off) / (more - growth)));
-}
-
-}  // namespace
 
 Held held_by(const NearCount& a, const NearCount& b) {
   const double weight = 1 / (1 + std::pow(b.scatter / a.scatter, 2));

@@ -233,7 +233,7 @@ double most_hidden_share(const Levels& levels) {
   return hidden.share(std::max(0.0, hidden.loads) + 1.96 * hidden.deviation);
 }
 
-double hides_near_lines(const Levels& levels, const Histogram& furthest) {
+double cycles_behind_near_lines(const Levels& levels, const Histogram& furthest) {
   constexpr double fastest = 0.01, near = 0.05, far = 0.9;  // one load in twenty is a stranger's
   const double further_on = quantile(furthest, fastest).value_or(0);
   const auto slowest = quantile(between(levels.next, levels.threshold_cycles, further_on), far);

@@ -74,7 +74,7 @@ double most_hidden_share(const Levels& levels);
 /// What only loads of levels further on than the one right behind take, of which `furthest` holds some, as timed; 0
 /// where no line of that level is as fast as a hit. Lines further on lie near and far: those of that level that were
 /// seen, as slow ones, may be far by as much.
-double hides_near_lines(const Levels& levels, const Histogram& furthest);
+double cycles_behind_near_lines(const Levels& levels, const Histogram& furthest);
 
 /// The same with its threshold as near to the hits as these allow: for misses that may be faster than any that were
 /// seen. Where those are of one place and others may be as much nearer as these are apart, `by_their_spread`, halfway
