@@ -28,8 +28,9 @@ Expected<std::unique_ptr<counters::Counter>> open_counter_of(const device::Devic
 std::vector<CheckedFootprint> checked_footprints(const std::vector<CrossCheck>& entries) {
   std::vector<CheckedFootprint> rows;
   for (const CrossCheck& entry : entries) {
-    if (entry.metric.starts_with("change point: ")) continue;
-    const bool loads = entry.metric.starts_with("loads: ");
+    const bool loads = entry.metric.starts_with(experiments::check_of_loads);
+    const bool misses = entry.metric.find(": ") == std::string::npos;
+    if (!loads && !misses) continue;
     const bool continues = loads && !rows.empty() && !rows.back().loads_issued && rows.back().memory == entry.memory &&
                            rows.back().size_bytes == entry.size_bytes &&
                            rows.back().carve_out_percent == entry.carve_out_percent;

@@ -30,7 +30,7 @@ struct CheckedFootprint {
   std::string verdict;  ///< the worse one
 };
 
-/// The entries of a cross-check brought together by footprint, in their order; change points are left out.
+/// The entries of a cross-check brought together by footprint, in their order; of other kinds than these none.
 std::vector<CheckedFootprint> checked_footprints(const std::vector<CrossCheck>& entries);
 
 /// "l1 and texture", of those that failed; empty where none did.

@@ -32,6 +32,31 @@ std::string loads_of(const CheckedFootprint& row) {
   return issued == asked ? asked : fmt::format("{} of {}", issued, asked);
 }
 
+// Slices of the L2 by distance: how many, and whether lines of different ones ever met in one.
+std::string slices_table(const experiments::CrossCheckReport& report, const Context& context) {
+  using report::Align;
+  report::Grid grid({{"Slices of"},
+                     {"Loads", Align::right},
+                     {"What"},
+                     {"Timed", Align::right},
+                     {"Counted", Align::right},
+                     {"Verdict"}});
+  bool any = false;
+  for (const CrossCheck& entry : report.entries) {
+    const bool is_count = entry.metric.starts_with(experiments::check_of_slice_count);
+    if (!is_count && !entry.metric.starts_with(experiments::check_of_slices)) continue;
+    any = true;
+    grid.add({{entry.memory, {}},
+              {is_count ? "-" : fmt::format("{}", entry.loads), {}},
+              {is_count ? "slices, at least" : "loads of the busiest", {}},
+              {fmt::format("{:.0f}", entry.by_timing), {}},
+              {fmt::format("{:.0f}", entry.by_counter), {}},
+              {entry.verdict, {}}});
+  }
+  grid.fit(context.columns);
+  return any ? grid.text(context.look) : std::string();
+}
+
 // 80 columns hold all of it: the longest verdict, and numbers of eight digits.
 std::string table(const Topology& topology, const experiments::CrossCheckReport& report, const Context& context) {
   using report::Align;
@@ -56,7 +81,7 @@ std::string table(const Topology& topology, const experiments::CrossCheckReport&
                       {"Change point", Align::right, "by counter"},
                       {"Verdict"}});
   for (const CrossCheck& entry : report.entries) {
-    if (!entry.metric.starts_with("change point: ")) continue;
+    if (!entry.metric.starts_with(experiments::check_of_size)) continue;
     const Memory* memory = topology.find(entry.memory);
     const Estimate* size = memory == nullptr ? nullptr : memory->find("size");
     sizes.add({{entry.memory, {}},
@@ -67,6 +92,7 @@ std::string table(const Topology& topology, const experiments::CrossCheckReport&
   }
   sizes.fit(context.columns);
   text += "\n" + sizes.text(context.look) + "\n";
+  if (const std::string slices = slices_table(report, context); !slices.empty()) text += slices + "\n";
   for (const std::string& note : report.notes)
     for (const std::string& line : report::wrap(report::printable(note, 200), context.columns, 2)) text += line + "\n";
   return text;

@@ -36,6 +36,9 @@ struct Chip {
   /// Nothing where this chip has no such counter.
   const MemoryMetrics* find(std::string_view memory) const;
   const ByteMetrics* find_bytes(std::string_view memory) const;
+  /// What each slice of the L2 counts for itself: sectors that it gave to SMs; without a rollup, of which ".sum" is of
+  /// all slices, ".max" the busiest one's, and ".avg" the mean of all that the GPU has.
+  std::string slice_reads() const;
 };
 
 /// Every chip whose counters are known: Volta to Blackwell.

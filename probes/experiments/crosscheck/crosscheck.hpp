@@ -20,9 +20,17 @@ inline constexpr std::string_view verdict_equal = "equal";
 inline constexpr std::string_view verdict_within = "within tolerance";
 inline constexpr std::string_view verdict_differs = "differs";
 
+// How the metrics of entries begin that aren't about misses.
+inline constexpr std::string_view check_of_loads = "loads: ";
+inline constexpr std::string_view check_of_size = "change point: ";
+inline constexpr std::string_view check_of_slices = "slices: ";
+inline constexpr std::string_view check_of_slice_count = "slice count: ";
+
 struct CrossCheckReport {
-  /// Memory by memory; three kinds of entries each, told apart by `metric`: misses (the metric itself),
-  /// loads ("loads: ...", asked for against issued) and sizes ("change point: ...", bytes, by either source's curve).
+  /// Memory by memory; kinds of entries, told apart by how `metric` begins: misses (the metric itself), loads
+  /// (check_of_loads, asked for against issued), sizes (check_of_size, bytes, by either source's curve); of the L2 also
+  /// what its busiest slice served (check_of_slices, one line's loads against those counted) and how many slices there
+  /// are (check_of_slice_count, places told apart against all of the GPU's).
   std::vector<CrossCheck> entries;
   std::vector<std::string> notes;  ///< memories that weren't checked, and why
 
@@ -36,8 +44,8 @@ struct CrossCheckReport {
 Expected<CrossCheckReport> cross_check(device::Device& device, counters::Counter& counter, const Topology& topology,
                                        const DiscoverOptions& options);
 
-/// Puts the report into the topology: its entries; sizes that passed say so in their note; the size of a memory whose
-/// check failed becomes `inconclusive`, with the evidence; what wasn't checked becomes a note of the provenance.
+/// Puts the report into the topology: its entries; sizes and slices that passed say so in their note; those whose check
+/// failed become `inconclusive`, with the evidence; what wasn't checked becomes a note of the provenance.
 void apply(const CrossCheckReport& report, Topology& topology);
 
 }  // namespace gputopo::experiments

@@ -116,7 +116,7 @@ void judge_size(const Subject& subject, const Counts& timing, const Counts& coun
   if (!by_timing.has_value() && !by_counter.has_value()) return;
   CrossCheck entry;
   entry.memory = subject.memory;
-  entry.metric = fmt::format("change point: {}", subject.metrics.misses);
+  entry.metric = fmt::format("{}{}", check_of_size, subject.metrics.misses);
   entry.by_timing = by_timing.value.value_or(0);
   entry.by_counter = by_counter.value.value_or(0);
   entry.size_bytes = static_cast<std::uint64_t>(entry.by_timing);
@@ -169,7 +169,7 @@ void judge(const Subject& subject, const std::vector<CountedRun>& runs, CrossChe
       }
     }
     if (subject.metrics.loads.empty()) continue;
-    entry.metric = fmt::format("loads: {}", subject.metrics.loads);
+    entry.metric = fmt::format("{}{}", check_of_loads, subject.metrics.loads);
     entry.by_timing = static_cast<double>(t.asked);
     entry.by_counter = runs[i].values[0] - base.loads;
     entry.verdict = verdict_of(entry.by_timing, entry.by_counter, 0);
@@ -178,49 +178,67 @@ void judge(const Subject& subject, const std::vector<CountedRun>& runs, CrossChe
   judge_size(subject, timing_curve, counter_curve, report);
 }
 
-std::string CrossCheckReport::verdict(std::string_view memory) const {
+namespace {
+
+std::string_view attribute_of(const CrossCheck& entry) {
+  const bool is_of_slices = entry.metric.starts_with(check_of_slices) || entry.metric.starts_with(check_of_slice_count);
+  return is_of_slices ? "slices" : "size";
+}
+
+std::string worst_of(const std::vector<CrossCheck>& entries, std::string_view memory, std::string_view attribute = {}) {
   std::string worst;
   for (const CrossCheck& entry : entries) {
     if (entry.memory != memory || worst == verdict_differs) continue;
+    if (!attribute.empty() && attribute_of(entry) != attribute) continue;
     if (worst.empty() || entry.verdict != verdict_equal) worst = entry.verdict;
   }
   return worst;
 }
 
+void contradict(Estimate& estimate, const std::vector<CrossCheck>& entries, std::string_view memory,
+                std::string_view attribute) {
+  std::size_t all = 0;
+  std::size_t failed = 0;
+  const CrossCheck* first = nullptr;
+  for (const CrossCheck& entry : entries) {
+    if (entry.memory != memory || attribute_of(entry) != attribute) continue;
+    ++all;
+    if (entry.verdict != verdict_differs) continue;
+    ++failed;
+    if (first == nullptr) first = &entry;
+  }
+  std::string was = "nothing";
+  if (estimate.has_value())
+    was = fmt::format("{:.0f}{}{}", *estimate.value, estimate.unit.empty() ? "" : " ", estimate.unit);
+  estimate.note = fmt::format(
+      "timing said {}, but {} of {} checks against counters fail, first at {} B: {:.0f} by "
+      "timing, {:.0f} by {}",
+      was, failed, all, first->size_bytes, first->by_timing, first->by_counter, first->metric);
+  estimate.status = Status::inconclusive;
+  estimate.value.reset();
+  estimate.interval.reset();
+  estimate.confidence.reset();
+}
+
+}  // namespace
+
+std::string CrossCheckReport::verdict(std::string_view memory) const {
+  return worst_of(entries, memory);
+}
+
 void apply(const CrossCheckReport& report, Topology& topology) {
   topology.crosscheck = report.entries;
   for (const std::string& note : report.notes) topology.provenance.notes.push_back(note);
-  for (Memory& memory : topology.memories) {
-    const std::string verdict = report.verdict(memory.id);
-    const auto size = memory.attributes.find("size");
-    if (verdict.empty() || size == memory.attributes.end()) continue;
-    Estimate& estimate = size->second;
-    if (verdict != verdict_differs && !estimate.has_value()) continue;
-    if (verdict != verdict_differs) {
-      if (!estimate.note.empty()) estimate.note += "; ";
-      estimate.note += confirmed_by_counters;
-      continue;
+  for (Memory& memory : topology.memories)
+    for (auto& [attribute, estimate] : memory.attributes) {
+      const std::string verdict = worst_of(report.entries, memory.id, attribute);
+      if (verdict == verdict_differs) {
+        contradict(estimate, report.entries, memory.id, attribute);
+      } else if (!verdict.empty() && estimate.has_value()) {
+        if (!estimate.note.empty()) estimate.note += "; ";
+        estimate.note += confirmed_by_counters;
+      }
     }
-    std::size_t all = 0;
-    std::size_t failed = 0;
-    const CrossCheck* first = nullptr;
-    for (const CrossCheck& entry : report.entries) {
-      if (entry.memory != memory.id) continue;
-      ++all;
-      if (entry.verdict != verdict_differs) continue;
-      ++failed;
-      if (first == nullptr) first = &entry;
-    }
-    const std::string was = estimate.has_value() ? fmt::format("{:.0f} {}", *estimate.value, estimate.unit) : "nothing";
-    estimate.note = fmt::format(
-        "timing said {}, but {} of {} checks against counters fail, first at {} B: {:.0f} by "
-        "timing, {:.0f} by {}",
-        was, failed, all, first->size_bytes, first->by_timing, first->by_counter, first->metric);
-    estimate.status = Status::inconclusive;
-    estimate.value.reset();
-    estimate.interval.reset();
-    estimate.confidence.reset();
-  }
 }
 
 }  // namespace gputopo::experiments

@@ -1,7 +1,10 @@
 #include "counted_gpu.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
+#include "device/sim/distance.hpp"
 #include "device/sim/sim_device.hpp"
 
 namespace gputopo::experiments {
@@ -38,6 +41,11 @@ bool is_load_metric(const std::string& metric, Path path) {
   return false;
 }
 
+// What each slice of the L2 counts for itself.
+bool counts_slices(const std::string& metric) {
+  return metric.starts_with("lts__t_sectors_srcunit_tex_op_read.");
+}
+
 }  // namespace
 
 sim::Model quiet_model() {
@@ -62,11 +70,12 @@ void CountedGpu::count(const program::Program& program, const program::ProgramTr
   for (std::size_t i = 0; i < program.phases.size(); ++i) {
     const auto* walk = std::get_if<Walk>(&program.phases[i]);
     if (walk == nullptr) continue;
+    if (walk->path == Path::global_l2_only) count_slices(*walk, counts);
     const auto& path = *model_.path(walk->path);
     for (const std::string& metric : counting_) {
       if (is_load_metric(metric, walk->path)) counts.misses[metric] += static_cast<double>(trace.phases[i].loads);
       const auto level = level_of(metric, walk->path);
-      if (!level) continue;
+      if (!level || counts_slices(metric)) continue;
       const double served =
           path[*level].latency_cycles + model_.clock_overhead_cycles[static_cast<std::size_t>(walk->path)];
       for (const auto& bin : trace.phases[i].histogram)
@@ -74,6 +83,24 @@ void CountedGpu::count(const program::Program& program, const program::ProgramTr
           counts.misses[metric] += static_cast<double>(bin.count) * (1 - faults_.loses_misses);
     }
   }
+}
+
+void CountedGpu::count_slices(const Walk& walk, Counts& counts) const {
+  const sim::Distances distances(model_, {});
+  const std::uint64_t base = (std::uint64_t{walk.buffer} << sim::buffer_shift) + walk.first_byte;
+  for (std::uint64_t i = 0; i < program::lap_loads(walk); ++i)
+    counts.reads_by_slice[distances.slice_of(base + i * walk.stride_bytes) / faults_.merges_slices] += walk.laps;
+}
+
+double CountedGpu::reads_of_slices(const std::string& metric, const Counts& counts) const {
+  double all = base_misses, most = 0;
+  for (const auto& [slice, reads] : counts.reads_by_slice) {
+    all += reads;
+    most = std::max(most, reads);
+  }
+  if (metric.ends_with(".max")) return most;
+  const double slices = std::max<std::uint32_t>(1, model_.distance.slice_count);
+  return metric.ends_with(".avg") ? all / std::ceil(slices / static_cast<double>(faults_.merges_slices)) : all;
 }
 
 Expected<std::vector<program::ProgramTrace>> CountedGpu::run(const program::Batch& batch) {
@@ -124,7 +151,9 @@ Expected<std::vector<program::ProgramTrace>> CountedGpu::run(const program::Batc
   if (counts) {
     counters::Values values;
     for (const std::string& metric : counting_)
-      values.push_back(seen.misses[metric] + (metric.starts_with("smsp__") ? base_loads : base_misses));
+      values.push_back(counts_slices(metric)
+                           ? reads_of_slices(metric, seen)
+                           : seen.misses[metric] + (metric.starts_with("smsp__") ? base_loads : base_misses));
     values_.push_back(std::move(values));
   }
   return claimed;

@@ -19,6 +19,7 @@ struct Faults {
   bool hoists_a_load = false;  ///< a recorded lap makes one load fewer, and takes another for it
   double stretches_hits = 1;   ///< what a calibration of hit latencies sees, times this: the threshold comes out wrong
   double loses_misses = 0;     ///< the counters see this share of the misses less
+  std::uint64_t merges_slices = 1;  ///< of so many slices that timing tells apart the counters see one
 };
 
 /// The device and its counters: misses are those of the model's caches, seen by the level that served each load, not
@@ -43,8 +44,11 @@ class CountedGpu final : public device::Device, public counters::Counter {
   struct Counts {
     double loads = 0;
     std::map<std::string, double> misses;
+    std::map<std::uint64_t, double> reads_by_slice;
   };
   void count(const program::Program& program, const program::ProgramTrace& trace, Counts& counts) const;
+  void count_slices(const program::Walk& walk, Counts& counts) const;
+  double reads_of_slices(const std::string& metric, const Counts& counts) const;
 
   sim::Model model_;
   Faults faults_;
