@@ -57,6 +57,7 @@ Expected<void> measure_l2_stores(Session& session, Findings& findings);
 
 Expected<void> measure_shared(Session& session, Findings& findings);
 Expected<void> measure_device_memory(Session& session, Findings& findings);
+Expected<void> measure_memory_latency(Session& session, Findings& findings);
 /// Hardware prefetch, rows of DRAM and how lines differ, all of memory that no cache has.
 Expected<void> measure_memory_prefetch(Session& session, Findings& findings);
 Expected<void> measure_memory_rows(Session& session, Findings& findings);

@@ -10,6 +10,7 @@
 #include "evidence/lines/l2_sector.hpp"
 #include "evidence/looks/flush.hpp"
 #include "evidence/looks/latency.hpp"
+#include "evidence/memory/memory_latency.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -160,16 +161,9 @@ void leave_out_kept_lines(Session& session, Findings& findings) {
   CacheFacts& memory = *findings.cache("device_memory");
   const auto kept = [&](double cycles) { return cycles < l2.levels.threshold_cycles; };
   if (std::erase_if(memory.by_line, kept) == 0 || memory.by_line.size() < 2) return;
-  Estimate& before = findings.memory("device_memory").attributes["latency"];
-  Estimate latency = without_clock(mean_estimate(memory.by_line, "cycles", before.method), memory.overhead_cycles);
-  latency.samples = before.samples;
-  if (before.status == Status::lower_bound) bound_below(latency, before.note);
-  before = latency;
+  const Estimate& latency = findings.memory("device_memory").attributes["latency"];
+  state_memory_latency(session, findings, memory.by_line, latency.samples);
   memory.latency_cycles = *latency.value;
-  std::vector<double> by_line = memory.by_line;
-  for (double& cycles : by_line) cycles -= memory.overhead_cycles;
-  session.keep(numbers_curve("device_memory", "latency", {"latency without the clock", "cycles", false}, "lines",
-                             std::move(by_line), latency));
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ const std::vector<Experiment>& table() {
       {"chip_map", {"l2"}, {"l2.sides"}, structure, measure_chip_map},
       {"l2.geometry", {"l2"}, {"l2.sides"}, values, measure_l2_geometry},
       {"l2.behind", {"l2"}, {"l2.geometry"}, values, measure_l2_behind},
+      // Behind what looks at stretches of memory that nobody has touched.
+      {"device_memory.latency", {"device_memory"}, {"l2.levels"}, values, measure_memory_latency},
       {"l1.penalty", {"l1"}, {"l1.geometry", "l2.sides"}, values, of<measure_penalty, l1_path>},
       {"texture.penalty", {"texture"}, {"texture.geometry", "l2.sides"}, values, of<measure_penalty, texture_path>},
       {"read_only.penalty",

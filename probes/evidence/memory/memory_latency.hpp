@@ -1,0 +1,16 @@
+// What device memory's latency is stated to be.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "evidence/looks/findings.hpp"
+#include "evidence/looks/session.hpp"
+
+namespace gputopo::evidence {
+
+/// States the mean of what lines of memory take, as timed, of `samples` looks, and keeps what decided it. What was a
+/// bound stays one.
+void state_memory_latency(Session& session, Findings& findings, std::vector<double> by_line, std::uint64_t samples);
+
+}  // namespace gputopo::evidence
