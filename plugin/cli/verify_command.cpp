@@ -32,25 +32,19 @@ std::string loads_of(const CheckedFootprint& row) {
   return issued == asked ? asked : fmt::format("{} of {}", issued, asked);
 }
 
-// Slices of the L2 by distance: how many, and whether lines of different ones ever met in one.
+// Slices of the L2: how many there are, and whether lines of different ones met in one.
 std::string slices_table(const experiments::CrossCheckReport& report, const Context& context) {
   using report::Align;
-  report::Grid grid({{"Slices of"},
-                     {"Loads", Align::right},
-                     {"What"},
-                     {"Timed", Align::right},
-                     {"Counted", Align::right},
-                     {"Verdict"}});
+  report::Grid grid({{"Slices"}, {"What"}, {"Timed", Align::right}, {"Counted", Align::right}, {"Verdict"}});
   bool any = false;
   for (const CrossCheck& entry : report.entries) {
     const bool is_count = entry.metric.starts_with(experiments::check_of_slice_count);
     if (!is_count && !entry.metric.starts_with(experiments::check_of_slices)) continue;
     any = true;
     grid.add({{entry.memory, {}},
-              {is_count ? "-" : fmt::format("{}", entry.loads), {}},
-              {is_count ? "slices, at least" : "loads of the busiest", {}},
-              {fmt::format("{:.0f}", entry.by_timing), {}},
-              {fmt::format("{:.0f}", entry.by_counter), {}},
+              {is_count ? "in all" : "as busy as the busiest, of those found", {}},
+              {fmt::format("{:.4g}", entry.by_timing), {}},
+              {fmt::format("{:.4g}", entry.by_counter), {}},
               {entry.verdict, {}}});
   }
   grid.fit(context.columns);

@@ -43,7 +43,7 @@ constexpr std::array<AttributeRow, 39> attribute_rows{{
     {"partitions", "partitions", "", "", "Partitions", "", "Partitions",
      "Parts of an L2 that differ in how near they are to an SM."},
     {"slices", "slices", "", "", "Slices", "", "",
-     "Slices of an L2, each with a part of the lines, that its distances tell apart."},
+     "Slices of an L2, each with a part of the lines, which carry out atomics at the same time."},
     {"partition_size", "partition size", "B", "", "PartitionSizeBytes", "", "Partition size [B]",
      "What one of the partitions holds."},
     {"measured_size", "measured size", "B", "", "MeasuredSizeBytes", "", "",

@@ -112,11 +112,6 @@ const ByteMetrics* Chip::find_bytes(std::string_view memory) const {
   return it == bytes.end() ? nullptr : &*it;
 }
 
-std::string Chip::slice_reads() const {
-  const ByteMetrics* l2 = find_bytes("l2");
-  return l2 == nullptr ? std::string() : std::string(l2->given.substr(0, l2->given.rfind('.')));
-}
-
 std::span<const Chip> chips() {
   return table;
 }

@@ -36,10 +36,12 @@ struct Chip {
   /// Nothing where this chip has no such counter.
   const MemoryMetrics* find(std::string_view memory) const;
   const ByteMetrics* find_bytes(std::string_view memory) const;
-  /// What each slice of the L2 counts for itself: sectors that it gave to SMs; without a rollup, of which ".sum" is of
-  /// all slices, ".max" the busiest one's, and ".avg" the mean of all that the GPU has.
-  std::string slice_reads() const;
 };
+
+/// What each slice of the L2 counts for itself: cycles in which it took atomics to carry out, wherever they came from;
+/// all chips have it. Without a rollup: ".sum" is of all slices, ".max" the busiest one's, ".avg" the mean of all that
+/// the GPU has.
+inline constexpr std::string_view slice_atomics = "lts__d_atomic_input_cycles_active";
 
 /// Every chip whose counters are known: Volta to Blackwell.
 std::span<const Chip> chips();

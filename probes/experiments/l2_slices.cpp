@@ -1,8 +1,9 @@
-// On which slice of the L2 does a line lie? As far as its distance tells: lines of one slice are as far from every SM,
-// of different ones nearly always not. Slices in one place can't be told apart so, hence a lower bound.
+// On which slice of the L2 does a line lie? Atomics are carried out there, one after another: lines of one slice share
+// its time, those of different ones don't.
+#include "throughput/l2_slices.hpp"
+
 #include <fmt/format.h>
 
-#include "evidence/chip/slice_map.hpp"
 #include "evidence/inference/curves.hpp"
 #include "evidence/inference/estimates.hpp"
 #include "experiments/experiments.hpp"
@@ -12,15 +13,17 @@ namespace {
 
 using namespace evidence;
 
-constexpr std::string_view fingerprints_method = "latency_fingerprints";
-DecidingCurve curve_of(const SliceMap& map) {
-  const SlicePlaces& places = map.places;
+constexpr std::string_view slices_method = "atomic_contention";
+constexpr std::uint64_t mapped_lines = 512;
+
+DecidingCurve map_of(const throughput::Slices& found) {
   DecidingCurve curve = make_curve("l2", "slices", {"bytes from a page's begin", "B", false},
-                                   {"place of the line's slice, in the order in which they come", "", false});
-  Series& series = curve.series.emplace_back(Series{fmt::format("lines of {} B", map.line_bytes), {}});
-  for (std::size_t line = 0; line < places.of_line.size(); ++line)
-    if (places.of_line[line] < places.count)
-      series.points.emplace_back(static_cast<double>(line * map.line_bytes), static_cast<double>(places.of_line[line]));
+                                   {"the line's slice, in the order in which they were found", "", false});
+  Series& series = curve.series.emplace_back(Series{fmt::format("lines of {} B", throughput::sliced_line_bytes), {}});
+  for (std::size_t line = 0; line < found.of_line.size(); ++line)
+    if (found.of_line[line] < found.line_of.size())
+      series.points.emplace_back(static_cast<double>(line * throughput::sliced_line_bytes),
+                                 static_cast<double>(found.of_line[line]));
   return curve;
 }
 
@@ -30,23 +33,24 @@ Expected<void> measure_l2_slices(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return {};
   Estimate& slices = findings.memory("l2").attributes["slices"];
-  const auto open = [&](std::string_view why) {
-    slices = inconclusive("", fingerprints_method, why);
-    return Expected<void>();
-  };
-  if (findings.others_fill_l2) return open("another program fills the L2");
-  if (!findings.l2_sets || !findings.l2_sets->why_open.empty())
-    return open("which SMs share an L2, or a side of it, isn't known");
-  const std::uint64_t line_bytes = l2->line_bytes != 0 ? l2->line_bytes : 128;
-  const auto map = map_slices(session, *findings.l2_sets, line_bytes);
-  if (!map) return tl::unexpected<Error>(map.error());
-  session.keep(curve_of(*map));
-  if (!map->places.why_open.empty()) return open(map->places.why_open);
-  slices = measured(static_cast<double>(map->places.count), "", fingerprints_method, map->samples);
-  slices.status = Status::lower_bound;
+  throughput::Meter meter(session.device(), session.settings().stop);
+  const auto found = throughput::find_slices(meter, session.settings().seed, mapped_lines);
+  if (!found && throughput::leaves_open(found.error())) {
+    slices = inconclusive("", slices_method, found.error().message);
+    return {};
+  }
+  if (!found) return tl::unexpected<Error>(found.error());
+  if (!found->why_open.empty()) {
+    slices = inconclusive("", slices_method, found->why_open, found->drawn);
+    return {};
+  }
+  session.keep(map_of(*found));
+  const auto count = static_cast<double>(found->line_of.size());
+  slices = measured(count, "", slices_method, found->drawn);
+  slices.interval = Interval{count, count};
+  slices.confidence = 1 - found->chance_of_more;
   slices.note =
-      fmt::format("so many places, as far from {} SMs{}; slices in one place, or as far from all, count as one",
-                  map->sms.size(), findings.l2_sets->sets.size() > 1 ? " of one side" : "");
+      fmt::format("of all SMs' additions each carries out its own lines' one after another; of {} lines", found->drawn);
   return {};
 }
 

@@ -115,7 +115,7 @@ const std::vector<Experiment>& table() {
       {"device_memory.lines", {"device_memory"}, {"l2.behind"}, deep, measure_memory_lines},
       {"l1.organisation", {"l1"}, {"l1.geometry"}, deep, of<measure_organisation, l1_path>},
       {"l2.organisation", {"l2"}, {"l2.behind"}, deep, measure_l2_organisation},
-      {"l2.slices", {"l2"}, {"l2.geometry", "l2.sets"}, deep, measure_l2_slices},
+      {"l2.slices", {"l2"}, {"l2.levels"}, deep, measure_l2_slices},
       {"l1.stores", {"l1"}, {"l1.geometry"}, deep, measure_l1_stores},
       {"l2.stores", {"l2", "l1"}, {"l2.behind", "l2.sets", "l1.stores"}, deep, measure_l2_stores},
       {"texture.organisation", {"texture"}, {"texture.geometry"}, deep, of<measure_organisation, texture_path>},

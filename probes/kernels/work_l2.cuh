@@ -48,9 +48,11 @@ __device__ __forceinline__ void l2_homes(const WorkArguments& a) {
   }
 }
 
+enum class ListUse { read, write, add };
+
 // Each SM walks its own lines of a n0 times, a warp four of them at once. input: of each SM where its list of lines
-// begins in the input, and how many there are, a multiple of 32.
-template <bool writes>
+// begins in the input, and how many there are, a multiple of 32. Additions are waited for.
+template <ListUse use>
 __device__ __forceinline__ void l2_listed(const WorkArguments& a) {
   extern __shared__ std::uint32_t table[];
   constexpr int in_flight = 8;
@@ -69,7 +71,10 @@ __device__ __forceinline__ void l2_listed(const WorkArguments& a) {
         for (int k = 0; k < in_flight; ++k) {
           const std::uint64_t place =
               a.buffers[0] + std::uint64_t{table[i + k * 4 + lane / 8]} * l2_line_bytes + lane % 8 * 16;
-          if constexpr (writes) {
+          if constexpr (use == ListUse::add) {
+            sum ^= v[k].x;
+            asm volatile("atom.global.add.u32 %0, [%1], 0;" : "=r"(v[k].x) : "l"(place) : "memory");
+          } else if constexpr (use == ListUse::write) {
             asm volatile("st.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(place), "r"(sum) : "memory");
           } else {
             sum ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
@@ -118,10 +123,13 @@ __device__ __forceinline__ void l2_chase_add(const WorkArguments& a) {
   l2_chased<true>(a);
 }
 __device__ __forceinline__ void l2_read(const WorkArguments& a) {
-  l2_listed<false>(a);
+  l2_listed<ListUse::read>(a);
 }
 __device__ __forceinline__ void l2_write(const WorkArguments& a) {
-  l2_listed<true>(a);
+  l2_listed<ListUse::write>(a);
+}
+__device__ __forceinline__ void l2_add(const WorkArguments& a) {
+  l2_listed<ListUse::add>(a);
 }
 
 }  // namespace gputopo::kernels

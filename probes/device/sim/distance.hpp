@@ -19,14 +19,10 @@ class Distances {
   Distances(const Model& model, const std::array<std::uint32_t, 6>& group);
 
   bool any() const { return side_cycles_ != 0 || !terms_.empty(); }
-  /// The slice that `address` lies in: its number among `slice_count`, or that of its stretch where each is one.
-  std::uint64_t slice_of(std::uint64_t address) const {
-    const std::uint64_t stretch = by_slice_.divide(address).quotient;
-    return count_ == 0 ? stretch : mix(stretch) % count_;
-  }
   /// Cycles to add to a load of `address` that is served beyond the SMs.
   double cycles(std::uint64_t address) const {
-    const std::uint64_t mixed = mix(slice_of(address));
+    const std::uint64_t slice = by_slice_.divide(address).quotient;
+    const std::uint64_t mixed = mix(count_ == 0 ? slice : mix(slice) % count_);
     double sum = side_cycles_ * side_offset(mixed);
     for (const Term& t : terms_) sum += t.amplitude_cycles * offset(mixed, t);
     return sum;

@@ -165,9 +165,6 @@ struct NoiseModel {
   std::uint64_t seed = 1;
 };
 
-/// A program's buffer of number b lies from b << buffer_shift on.
-inline constexpr std::uint32_t buffer_shift = 40;
-
 /// Latency that depends on where on the chip the SM and the line's slice lie, in the levels beyond the SMs.
 struct DistanceModel {
   std::uint64_t slice_bytes = 128;

@@ -156,6 +156,7 @@ void read_throughput(Fields& root, Model& model) {
   }
   read_atomics(fields, t);
   read_work(fields, t);
+  t.slices = static_cast<std::uint32_t>(fields.count("slices", {1, 4096}, 0));
   t.noise = fields.number("noise", {0, 0.1}, 0);
   fields.finish();
   model.throughput = std::move(t);

@@ -21,6 +21,7 @@ using program::Space;
 using program::Walk;
 
 // Address ranges of the spaces, far apart. The kernel's own constant bank comes first, then the modules' banks.
+constexpr std::uint32_t buffer_shift = 40;
 constexpr std::uint64_t constant_base = std::uint64_t{1} << 57;
 constexpr std::uint64_t code_base = std::uint64_t{1} << 58;
 

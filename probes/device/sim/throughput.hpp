@@ -83,6 +83,9 @@ struct ThroughputModel {
   std::optional<RegisterModel> registers;
   std::optional<ClusterModel> cluster;
   std::optional<SidesModel> sides;
+  /// Of the L2, which carry out atomics at the same time; lines of 128 B are spread over them by a hash. 0:
+  /// not known.
+  std::uint32_t slices = 0;
   double noise = 0;  ///< standard deviation of a run's time, as a share of it
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <map>
 
 #include "device/sim/random.hpp"
 #include "program/stream.hpp"
@@ -143,7 +144,30 @@ std::optional<double> sides(const Model& m, const ThroughputModel& t, const Work
   return ns * of(w.numbers[0]) * of(m.gpu.clock_khz) / 1e6;
 }
 
+// All SMs add to the lines of their lists, a warp with 8 lanes to each.
+std::optional<double> additions(const ThroughputModel& t, const Workload& w) {
+  constexpr double lanes_of_a_line = 8;
+  const auto kind = static_cast<std::size_t>(AtomicKind::global_fetch);
+  if (t.slices == 0 || !t.has_atomics[kind] || t.atomics[kind].line == 0) return std::nullopt;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> sms_by_list;
+  for (std::size_t sm = 0; sm < w.blocks; ++sm) ++sms_by_list[{w.input[2 * sm], w.input[2 * sm + 1]}];
+  std::map<std::uint64_t, double> lanes_by_slice;
+  double all = 0;
+  for (const auto& [list, sms] : sms_by_list)
+    for (std::size_t i = 0; i < list.second; ++i) {
+      lanes_by_slice[slice_of_line(t, w.input[list.first + i])] += sms * lanes_of_a_line;
+      all += sms * lanes_of_a_line;
+    }
+  double most = 0;
+  for (const auto& [slice, lanes] : lanes_by_slice) most = std::max(most, lanes);
+  return of(w.numbers[0]) * std::max(most / t.atomics[kind].line, all / t.atomics[kind].spread);
+}
+
 }  // namespace
+
+std::uint64_t slice_of_line(const ThroughputModel& throughput, std::uint64_t line) {
+  return mix(line) % throughput.slices;
+}
 
 // Each load by itself: near and far hits as on the path past the L1, where the sides keep no copies for their SMs; what
 // isn't there comes from the memory beside the line's home.
@@ -175,6 +199,7 @@ std::optional<double> work_cycles(const Model& m, const ThroughputModel& t, cons
   if (w.kernel.starts_with("hold_")) return hold(t, w, trace);
   if (w.kernel.starts_with("cluster_places_")) return cluster_places(m, t, w, trace);
   if (w.kernel.starts_with("cluster_")) return cluster(t, w, trace);
+  if (w.kernel == "l2_add") return additions(t, w);
   if (w.kernel.starts_with("l2_")) return sides(m, t, w, trace);
   return std::nullopt;
 }

@@ -13,6 +13,9 @@ namespace gputopo::sim {
 std::optional<double> work_cycles(const Model& model, const ThroughputModel& t, const program::Workload& workload,
                                   program::WorkloadTrace& trace);
 
+/// The slice of an L2 that a workload's line of 128 B lies in, of a model that says how many there are.
+std::uint64_t slice_of_line(const ThroughputModel& throughput, std::uint64_t line);
+
 /// The same of chases over lines of an L2's sides, which are in it, or only in memory (`cold`).
 std::optional<double> chase_cycles(const Model& model, const ThroughputModel& t, const program::Workload& workload,
                                    bool cold);

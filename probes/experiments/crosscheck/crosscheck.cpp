@@ -63,7 +63,7 @@ class Checker {
       } else if (auto ok = check(*memory, *metrics); !ok) {
         return tl::unexpected<Error>(ok.error());
       } else if (id == "l2") {
-        if (ok = slices(*memory); !ok) return tl::unexpected<Error>(ok.error());
+        if (ok = check_slices(session_, counter_, report_); !ok) return tl::unexpected<Error>(ok.error());
       }
     }
     session_.report(1, "done");
@@ -95,14 +95,6 @@ class Checker {
     }
     report_.entries.insert(report_.entries.end(), own.entries.begin(), own.entries.end());
     report_.notes.insert(report_.notes.end(), own.notes.begin(), own.notes.end());
-    return {};
-  }
-
-  Expected<void> slices(const Memory& l2) {
-    const auto& sets = findings_.l2_sets;
-    if (sets && sets->why_open.empty())
-      return check_slices(session_, counter_, chip_, *sets, value_or(l2, "line_size", 128), report_);
-    report_.notes.emplace_back("l2: its slices weren't checked against counters: which SMs share it isn't known");
     return {};
   }
 
@@ -201,7 +193,7 @@ class Checker {
   Expected<void> find_levels() {
     for (const Experiment* e : plan(options_.only, false, false)) {
       if (!e->name.ends_with(".levels") && e->name != "device_memory" && e->name != "constant_l1.geometry" &&
-          e->name != "constant_l1.sector" && e->name != "l2.sets")
+          e->name != "constant_l1.sector")
         continue;
       if (auto ok = e->run(session_, findings_); !ok) return ok;
     }

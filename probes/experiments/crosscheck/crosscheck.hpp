@@ -29,8 +29,8 @@ inline constexpr std::string_view check_of_slice_count = "slice count: ";
 struct CrossCheckReport {
   /// Memory by memory; kinds of entries, told apart by how `metric` begins: misses (the metric itself), loads
   /// (check_of_loads, asked for against issued), sizes (check_of_size, bytes, by either source's curve); of the L2 also
-  /// what its busiest slice served (check_of_slices, one line's loads against those counted) and how many slices there
-  /// are (check_of_slice_count, places told apart against all of the GPU's).
+  /// its slices: where timing found one line of each, how many of the busiest one's share all atomics are
+  /// (check_of_slices), and how many there are by either source (check_of_slice_count).
   std::vector<CrossCheck> entries;
   std::vector<std::string> notes;  ///< memories that weren't checked, and why
 

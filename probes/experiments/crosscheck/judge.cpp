@@ -210,10 +210,10 @@ void contradict(Estimate& estimate, const std::vector<CrossCheck>& entries, std:
   std::string was = "nothing";
   if (estimate.has_value())
     was = fmt::format("{:.0f}{}{}", *estimate.value, estimate.unit.empty() ? "" : " ", estimate.unit);
-  estimate.note = fmt::format(
-      "timing said {}, but {} of {} checks against counters fail, first at {} B: {:.0f} by "
-      "timing, {:.0f} by {}",
-      was, failed, all, first->size_bytes, first->by_timing, first->by_counter, first->metric);
+  const std::string where = first->size_bytes == 0 ? "" : fmt::format(" at {} B", first->size_bytes);
+  estimate.note =
+      fmt::format("timing said {}, but {} of {} checks against counters fail, first{}: {:.0f} by timing, {:.0f} by {}",
+                  was, failed, all, where, first->by_timing, first->by_counter, first->metric);
   estimate.status = Status::inconclusive;
   estimate.value.reset();
   estimate.interval.reset();

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "device/sim/distance.hpp"
 #include "device/sim/sim_device.hpp"
+#include "device/sim/work_cost.hpp"
 
 namespace gputopo::experiments {
 namespace {
@@ -41,11 +41,6 @@ bool is_load_metric(const std::string& metric, Path path) {
   return false;
 }
 
-// What each slice of the L2 counts for itself.
-bool counts_slices(const std::string& metric) {
-  return metric.starts_with("lts__t_sectors_srcunit_tex_op_read.");
-}
-
 }  // namespace
 
 sim::Model quiet_model() {
@@ -70,12 +65,11 @@ void CountedGpu::count(const program::Program& program, const program::ProgramTr
   for (std::size_t i = 0; i < program.phases.size(); ++i) {
     const auto* walk = std::get_if<Walk>(&program.phases[i]);
     if (walk == nullptr) continue;
-    if (walk->path == Path::global_l2_only) count_slices(*walk, counts);
     const auto& path = *model_.path(walk->path);
     for (const std::string& metric : counting_) {
       if (is_load_metric(metric, walk->path)) counts.misses[metric] += static_cast<double>(trace.phases[i].loads);
       const auto level = level_of(metric, walk->path);
-      if (!level || counts_slices(metric)) continue;
+      if (!level) continue;
       const double served =
           path[*level].latency_cycles + model_.clock_overhead_cycles[static_cast<std::size_t>(walk->path)];
       for (const auto& bin : trace.phases[i].histogram)
@@ -85,22 +79,26 @@ void CountedGpu::count(const program::Program& program, const program::ProgramTr
   }
 }
 
-void CountedGpu::count_slices(const Walk& walk, Counts& counts) const {
-  const sim::Distances distances(model_, {});
-  const std::uint64_t base = (std::uint64_t{walk.buffer} << sim::buffer_shift) + walk.first_byte;
-  for (std::uint64_t i = 0; i < program::lap_loads(walk); ++i)
-    counts.reads_by_slice[distances.slice_of(base + i * walk.stride_bytes) / faults_.merges_slices] += walk.laps;
+// Cycles of all slices, of the busiest and of their mean, as asked for: an addition of a lane is one.
+counters::Values CountedGpu::slice_counts(const program::Workload& workload) const {
+  const sim::ThroughputModel& t = *model_.throughput;
+  std::map<std::uint64_t, double> by_slice;
+  double all = 0, most = 0;
+  for (std::size_t sm = 0; sm < workload.blocks; ++sm)
+    for (std::size_t i = 0; i < workload.input[2 * sm + 1]; ++i, ++all) {
+      const std::uint32_t line = workload.input[workload.input[2 * sm] + i];
+      most = std::max(most, ++by_slice[sim::slice_of_line(t, line) / faults_.merges_slices]);
+    }
+  const double slices = std::ceil(t.slices / static_cast<double>(faults_.merges_slices));
+  counters::Values values;
+  for (const std::string& metric : counting_)
+    values.push_back(metric.ends_with(".max") ? most : metric.ends_with(".avg") ? all / slices : all);
+  return values;
 }
 
-double CountedGpu::reads_of_slices(const std::string& metric, const Counts& counts) const {
-  double all = base_misses, most = 0;
-  for (const auto& [slice, reads] : counts.reads_by_slice) {
-    all += reads;
-    most = std::max(most, reads);
-  }
-  if (metric.ends_with(".max")) return most;
-  const double slices = std::max<std::uint32_t>(1, model_.distance.slice_count);
-  return metric.ends_with(".avg") ? all / std::ceil(slices / static_cast<double>(faults_.merges_slices)) : all;
+Expected<program::WorkloadTrace> CountedGpu::run_workload(const program::Workload& workload) {
+  if (is_counting_ && in_stretch_) values_.push_back(slice_counts(workload));
+  return device_->run_workload(workload);
 }
 
 Expected<std::vector<program::ProgramTrace>> CountedGpu::run(const program::Batch& batch) {
@@ -151,9 +149,7 @@ Expected<std::vector<program::ProgramTrace>> CountedGpu::run(const program::Batc
   if (counts) {
     counters::Values values;
     for (const std::string& metric : counting_)
-      values.push_back(counts_slices(metric)
-                           ? reads_of_slices(metric, seen)
-                           : seen.misses[metric] + (metric.starts_with("smsp__") ? base_loads : base_misses));
+      values.push_back(seen.misses[metric] + (metric.starts_with("smsp__") ? base_loads : base_misses));
     values_.push_back(std::move(values));
   }
   return claimed;

@@ -31,6 +31,8 @@ class CountedGpu final : public device::Device, public counters::Counter {
   const device::DeviceInfo& info() const override { return device_->info(); }
   Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override;
 
+  Expected<program::WorkloadTrace> run_workload(const program::Workload& workload) override;
+
   const std::string& chip() const override { return chip_; }
   Expected<std::size_t> passes(const counters::Metrics& metrics) override;
   Expected<void> start(const counters::Metrics& metrics, std::size_t stretches) override;
@@ -44,11 +46,9 @@ class CountedGpu final : public device::Device, public counters::Counter {
   struct Counts {
     double loads = 0;
     std::map<std::string, double> misses;
-    std::map<std::uint64_t, double> reads_by_slice;
   };
+  counters::Values slice_counts(const program::Workload& workload) const;
   void count(const program::Program& program, const program::ProgramTrace& trace, Counts& counts) const;
-  void count_slices(const program::Walk& walk, Counts& counts) const;
-  double reads_of_slices(const std::string& metric, const Counts& counts) const;
 
   sim::Model model_;
   Faults faults_;

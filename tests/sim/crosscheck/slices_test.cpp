@@ -1,7 +1,6 @@
 // Slices that timing tells apart, against what each counts for itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "counted_gpu.hpp"
 #include "evidence/inference/estimates.hpp"
@@ -10,25 +9,7 @@
 namespace gputopo::experiments {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr std::uint32_t slices = 24;
-
-sim::Model model_of_slices(const Json& distance) {
-  Json text = {
-      {"schema", "gputopo-model/1"},
-      {"gpu", {{"name", "Sliced"}, {"sm_count", 24}, {"memory", "2 GiB"}, {"clock_khz", 1500000}}},
-      {"caches", {{"l2", {{"size", "2 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}}}},
-      {"paths",
-       {{"global_cached", {{{"level", "l2"}, {"latency", 280}}, {{"level", "device_memory"}, {"latency", 640}}}}}},
-      {"noise", {{"jitter", "uniform"}, {"cycles", 3}}}};
-  if (!distance.is_null()) text["distance"] = distance;
-  auto model = sim::parse_model(text.dump(), "sliced");
-  EXPECT_TRUE(model) << model.error().message;
-  return *model;
-}
-
-const Json apart = {{"slice", 256}, {"count", slices}, {"sm", 12}, {"slices", 15}};
+constexpr std::uint32_t slices_of_an_h200 = 94;
 
 struct Checked {
   CrossCheckReport report;
@@ -36,13 +17,10 @@ struct Checked {
 };
 
 // Of a topology that states as many slices as there are.
-Checked checked(const Json& distance, Faults faults = {}) {
-  const sim::Model model = model_of_slices(distance);
+Checked checked(const sim::Model& model, Faults faults = {}) {
   CountedGpu gpu(model, faults);
   Checked c{{}, sim::truth(model)};
-  Estimate& stated = c.topology.find("l2")->attributes["slices"];
-  stated = evidence::measured(slices, "", "latency_fingerprints", 1);
-  stated.status = Status::lower_bound;
+  c.topology.find("l2")->attributes["slices"] = evidence::measured(slices_of_an_h200, "", "atomic_contention", 1);
   DiscoverOptions options;
   options.only = {"l2"};
   auto report = cross_check(gpu, gpu, c.topology, options);
@@ -59,39 +37,36 @@ std::vector<CrossCheck> entries_that_begin(const CrossCheckReport& report, std::
   return some;
 }
 
-TEST(CheckedSlices, NoneServesMoreThanOneLineOfEachPlace) {
-  const Checked c = checked(apart);
-  const auto walks = entries_that_begin(c.report, check_of_slices);
-  ASSERT_GE(walks.size(), 2U) << ::testing::PrintToString(c.report.notes);
-  for (const CrossCheck& walk : walks) {
-    EXPECT_EQ(walk.verdict, verdict_equal) << walk.by_timing << ' ' << walk.by_counter;
-    EXPECT_EQ(static_cast<double>(walk.loads), walk.by_timing * slices);
+TEST(CheckedSlices, AreAsManyAsCountersSeeAndLinesOfEachMeetInNone) {
+  const Checked c = checked(quiet_model());
+  for (const std::string_view kind : {check_of_slices, check_of_slice_count}) {
+    const auto entries = entries_that_begin(c.report, kind);
+    ASSERT_EQ(entries.size(), 1U) << kind << ::testing::PrintToString(c.report.notes);
+    EXPECT_EQ(entries.front().verdict, verdict_equal) << kind;
+    EXPECT_EQ(entries.front().by_timing, slices_of_an_h200) << kind;
+    EXPECT_DOUBLE_EQ(entries.front().by_counter, slices_of_an_h200) << kind;
   }
-  const auto count = entries_that_begin(c.report, check_of_slice_count);
-  ASSERT_EQ(count.size(), 1U);
-  EXPECT_EQ(count.front().by_timing, slices);
-  EXPECT_EQ(count.front().by_counter, slices);
   const Estimate& stated = *c.topology.find("l2")->find("slices");
-  EXPECT_EQ(stated.value, slices);
-  EXPECT_THAT(stated.note, ::testing::EndsWith(confirmed_by_counters));
+  EXPECT_EQ(stated.value, slices_of_an_h200);
+  EXPECT_TRUE(is_confirmed_by_counters(stated)) << stated.note;
 }
 
-// Timing must have taken one slice for two, if lines of two places meet in one.
-TEST(CheckedSlices, ArentConfirmedWhereLinesOfTwoPlacesMeetInOne) {
-  const Checked c = checked(apart, {.merges_slices = 2});
-  const auto walks = entries_that_begin(c.report, check_of_slices);
-  ASSERT_GE(walks.size(), 2U);
-  for (const CrossCheck& walk : walks) EXPECT_EQ(walk.verdict, verdict_differs);
+// Timing must have taken one slice for two, if lines of two of them meet in one.
+TEST(CheckedSlices, ArentConfirmedWhereLinesOfTwoMeetInOne) {
+  const Checked c = checked(quiet_model(), {.merges_slices = 2});
+  EXPECT_EQ(entries_that_begin(c.report, check_of_slices).front().verdict, verdict_differs);
   EXPECT_EQ(entries_that_begin(c.report, check_of_slice_count).front().verdict, verdict_differs);
   const Estimate& stated = *c.topology.find("l2")->find("slices");
   EXPECT_EQ(stated.status, Status::inconclusive);
-  EXPECT_THAT(stated.note, ::testing::HasSubstr("timing said 24, but"));
-  EXPECT_EQ(*c.topology.find("l2")->find("size"), *checked(apart).topology.find("l2")->find("size"))
+  EXPECT_THAT(stated.note, ::testing::HasSubstr("timing said 94, but 2 of 2 checks"));
+  EXPECT_EQ(*c.topology.find("l2")->find("size"), *checked(quiet_model()).topology.find("l2")->find("size"))
       << "slices say nothing about its size";
 }
 
-TEST(CheckedSlices, ArentWalkedWhereTimingDoesntTellThemApart) {
-  const Checked c = checked(Json());
+TEST(CheckedSlices, ArentAskedForWhereTimingDoesntTellThemApart) {
+  sim::Model model = quiet_model();
+  model.throughput->slices = 0;
+  const Checked c = checked(model);
   EXPECT_TRUE(entries_that_begin(c.report, check_of_slices).empty());
   EXPECT_THAT(c.report.notes, ::testing::Contains(::testing::HasSubstr("l2: its slices weren't checked")));
 }

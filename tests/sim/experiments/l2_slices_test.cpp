@@ -1,7 +1,13 @@
-// Places of an L2's slices on models whose slices lie at distances of their own, from SM to SM.
+// An L2's slices on models that say how many there are.
+#include "throughput/l2_slices.hpp"
+
+#include <set>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "device/sim/sim_device.hpp"
+#include "device/sim/work_cost.hpp"
 #include "tests/sim/organisation/found.hpp"
 
 namespace gputopo::test {
@@ -9,61 +15,72 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json sliced_model(std::uint32_t slices) {
-  return {{"schema", "gputopo-model/1"},
-          {"gpu", {{"name", "Sliced"}, {"sm_count", 24}, {"memory", "2 GiB"}, {"clock_khz", 1500000}}},
-          {"caches", {{"l2", {{"size", "2 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}}}},
-          {"paths",
-           {{"global_cached", {{{"level", "l2"}, {"latency", 280}}, {{"level", "device_memory"}, {"latency", 640}}}}}},
-          {"distance", {{"slice", 256}, {"count", slices}, {"sm", 12}, {"slices", 15}}},
-          {"noise", {{"jitter", "uniform"}, {"cycles", 3}, {"outlier_probability", 1e-3}, {"outlier_cycles", 300}}}};
+Json sliced_model(std::uint32_t slices, const Json& additions = {{"spread", 300}, {"line", 8}}) {
+  return {
+      {"schema", "gputopo-model/1"},
+      {"gpu", {{"name", "Sliced"}, {"sm_count", 24}, {"memory", "2 GiB"}, {"clock_khz", 1500000}}},
+      {"caches", {{"l2", {{"size", "2 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}}}},
+      {"paths",
+       {{"global_cached", {{{"level", "l2"}, {"latency", 280}}, {{"level", "device_memory"}, {"latency", 640}}}}}},
+      {"throughput",
+       {{"levels", Json::object()}, {"atomics", {{"global_fetch", additions}}}, {"slices", slices}, {"noise", 0.03}}}};
 }
 
-Estimate slices_found(const Json& text) {
-  const auto model = sim::parse_model(text.dump(), "sliced");
+sim::Model parsed(const Json& text) {
+  auto model = sim::parse_model(text.dump(), "sliced");
   EXPECT_TRUE(model) << model.error().message;
-  const Topology found = discovered_deep(*model, {"l2"});
-  const Estimate* e = found.find("l2")->find("slices");
-  EXPECT_NE(e, nullptr);
-  return e == nullptr ? Estimate{} : *e;
+  return *model;
 }
 
-TEST(L2Slices, AreToldApartByHowFarTheyAreFromEachSm) {
-  for (const std::uint32_t slices : {8U, 47U, 94U}) {
-    const Estimate e = slices_found(sliced_model(slices));
-    ASSERT_EQ(e.status, Status::lower_bound) << e.note;
+throughput::Slices slices_of(const sim::Model& model, std::uint64_t mapped_lines) {
+  const auto device = sim::make_device(model);
+  throughput::Meter meter(*device, nullptr);
+  const auto found = throughput::find_slices(meter, 1, mapped_lines);
+  EXPECT_TRUE(found) << found.error().message;
+  return found.value_or(throughput::Slices{});
+}
+
+TEST(L2Slices, AreAsManyAsAddToTheirLinesAtTheSameTime) {
+  for (const std::uint32_t slices : {2U, 7U, 48U})
+    EXPECT_EQ(slices_of(parsed(sliced_model(slices)), 0).line_of.size(), slices);
+  for (const std::uint32_t slices : {94U}) {
+    const Topology found = discovered_deep(parsed(sliced_model(slices)), {"l2"});
+    const Estimate& e = *found.find("l2")->find("slices");
+    ASSERT_EQ(e.status, Status::measured) << e.note;
     EXPECT_EQ(*e.value, slices) << e.note;
+    EXPECT_GE(e.confidence.value_or(0), 0.999);
   }
 }
 
-// As far from every SM as some others are: only their distances' steps show.
-TEST(L2Slices, InOnePlaceCountAsOne) {
-  Json text = sliced_model(40);
-  text["distance"] = {{"slice", 256}, {"count", 40}, {"slices", 20}, {"steps", 5}};
-  const Estimate e = slices_found(text);
-  ASSERT_EQ(e.status, Status::lower_bound) << e.note;
-  EXPECT_LE(*e.value, 5);
-  EXPECT_GE(*e.value, 3);
+// SMs that keep twelve, three and hardly two of them busy at once.
+TEST(L2Slices, AreFoundByFewAtATimeWhereSmsAreSlow) {
+  for (const double spread : {96.0, 24.0, 14.0}) {
+    const auto found = slices_of(parsed(sliced_model(40, {{"spread", spread}, {"line", 8}})), 0);
+    EXPECT_EQ(found.why_open, "") << spread;
+    EXPECT_EQ(found.line_of.size(), 40U) << spread;
+    EXPECT_LT(found.chance_of_more, 1e-3);
+  }
 }
 
-TEST(L2Slices, AreOpenWithoutDistanceOrWhereEachLineHasItsOwn) {
-  Json text = sliced_model(40);
-  text.erase("distance");
-  EXPECT_EQ(slices_found(text).status, Status::inconclusive);
-  text["distance"] = {{"sm", 12}, {"slices", 15}};
-  EXPECT_EQ(slices_found(text).status, Status::inconclusive);
+TEST(L2Slices, AreOpenWhereSmsKeepNoMoreThanOneBusyOrThereIsOne) {
+  for (const Json& text : {sliced_model(40, {{"spread", 8}, {"line", 8}}), sliced_model(1)})
+    EXPECT_NE(slices_of(parsed(text), 0).why_open, "");
+  const Topology found = discovered_deep(parsed(sliced_model(1)), {"l2"});
+  EXPECT_EQ(found.find("l2")->find("slices")->status, Status::inconclusive);
 }
 
-TEST(L2Slices, AreNeverMoreThanThereAreWhateverTheNoise) {
-  for (const double cycles : {0.5, 6.0, 15.0}) {
-    Json text = sliced_model(32);
-    text["noise"] = {
-        {"jitter", "gaussian"}, {"cycles", cycles}, {"outlier_probability", 0.03}, {"outlier_cycles", {50, 600}}};
-    const Estimate e = slices_found(text);
-    // Half a cycle leaves nothing open; more may, and then it says so.
-    if (cycles > 1 && e.status == Status::inconclusive) continue;
-    ASSERT_EQ(e.status, Status::lower_bound) << cycles << ' ' << e.note;
-    EXPECT_LE(*e.value, 32) << cycles;
+TEST(L2Slices, OfLinesAreTheModels) {
+  const sim::Model model = parsed(sliced_model(48));
+  const auto found = slices_of(model, 128);
+  ASSERT_EQ(found.of_line.size(), 128U);
+  std::set<std::uint64_t> seen;
+  for (const std::uint32_t line : found.line_of) seen.insert(sim::slice_of_line(*model.throughput, line));
+  EXPECT_EQ(seen.size(), 48U);
+  for (std::uint32_t line = 0; line < 128; ++line) {
+    ASSERT_LT(found.of_line[line], 48U) << line;
+    EXPECT_EQ(sim::slice_of_line(*model.throughput, line),
+              sim::slice_of_line(*model.throughput, found.line_of[found.of_line[line]]))
+        << line;
   }
 }
 

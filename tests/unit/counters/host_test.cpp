@@ -68,6 +68,22 @@ TEST_F(Host, EveryChipCountsReadAndWrittenBytesInOnePassEach) {
   EXPECT_GE(checked, 10 * 10U);
 }
 
+TEST_F(Host, EveryChipCountsEachSlicesAtomicsInOnePass) {
+  const auto known = supported_chips(*cupti_);
+  ASSERT_TRUE(known) << known.error().message;
+  std::size_t checked = 0;
+  for (const Chip& chip : chips()) {
+    if (std::find(known->begin(), known->end(), chip.name) == known->end()) continue;
+    const std::string name(slice_atomics);
+    const auto schedule =
+        Schedule::make(*cupti_, std::string(chip.name), {}, {name + ".sum", name + ".max", name + ".avg"});
+    ASSERT_TRUE(schedule) << schedule.error().message;
+    EXPECT_EQ((*schedule)->passes(), 1U) << chip.name;
+    ++checked;
+  }
+  EXPECT_GE(checked, 10U);
+}
+
 TEST_F(Host, TheChipsOfDataCentresAndDesktopsAreKnownToCupti) {
   const auto known = supported_chips(*cupti_);
   ASSERT_TRUE(known);
