@@ -26,7 +26,7 @@ Json sliced_model(std::uint32_t slices, const Json& additions = {{"spread", 300}
        {{"levels", Json::object()}, {"atomics", {{"global_fetch", additions}}}, {"slices", slices}, {"noise", 0.03}}}};
 }
 
-sim::Model parsed(const Json& text) {
+sim::Model sliced(const Json& text) {
   auto model = sim::parse_model(text.dump(), "sliced");
   EXPECT_TRUE(model) << model.error().message;
   return *model;
@@ -42,9 +42,9 @@ throughput::Slices slices_of(const sim::Model& model, std::uint64_t mapped_lines
 
 TEST(L2Slices, AreAsManyAsAddToTheirLinesAtTheSameTime) {
   for (const std::uint32_t slices : {2U, 7U, 48U})
-    EXPECT_EQ(slices_of(parsed(sliced_model(slices)), 0).line_of.size(), slices);
+    EXPECT_EQ(slices_of(sliced(sliced_model(slices)), 0).line_of.size(), slices);
   for (const std::uint32_t slices : {94U}) {
-    const Topology found = discovered_deep(parsed(sliced_model(slices)), {"l2"});
+    const Topology found = discovered_deep(sliced(sliced_model(slices)), {"l2"});
     const Estimate& e = *found.find("l2")->find("slices");
     ASSERT_EQ(e.status, Status::measured) << e.note;
     EXPECT_EQ(*e.value, slices) << e.note;
@@ -55,7 +55,7 @@ TEST(L2Slices, AreAsManyAsAddToTheirLinesAtTheSameTime) {
 // SMs that keep twelve, three and hardly two of them busy at once.
 TEST(L2Slices, AreFoundByFewAtATimeWhereSmsAreSlow) {
   for (const double spread : {96.0, 24.0, 14.0}) {
-    const auto found = slices_of(parsed(sliced_model(40, {{"spread", spread}, {"line", 8}})), 0);
+    const auto found = slices_of(sliced(sliced_model(40, {{"spread", spread}, {"line", 8}})), 0);
     EXPECT_EQ(found.why_open, "") << spread;
     EXPECT_EQ(found.line_of.size(), 40U) << spread;
     EXPECT_LT(found.chance_of_more, 1e-3);
@@ -65,12 +65,12 @@ TEST(L2Slices, AreFoundByFewAtATimeWhereSmsAreSlow) {
 TEST(L2Slices, AreOpenWhereSmsKeepNoMoreThanOneBusyOrThereIsOne) {
   for (const Json& text : {sliced_model(40, {{"spread", 8}, {"line", 8}}), sliced_model(1)})
     EXPECT_NE(slices_of(parsed(text), 0).why_open, "");
-  const Topology found = discovered_deep(parsed(sliced_model(1)), {"l2"});
+  const Topology found = discovered_deep(sliced(sliced_model(1)), {"l2"});
   EXPECT_EQ(found.find("l2")->find("slices")->status, Status::inconclusive);
 }
 
 TEST(L2Slices, OfLinesAreTheModels) {
-  const sim::Model model = parsed(sliced_model(48));
+  const sim::Model model = sliced(sliced_model(48));
   const auto found = slices_of(model, 128);
   ASSERT_EQ(found.of_line.size(), 128U);
   std::set<std::uint64_t> seen;
