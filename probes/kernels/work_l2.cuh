@@ -51,7 +51,8 @@ __device__ __forceinline__ void l2_homes(const WorkArguments& a) {
 enum class ListUse { read, write, add };
 
 // Each SM walks its own lines of a n0 times, a warp four of them at once. input: of each SM where its list of lines
-// begins in the input, and how many there are, a multiple of 32. Additions are waited for.
+// begins in the input, and how many there are, a multiple of 32. Additions give nothing back, but are
+// waited for in the end.
 template <ListUse use>
 __device__ __forceinline__ void l2_listed(const WorkArguments& a) {
   extern __shared__ std::uint32_t table[];
@@ -72,8 +73,7 @@ __device__ __forceinline__ void l2_listed(const WorkArguments& a) {
           const std::uint64_t place =
               a.buffers[0] + std::uint64_t{table[i + k * 4 + lane / 8]} * l2_line_bytes + lane % 8 * 16;
           if constexpr (use == ListUse::add) {
-            sum ^= v[k].x;
-            asm volatile("atom.global.add.u32 %0, [%1], 0;" : "=r"(v[k].x) : "l"(place) : "memory");
+            asm volatile("red.global.add.u32 [%0], 0;" ::"l"(place) : "memory");
           } else if constexpr (use == ListUse::write) {
             asm volatile("st.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(place), "r"(sum) : "memory");
           } else {
@@ -84,6 +84,7 @@ __device__ __forceinline__ void l2_listed(const WorkArguments& a) {
                          : "memory");
           }
         }
+    if constexpr (use == ListUse::add) asm volatile("membar.gl;" ::: "memory");
   });
 #pragma unroll
   for (int k = 0; k < in_flight; ++k) sum ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;

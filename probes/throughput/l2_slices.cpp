@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ constexpr std::uint32_t adding_threads = 512;
 constexpr std::uint64_t adding_alone_bytes = std::uint64_t{120} << 10U;  // no second block has room beside it
 constexpr std::size_t most_slices = 1024;  // ten times as many as GPUs have: then each line seems to be its own
 constexpr double likely_complete = 1e-3;
-constexpr int runs_of_a_time = 3;  // others only make it longer: the least counts
+constexpr int runs_of_a_time = 3;
 constexpr int runs_in_vain = 16;
 
 constexpr std::size_t most_of_a_batch = 512;  // lists have room for
@@ -61,27 +62,29 @@ class SliceSearch {
     return static_cast<double>(trace->cycles);
   }
 
-  Expected<double> least_cycles(const Lines& lines) {
-    double least = std::numeric_limits<double>::infinity();
+  // The least and the most of some runs.
+  Expected<std::pair<double, double>> range_of_cycles(const Lines& lines) {
+    std::pair<double, double> range{std::numeric_limits<double>::infinity(), 0};
     for (int i = 0; i < runs_of_a_time; ++i) {
       const auto took = cycles(lines);
-      if (!took) return took;
-      least = std::min(least, *took);
+      if (!took) return tl::unexpected<Error>(took.error());
+      range = {std::min(range.first, *took), std::max(range.second, *took)};
     }
-    return least;
+    return range;
   }
 
   // What one line takes, and how much more a second one of its slice does.
   Expected<void> calibrate() {
     constexpr double clearly_more = 1.5;
     static_cast<void>(cycles({0}));  // the first one's code comes from memory
-    const auto one = least_cycles({0});
+    const auto one = range_of_cycles({0});
     if (!one) return tl::unexpected<Error>(one.error());
-    const auto twice = least_cycles({0, 0});
+    const auto twice = range_of_cycles({0, 0});
     if (!twice) return tl::unexpected<Error>(twice.error());
-    alone_ = *one;
-    more_ = *twice - *one;
-    if (*twice < clearly_more * *one) found_.why_open = "adding twice as often to a line hardly takes longer";
+    alone_ = one->first;
+    more_ = twice->first - one->first;
+    if (twice->first < clearly_more * one->first)
+      found_.why_open = "adding twice as often to a line hardly takes longer";
     return {};
   }
 
@@ -120,15 +123,16 @@ class SliceSearch {
     found_.line_of.push_back(line);
   }
 
-  // As many lines as SMs keep as busy as one: lines of different slices. More may take longer though none share one.
+  // As many lines as SMs keep as busy as one, run for run: lines of different slices. More may take longer though none
+  // share one.
   Expected<void> find_most_at_once() {
     constexpr int in_a_row = 32;
     Lines lines;
     for (int failures = 0; failures < in_a_row && lines.size() < most_of_a_batch; ++failures) {
       lines.push_back(drawn_line());
-      const auto took = cycles(lines);
+      const auto took = range_of_cycles(lines);
       if (!took) return tl::unexpected<Error>(took.error());
-      if (*took < alone_ + busy_share * more_)
+      if (took->second < alone_ + busy_share * more_)
         failures = -1;
       else
         lines.pop_back();

@@ -147,7 +147,7 @@ std::optional<double> sides(const Model& m, const ThroughputModel& t, const Work
 // All SMs add to the lines of their lists, a warp with 8 lanes to each.
 std::optional<double> additions(const ThroughputModel& t, const Workload& w) {
   constexpr double lanes_of_a_line = 8;
-  const auto kind = static_cast<std::size_t>(AtomicKind::global_fetch);
+  const auto kind = static_cast<std::size_t>(AtomicKind::global_add);
   if (t.slices == 0 || !t.has_atomics[kind] || t.atomics[kind].line == 0) return std::nullopt;
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> sms_by_list;
   for (std::size_t sm = 0; sm < w.blocks; ++sm) ++sms_by_list[{w.input[2 * sm], w.input[2 * sm + 1]}];

@@ -23,7 +23,7 @@ Json sliced_model(std::uint32_t slices, const Json& additions = {{"spread", 300}
       {"paths",
        {{"global_cached", {{{"level", "l2"}, {"latency", 280}}, {{"level", "device_memory"}, {"latency", 640}}}}}},
       {"throughput",
-       {{"levels", Json::object()}, {"atomics", {{"global_fetch", additions}}}, {"slices", slices}, {"noise", 0.03}}}};
+       {{"levels", Json::object()}, {"atomics", {{"global", additions}}}, {"slices", slices}, {"noise", 0.03}}}};
 }
 
 sim::Model sliced(const Json& text) {
@@ -64,7 +64,7 @@ TEST(L2Slices, AreFoundByFewAtATimeWhereSmsAreSlow) {
 
 TEST(L2Slices, AreOpenWhereSmsKeepNoMoreThanOneBusyOrThereIsOne) {
   for (const Json& text : {sliced_model(40, {{"spread", 8}, {"line", 8}}), sliced_model(1)})
-    EXPECT_NE(slices_of(parsed(text), 0).why_open, "");
+    EXPECT_NE(slices_of(sliced(text), 0).why_open, "");
   const Topology found = discovered_deep(sliced(sliced_model(1)), {"l2"});
   EXPECT_EQ(found.find("l2")->find("slices")->status, Status::inconclusive);
 }
