@@ -172,14 +172,22 @@ void Hierarchy::touch_line(Route& route, std::size_t station, std::span<const st
 
 namespace {
 
-// Calls visit(address) for each load, and has the first unit hear of it some loads before: the sets of a large cache
-// take the processor longer to read than to change.
+// The first cache of a route whose sets the processor doesn't have at hand; null where there is none.
+const CacheUnit* large_unit(const Route& route) {
+  constexpr std::uint64_t small_lines = 1 << 12;
+  for (const Route::Station& s : route.stations)
+    if (s.unit != nullptr && s.unit->lines() > small_lines) return s.unit;
+  return nullptr;
+}
+
+// Calls visit(address) for each load, and has a large cache hear of it some loads before: its sets take the processor
+// longer to read than to change.
 template <class Visit>
 void each_address(const Rounds& r, const Route& route, const Visit& visit) {
-  constexpr std::uint64_t loads_ahead = 12, small_lines = 1 << 12;  // whose sets are at hand
-  constexpr std::uint64_t loads_between_looks = 1024;               // at the user's wish to stop
-  const CacheUnit* unit = route.stations.front().unit;
-  const bool announces = unit != nullptr && unit->lines() > small_lines;
+  constexpr std::uint64_t loads_ahead = 12;
+  constexpr std::uint64_t loads_between_looks = 1024;  // at the user's wish to stop
+  const CacheUnit* unit = large_unit(route);
+  const bool announces = unit != nullptr;
   std::uint64_t ahead = r.first;
   for (std::uint64_t i = 0; announces && i < loads_ahead; ++i) ahead = program::advance(ahead, r.step, r.count);
   for (std::uint64_t i = 0, position = r.first; i < r.loads; ++i) {

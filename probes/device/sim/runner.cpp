@@ -37,11 +37,11 @@ class RoutedLoads {
     return w.order == program::Order::forward && program::lap_loads(w) == program::positions(w) &&
            hierarchy_.sweep(route_, base_, w.footprint_bytes, w.stride_bytes, random_);
   }
-  // The loads of a walk before those that are recorded.
-  void lead(const Walk& w) {
+  // The first loads of a lap, which nobody times.
+  void make_first(const Walk& w, std::uint64_t loads) {
     const std::uint64_t count = program::positions(w);
     const program::Stepping s = program::stepping(w.order, w.order_seed, count);
-    hierarchy_.rounds(route_, {base_, count, w.stride_bytes, s.first, s.step, w.lead_loads}, random_);
+    hierarchy_.rounds(route_, {base_, count, w.stride_bytes, s.first, s.step, loads}, random_);
   }
   Route& route() { return route_; }
 
@@ -65,12 +65,12 @@ class Jumps {
     fetches_.touch(offset);
   }
   bool sweep(const Walk& w) { return own_.empty() && fetches_.sweep(w); }
-  void lead(const Walk& w) {
-    if (own_.empty()) return fetches_.lead(w);
+  void make_first(const Walk& w, std::uint64_t loads) {
+    if (own_.empty()) return fetches_.make_first(w, loads);
     const std::uint64_t count = program::positions(w);
     const program::Stepping s = program::stepping(w.order, w.order_seed, count);
     std::uint64_t position = s.first;
-    for (std::uint64_t k = 0; k < w.lead_loads; ++k, position = program::advance(position, s.step, count))
+    for (std::uint64_t k = 0; k < loads; ++k, position = program::advance(position, s.step, count))
       touch(position * w.stride_bytes);
   }
   Route& route() { return fetches_.route(); }
@@ -89,7 +89,7 @@ class SharedLoads {
   double latency(std::uint64_t) const { return latency_cycles_; }
   void touch(std::uint64_t) const {}
   static bool sweep(const Walk&) { return true; }
-  static void lead(const Walk&) {}
+  static void make_first(const Walk&, std::uint64_t) {}
   Route& route() { return nowhere_; }
 
  private:
@@ -266,7 +266,7 @@ class Runner {
     constexpr bool timed = !std::is_same_v<See, std::nullptr_t>;
     if (!timed && !timeline_.is_eventful()) {
       return run_laps(loads, laps, [&] {
-        if (!loads.sweep(w)) each_load(w, 0, [&](std::uint64_t offset) { loads.touch(offset); });
+        if (!loads.sweep(w)) loads.make_first(w, program::lap_loads(w));
       });
     }
     timeline_.let_in(loads.route());
@@ -275,7 +275,7 @@ class Runner {
       begin_lap();
       if constexpr (timed) {
         const bool at_once = !timeline_.is_eventful() && w.lead_loads != 0;
-        if (at_once) loads.lead(w);
+        if (at_once) loads.make_first(w, w.lead_loads);
         std::uint64_t left_out = at_once ? 0 : w.lead_loads;
         each_load(w, at_once ? w.lead_loads : 0, [&](std::uint64_t offset) {
           if (left_out == 0) return see(loads.latency(offset));
