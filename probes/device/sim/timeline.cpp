@@ -70,7 +70,7 @@ void Timeline::begin_program(const std::vector<std::uint32_t>& sms, bool alone) 
 void Timeline::enter(double time_ns) {
   now_ns_ = time_ns;
   if (model_->neighbour) pass_gaps_before_start();
-  cycles_per_ns_ = static_cast<double>(model_->gpu.clock_khz) / khz_per_cycle_per_ns;
+  set_clock(static_cast<double>(model_->gpu.clock_khz) / khz_per_cycle_per_ns);
   hierarchy_->set_clock_ratio(1);
   next_clock_ = 0;
   follow_clock();
@@ -86,11 +86,27 @@ void Timeline::pass_gaps_before_start() {
   gaps_felt_ = std::max(gaps_felt_, next_gap_);
 }
 
+void Timeline::set_clock(double cycles_per_ns) {
+  cycles_per_ns_ = cycles_per_ns;
+  latest_ = {};
+}
+
+// Most loads take as long as the one before, and these divisions longer than all else that happens in a load's time.
+const Timeline::Duration& Timeline::duration_of(double cycles) {
+  if (cycles == latest_.cycles) return latest_;
+  latest_ = {cycles, 0, 0};
+  if (cycles_per_ns_ > 0) latest_.ns = cycles / cycles_per_ns_;
+  latest_.us = latest_.ns / ns_per_us;
+  return latest_;
+}
+
 double Timeline::spend(double cycles, Route& route) {
-  double extra = model_->tenant ? disturb(cycles, route) : 0;
-  if (cycles_per_ns_ > 0) now_ns_ += (cycles + extra) / cycles_per_ns_;
+  const Duration alone = duration_of(cycles);
+  double extra = model_->tenant ? disturb(alone.us, route) : 0;
+  const double ns = extra == 0 || cycles_per_ns_ <= 0 ? alone.ns : (cycles + extra) / cycles_per_ns_;
+  now_ns_ += ns;
   busy_cycles_ += cycles + extra;
-  if (cycles_per_ns_ > 0) busy_ns_ += (cycles + extra) / cycles_per_ns_;
+  busy_ns_ += ns;
   if (model_->neighbour) extra += cross_gaps(route);
   follow_clock();
   return extra;
@@ -114,9 +130,8 @@ double Timeline::cross_gaps(Route& route) {
 }
 
 // What a tenant does while a load is under way: lines of its own in the caches, and a wait where both meet.
-double Timeline::disturb(double cycles, Route& route) {
+double Timeline::disturb(double us, Route& route) {
   const TenantModel& t = *model_->tenant;
-  const double us = cycles / cycles_per_ns_ / ns_per_us;
   lines_due_ = std::min(lines_due_ + us * t.lines_per_us, lines_at_once_);
   if (has_tenant_[sms_.front()])
     private_lines_due_ = std::min(private_lines_due_ + us * t.private_lines_per_us, lines_at_once_);
@@ -136,7 +151,7 @@ void Timeline::follow_clock() {
   const auto& steps = model_->clock_steps;
   for (; next_clock_ < steps.size() && now_ns_ >= steps[next_clock_].at_us * ns_per_us; ++next_clock_) {
     const auto khz = static_cast<double>(steps[next_clock_].clock_khz);
-    cycles_per_ns_ = khz / khz_per_cycle_per_ns;
+    set_clock(khz / khz_per_cycle_per_ns);
     hierarchy_->set_clock_ratio(khz / static_cast<double>(model_->gpu.clock_khz));
   }
 }

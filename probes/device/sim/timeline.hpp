@@ -41,7 +41,12 @@ class Timeline {
   void enter(double time_ns);
   void pass_gaps_before_start();
   double cross_gaps(Route& route);
-  double disturb(double cycles, Route& route);
+  double disturb(double us, Route& route);
+  void set_clock(double cycles_per_ns);
+  struct Duration {
+    double cycles = -1, ns = 0, us = 0;
+  };
+  const Duration& duration_of(double cycles);
   void follow_clock();
 
   const Model* model_;
@@ -58,6 +63,7 @@ class Timeline {
   bool alone_ = false;
   double batch_ns_ = 0, now_ns_ = 0;
   double cycles_per_ns_ = 0;
+  Duration latest_;           // of the load before, at this clock
   double lines_at_once_ = 0;  // of a tenant, before one load
   double busy_cycles_ = 0, busy_ns_ = 0;
   double lines_due_ = 0, private_lines_due_ = 0;  // of a tenant, that time has brought but no load has let in
