@@ -257,6 +257,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   L2Rows rows(session, *l2);
   CacheFacts walked = *l2;
   if (*by_lost) walked.levels = std::move(**by_lost);
+  findings.l2_levels = walked.levels;
   Size whole{inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")};
   if (!are_far_hits_unknown(findings, memory)) {
     auto by_memory =

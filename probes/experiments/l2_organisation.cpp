@@ -30,9 +30,9 @@ struct L2Part {
   Levels levels;
 };
 
-L2Part l2_part_of(const Findings& findings, const CacheFacts& l2) {
+L2Part l2_part_of(const Findings& findings) {
   if (findings.beyond_near_l2) return {findings.beyond_near_l2->near, findings.beyond_near_l2->levels};
-  return {findings.l2_before_memory, l2.levels};
+  return {findings.l2_before_memory, findings.l2_levels};
 }
 
 // The sets of one side, by what it holds, which was looked for in steps of a 64th of the L2. Where `seen` sets have so
@@ -111,7 +111,7 @@ Expected<void> measure_l2_organisation(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present) return {};
   Memory& memory = findings.memory("l2");
-  const L2Part part = l2_part_of(findings, *l2);
+  const L2Part part = l2_part_of(findings);
   if (const std::string why = why_no_sets(part, *l2); !why.empty()) {
     leave_organisation_open(memory, evictions, why);
     return {};

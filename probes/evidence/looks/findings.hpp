@@ -77,7 +77,8 @@ struct Findings {
   bool may_have_sides = false;      ///< that, or distance: which of both isn't known
   LinesApart lines_apart =
       in_a_small_page;  ///< so that each one's translation is there, and memory's row isn't, as far as is known
-  std::optional<KeptTranslation> kept_translation;  ///< as evidence/memory/kept_translation.hpp asks it; nothing before that
+  std::optional<KeptTranslation>
+      kept_translation;  ///< as evidence/memory/kept_translation.hpp asks it; nothing before that
   /// What some SMs bring in others find beyond their own L2 and nearer than memory: sides that keep copies of what
   /// their own SMs read, or a cache behind several L2s. Nothing where there is no such thing.
   struct Beyond {
@@ -95,6 +96,7 @@ struct Findings {
     std::vector<Estimate> by_set;  ///< what SMs of each set (L2Sets) find near, where that was counted
   };
   Estimate l2_before_memory;
+  Levels l2_levels;                   ///< what it found there against what it didn't, by which that was measured
   std::vector<double> l2_cold_words;  ///< what words in a row take that nobody has loaded before, as timed
   /// What lines that it just lost take, where all that is slower than a hit was lost: then the above is the L2's alone.
   std::optional<Histogram> lost_by_l2;

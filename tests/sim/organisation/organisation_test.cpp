@@ -205,6 +205,20 @@ TEST(OrganisationOfTheL2, WithTwoSidesOfFewSetsIsToldToTheSet) {
   EXPECT_EQ(said.at("sets").answer, Answer::exact) << text_of(said.at("sets"));
 }
 
+// What it loses a cache behind it answers, nearer to its hits than half of what memory takes.
+TEST(OrganisationOfTheL2, WithACacheBehindItIsItsOwn) {
+  Json text = model_with_cache({{"size", "16 KiB"}, {"line", 64}, {"ways", 4}}, false);
+  text["caches"]["l2"] = {{"size", "512 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}};
+  text["caches"]["l3"] = {{"size", "4 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 8}, {"scope", "gpu"}};
+  for (auto& [path, levels] : text["paths"].items())
+    levels.insert(levels.end() - 1, Json{{"level", "l3"}, {"latency", 300}});
+  const auto model = sim::parse_model(text.dump(), "behind");
+  ASSERT_TRUE(model) << model.error().message;
+  const auto all = organisation_found(*model, discovered_deep(*model, {"l2"}));
+  ASSERT_FALSE(all.empty());
+  for (const Found& found : all) EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
+}
+
 // What a translation takes that a TLB of few ways lost looks like a line that the L2 lost: no set of either is told.
 TEST(OrganisationOfTheL2, IsNoneOfATlb) {
   for (const char* policy : {"lru", "random", "not_most_recent"}) {
