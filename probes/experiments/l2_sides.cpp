@@ -209,6 +209,18 @@ void state_homes(Session& session, Findings& findings, const Homes& homes, std::
   l2.latency_cycles = *near.value;
 }
 
+// Of an L2 that may have sides.
+void state_near_latency(const CacheFacts& l2, Estimate& latency) {
+  std::vector<double> near = l2.by_line;
+  for (double& cycles : near) cycles -= l2.overhead_cycles;
+  const double end = end_of_near_lines(near);
+  std::erase_if(near, [&](double cycles) { return cycles > end; });
+  Estimate of_near = mean_estimate(near, "cycles", "line_quartiles");
+  of_near.samples = latency.samples;
+  if (of_near.status != Status::measured) return bound_above(latency, near_and_far);
+  latency = of_near_lines(std::move(of_near), latency);
+}
+
 constexpr std::string_view sides_or_distance = "what is near for some SMs is far for others: sides or distance";
 
 // Why what SMs see of lines tells nothing of sides; empty where it does.
@@ -228,13 +240,13 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   Statement& statement = findings.memory("l2").structure["l2_sides"];
   const auto leave_open = [&](std::string_view by, std::string_view why) {
     statement = undecided(by, why);
-    bound_above(findings.memory("l2").attributes["latency"], near_and_far);
+    state_near_latency(*l2, findings.memory("l2").attributes["latency"]);
     return Expected<void>();
   };
   const auto sms = spread_sms(session.info().gpu.sm_count, most_sms);
   auto later = look_later(session, sms, l2->overhead_cycles);
   if (!later) {
-    if (later.error().kind == Error::Kind::unavailable) leave_open("lines_by_sm", "not all SMs could be asked");
+    leave_open("lines_by_sm", "not all SMs could be asked");
     return tl::unexpected<Error>(later.error());
   }
   const std::uint64_t samples = sms.size() * later->front().size() * looks_at_a_line;
@@ -250,17 +262,20 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   const bool is_one_set = found.sets.size() == 1;
   const std::string why = why_lines_leave_open(as_hits(*later, lost_from), is_one_set, all_hit);
   if (!why.empty()) {
+    // Whatever comes of asking pages, which not every device or busy GPU answers.
+    leave_open("lines_by_sm", why);
+    findings.may_have_sides = why == sides_or_distance;
     auto pages = is_one_set ? hits_of_pages(session, sms, l2->levels, l2->overhead_cycles)
                             : Expected<std::optional<std::vector<std::vector<double>>>>(std::nullopt);
     if (!pages) return tl::unexpected<Error>(pages.error());
     const auto stretches = *pages ? stretches_of(**pages) : std::vector<std::vector<std::vector<double>>>();
     for (const auto& by_stretch : stretches)
       if (const Homes homes = homes_of(by_stretch); homes.sides > 1) {
+        findings.may_have_sides = false;
         state_homes(session, findings, homes, samples);
         return {};
       }
-    findings.may_have_sides = why == sides_or_distance;
-    return leave_open("lines_by_sm", why);
+    return {};
   }
   if (is_one_set || !found.shares) {
     statement = decided("1", "first_loads", found.samples);

@@ -6,6 +6,7 @@
 #include "evidence/inference/estimates.hpp"
 #include "evidence/inference/modes.hpp"
 #include "evidence/lines/lost_lines.hpp"
+#include "evidence/lines/near_and_far.hpp"
 #include "evidence/looks/latency.hpp"
 #include "experiments/experiments.hpp"
 
@@ -55,8 +56,12 @@ program::Program lost_lines(const Session& session, const CacheFacts& cache, std
   return p;
 }
 
-Expected<LooksByLine> time_lost_lines(Session& session, const CacheFacts& cache, LooksBy by = LooksBy::the_path) {
-  const std::uint64_t first = session.fresh_region(cache.path.slot, penalty_lines * penalty_part_bytes);
+std::uint64_t lines_nobody_loaded(Session& session, const CacheFacts& cache) {
+  return session.fresh_region(cache.path.slot, penalty_lines * penalty_part_bytes);
+}
+
+Expected<LooksByLine> time_lost_lines(Session& session, const CacheFacts& cache, std::uint64_t first,
+                                      LooksBy by = LooksBy::the_path) {
   auto traces = session.run(program::Batch(looks_at_a_line, lost_lines(session, cache, first, by)));
   if (!traces) return tl::unexpected<Error>(traces.error());
   LooksByLine looks;
@@ -78,7 +83,7 @@ Expected<bool> do_lines_stay_in_l2(Session& session, const Findings& findings, c
   constexpr double mostly = 0.75;
   const auto l2 = findings.caches.find("l2");
   if (cache.path.slot == slot_constant || l2 == findings.caches.end() || !l2->second.present) return false;
-  auto looks = time_lost_lines(session, cache, LooksBy::the_l2);
+  auto looks = time_lost_lines(session, cache, lines_nobody_loaded(session, cache), LooksBy::the_l2);
   if (!looks) return tl::unexpected<Error>(looks.error());
   return share_from(histogram_of(*looks), l2->second.levels.threshold_cycles) < 1 - mostly;
 }
@@ -90,6 +95,32 @@ bool are_at_two_levels(const LooksByLine& looks, const Levels& levels) {
   for (const double cycles : undisturbed_by_line(looks))
     if (cycles >= levels.threshold_cycles) add(lost, static_cast<std::uint32_t>(cycles));
   return modes_of(lost).size() > 1;
+}
+
+// Where sides of the L2 are open: the penalty of those of the lines from `first` on that the L2 itself serves as soon
+// as its near ones, since of so few lines all may be far. A bound by all of them, `penalty`, where hardly any are near,
+// of constants, which nothing but their own path loads, and where hits of the L2 aren't told from memory's loads.
+Expected<Estimate> near_penalty(Session& session, Findings& findings, const CacheFacts& cache, const LooksByLine& lost,
+                                std::uint64_t first, Estimate penalty) {
+  constexpr std::size_t fewest_lines = 4;
+  const CacheFacts* l2 = findings.cache("l2");
+  LooksByLine near;
+  if (cache.path.slot != slot_constant && l2 != nullptr && l2->present && !l2->by_line.empty()) {
+    auto hits = time_lost_lines(session, cache, first, LooksBy::the_l2);
+    if (!hits) return tl::unexpected<Error>(hits.error());
+    std::vector<double> lines = l2->by_line;
+    for (double& cycles : lines) cycles -= l2->overhead_cycles;
+    const double end = end_of_near_lines(std::move(lines)) + l2->overhead_cycles;
+    const std::vector<double> by_line = undisturbed_by_line(std::move(*hits));
+    for (std::size_t line = 0; line < std::min(by_line.size(), lost.size()); ++line)
+      if (by_line[line] <= end) near.push_back(lost[line]);
+  }
+  if (near.size() >= fewest_lines)
+    if (const LostLines of_near = penalty_of_lost({near}, cache.levels, std::nullopt, {});
+        of_near.penalty.status == Status::measured)
+      return of_near_lines(of_near.penalty, penalty);
+  bound_above(penalty, near_and_far);
+  return penalty;
 }
 
 }  // namespace
@@ -106,18 +137,22 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
     penalty.note = "another program fills the L2: what a cache lost may come from memory";
     if (!*stay) return {};
   }
-  auto looks = time_lost_lines(session, *cache);
+  const std::uint64_t first = lines_nobody_loaded(session, *cache);
+  auto looks = time_lost_lines(session, *cache, first);
   if (!looks) return tl::unexpected<Error>(looks.error());
   if (path.slot == slot_constant && !findings.lines_have_sides && are_at_two_levels(*looks, cache->levels)) {
     penalty = inconclusive("cycles", "miss_latency", "what it lost comes from more than one level");
     return {};
   }
   const CacheFacts* l2 = path.slot == slot_constant ? nullptr : findings.cache("l2");
-  LostLines lost = penalty_of_lost({std::move(*looks)}, cache->levels, findings.far_less_near_cycles(),
+  LostLines lost = penalty_of_lost({*looks}, cache->levels, findings.far_less_near_cycles(),
                                    l2 == nullptr ? std::vector<double>() : l2->by_line);
   session.keep(lost.curve(path.id));
   penalty = std::move(lost.penalty);
-  if (findings.may_lines_be_far() && penalty.has_value()) bound_above(penalty, near_and_far);
+  if (!findings.may_lines_be_far() || !penalty.has_value()) return {};
+  auto near = near_penalty(session, findings, *cache, *looks, first, penalty);
+  if (!near) return tl::unexpected<Error>(near.error());
+  penalty = std::move(*near);
   return {};
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "evidence/inference/levels.hpp"
+
 namespace gputopo::evidence {
 
 TwoKinds two_kinds(std::vector<double> latencies) {
@@ -26,6 +28,22 @@ TwoKinds two_kinds(std::vector<double> latencies) {
                                         [&](double x) { return x > best.near + quarter && x < best.far - quarter; })) /
       n;
   return best;
+}
+
+double end_of_near_lines(std::vector<double> lines) {
+  constexpr std::size_t surely_near = 16;  // a quarter of the quarter that is: chance leaves fewer of them near
+  if (lines.empty()) return 0;
+  const auto nearest = lines.begin() + static_cast<std::ptrdiff_t>(lines.size() / surely_near);
+  std::nth_element(lines.begin(), nearest, lines.end());
+  return half_a_level * *nearest;
+}
+
+Estimate of_near_lines(Estimate near, const Estimate& mean) {
+  if (near.status != Status::measured || !near.interval || !is_usable(mean)) return near;
+  const Interval of_all = mean.interval.value_or(Interval{*mean.value, *mean.value});
+  near.interval = Interval{std::min(near.interval->low, of_all.low), std::max(near.interval->high, of_all.high)};
+  near.note = "of near lines: whether those that take longer are on another side isn't known";
+  return near;
 }
 
 std::vector<std::uint32_t> spread_sms(std::uint32_t count, std::size_t most) {

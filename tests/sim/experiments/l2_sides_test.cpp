@@ -83,6 +83,21 @@ TEST(L2Sides, AreToldByPagesWhereDistanceHidesThemInLines) {
             Status::inconclusive);
 }
 
+// Of one L2 at distances and of one with sides that nothing told: near lines of either, which lie up to 12 % nearer.
+TEST(L2Sides, LeaveTheLatencyAnIntervalFromNearLinesToAllWhereTheyAreOpen) {
+  for (const std::uint32_t sides : {1U, 2U}) {
+    const Topology found = found_at_distances(sides, 348, "4 KiB", 1535);
+    const Memory& l2 = *found.find("l2");
+    ASSERT_EQ(l2.structure.at("l2_sides").status, Status::inconclusive);
+    const Estimate& latency = *l2.find("latency");
+    ASSERT_EQ(latency.status, Status::measured) << latency.note;
+    EXPECT_GE(*latency.value, 264);
+    EXPECT_LE(*latency.value, 302);
+    EXPECT_LE(latency.interval->low, 300);
+    EXPECT_GE(latency.interval->high, 299);
+  }
+}
+
 // What a miss of an L2 costs, with these levels on the way.
 Estimate penalty_of(Json l2, Json levels, Json behind = {}) {
   Json model = {{"schema", "gputopo-model/1"},

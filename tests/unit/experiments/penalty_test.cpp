@@ -65,6 +65,43 @@ TEST(Penalty, IsABoundWhereLinesMayLieNearAndFar) {
   EXPECT_DOUBLE_EQ(*e.value, 201);  // twice as far as the end of its interval: clocks have whole cycles
 }
 
+constexpr std::uint64_t page_bytes = 32 << 10;  // of each line another one
+
+// An L2 whose sides are open: an eighth of its lines take 240 cycles, the others 300.
+Findings before_an_l2() {
+  Findings findings = with_l1();
+  findings.may_have_sides = true;
+  evidence::CacheFacts& l2 = findings.caches["l2"];
+  l2.present = true;
+  l2.by_line = {300, 300, 300, 300, 300, 300, 300, 240};
+  return findings;
+}
+
+// Through the L1 loads take 20 cycles longer than past it: of every `near_pages`-th page 260, of others 320.
+AnsweringDevice::Answer near_every(std::uint64_t near_pages) {
+  return [near_pages](const program::Program&, const program::Walk& walk, std::size_t) {
+    const std::uint32_t past = walk.path == program::Path::global_l2_only ? 0 : 20;
+    return past + (walk.first_byte / page_bytes % near_pages == 0 ? 240U : 300U);
+  };
+}
+
+// Of as many sides as there are, or by chance fewer lines than that. The interval reaches to the mean of all.
+TEST(Penalty, IsThatOfNearLinesWhereOthersMayBeFar) {
+  for (const std::uint64_t near_pages : {2U, 4U, 16U}) {
+    const Estimate e = penalty_where(near_every(near_pages), before_an_l2());
+    ASSERT_EQ(e.status, Status::measured) << e.note;
+    EXPECT_DOUBLE_EQ(*e.value, 220);
+    EXPECT_LE(e.interval->low, 220);
+    EXPECT_GE(e.interval->high, 280 - 60.0 / static_cast<double>(near_pages));
+  }
+}
+
+TEST(Penalty, IsABoundWhereAllOfTheLinesMayBeFar) {
+  const Estimate e = penalty_where(near_every(1000), before_an_l2());
+  EXPECT_EQ(e.status, Status::upper_bound);
+  EXPECT_GE(*e.value, 277);
+}
+
 TEST(Penalty, IsABoundWhereNobodyKnowsSidesOfTheL2) {
   const auto all_miss = [](const auto&, const auto&, std::size_t) { return 240U; };
   Findings findings = with_l1();
