@@ -161,6 +161,12 @@ Estimate all_sides(Estimate whole, const Findings::BeyondNear& part, std::size_t
   return whole;
 }
 
+// That no footprint shows a cache between hits and memory says nothing where others delay loads by as much as such a
+// cache is away, and lines that were lost aren't asked where they fill it.
+bool do_others_hide_a_cache(const Findings& findings) {
+  return findings.others_fill_l2 && findings.others_delay_loads;
+}
+
 // What an SM finds near is the whole L2, with a cache behind it, or one of its sides.
 Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const Histogram& lost_loads,
                        double nominal_bytes) {
@@ -172,7 +178,7 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
   if (!findings.beyond_own_l2) {
     if (part || lost == LinesFrom::a_cache)
       lost = LinesFrom::a_cache;
-    else if (lost != LinesFrom::a_cache_in_part)
+    else if (lost != LinesFrom::a_cache_in_part && !do_others_hide_a_cache(findings))
       lost = LinesFrom::memory;
   } else if (lost == LinesFrom::a_cache) {
     lost = lost_beside(findings.beyond_own_l2->latency, l2, whole_mode(lost_loads));

@@ -222,6 +222,19 @@ TEST(L2Behind, SidesThatLoseLinesToACacheDoNot) {
   EXPECT_EQ(f.cache("l2")->line_bytes, 0U);
 }
 
+// Beside another program that fills it lines that were lost aren't asked, and loads that it delays may hide a cache
+// behind among those that were found before memory.
+TEST(L2Behind, ACacheBehindMayHideAmongLoadsThatOthersDelay) {
+  for (const bool are_delayed : {false, true}) {
+    Findings f = with_l2();
+    f.others_fill_l2 = true;
+    f.others_delay_loads = are_delayed;
+    evidence::bound_below(f.l2_before_memory, "another program fills the L2 while it is measured");
+    const Estimate size = *behind(std::move(f), from_memory).memory("l2").find("size");
+    EXPECT_EQ(size.status, are_delayed ? Status::inconclusive : Status::lower_bound);
+  }
+}
+
 TEST(L2Behind, TheDriversFigureStandsBesideTheMeasuredOne) {
   AnsweringDevice device(from_memory);
   device.change_info().l2_bytes = 2 << 20;
