@@ -266,7 +266,8 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   Memory& memory = findings.memory("l2");
   const Estimate size =
       size_by_parts(findings, *l2, to, lost->value_or(Histogram()), static_cast<double>(session.info().l2_bytes));
-  if (size.status == Status::inconclusive && !findings.beyond_near_l2) doubt_line(memory, *l2);
+  const bool may_be_anothers = size.status == Status::inconclusive && to != LinesFrom::memory;
+  if (may_be_anothers && !findings.beyond_near_l2) doubt_line(memory, *l2);
   if (findings.lines_have_sides && size.status == Status::measured) {
     Estimate& part = memory.attributes["partition_size"] = size;
     const double sides = *memory.attributes["partitions"].value;

@@ -235,6 +235,18 @@ TEST(L2Behind, ACacheBehindMayHideAmongLoadsThatOthersDelay) {
   }
 }
 
+// Whatever leaves the size open: memory right behind it leaves no other cache whose lines these might be.
+TEST(L2Behind, LinesThatMemoryBringsAgainAreItsOwn) {
+  for (const bool is_memory : {true, false}) {
+    Findings f = with_l2();
+    f.l2_before_memory = evidence::inconclusive("B", "memory_loads", "far hits can't be told from memory's loads");
+    f.memory("l2").attributes["line_size"] = evidence::measured(128, "B", "pair_fates", 100);
+    f = behind(std::move(f), is_memory ? from_memory : from_between);
+    EXPECT_EQ(f.memory("l2").find("size")->status, Status::inconclusive);
+    EXPECT_EQ(f.memory("l2").find("line_size")->has_value(), is_memory);
+  }
+}
+
 TEST(L2Behind, TheDriversFigureStandsBesideTheMeasuredOne) {
   AnsweringDevice device(from_memory);
   device.change_info().l2_bytes = 2 << 20;
