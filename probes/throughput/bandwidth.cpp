@@ -37,7 +37,8 @@ struct Target {
   std::string quantity;
   Rate rate = Rate::bytes_per_sm_cycle;
   std::vector<Stream> candidates;
-  std::size_t finalists = finalists_alone;
+  bool of_same_bytes = false;
+  std::size_t finalists() const { return of_same_bytes ? finalists_of_all : finalists_alone; }
 };
 
 Stream bandwidth_base(Path path, Operation operation, Region region) {
@@ -141,7 +142,7 @@ void add_l2(const Setting& setting, std::vector<Target>& targets) {
   add(targets, "l2", "read_bandwidth", Rate::bytes_per_second, std::move(reads));
   add(targets, "l2", "shared_read_bandwidth", Rate::bytes_per_second,
       reads_of_all(sms, footprints_for(setting, {size / 16, size / 4, size / 2})));
-  targets.back().finalists = finalists_of_all;
+  targets.back().of_same_bytes = true;
   add(targets, "l2", "write_bandwidth", Rate::bytes_per_second,
       of(Path::global_cached, Operation::write, {size / 4, size / 2}));
   add(targets, "l2", "copy_bandwidth", Rate::bytes_per_second,
@@ -174,8 +175,7 @@ void add_memory(const Setting& setting, std::vector<Target>& targets) {
 void add_host_link(const Setting& setting, std::vector<Target>& targets) {
   constexpr std::uint64_t mebi = 1 << 20;
   const bool is_brief = setting.effort == Effort::brief;
-  const std::vector<std::uint64_t> sizes =
-      is_brief ? std::vector{8 * mebi} : std::vector{32 * mebi, 128 * mebi};
+  const std::vector<std::uint64_t> sizes = is_brief ? std::vector{8 * mebi} : std::vector{32 * mebi, 128 * mebi};
   const std::uint32_t in_a_row = is_brief ? 4 : 6;
   for (const auto& [operation, quantity] :
        {std::pair{Operation::upload, "to_device_bandwidth"}, std::pair{Operation::download, "to_host_bandwidth"}}) {
@@ -197,7 +197,9 @@ void add_host_link(const Setting& setting, std::vector<Target>& targets) {
 
 // Of a brief search's best the mean of its three runs less what these may be off: 0.885 of their range, below which the
 // mean of all runs would lie one time in twenty (Lord 1947, of normal numbers).
-Estimate reached_by(const Sample& sample, std::string_view unit, Effort effort) {
+// Of a full one's what half of its runs reached: where that hangs on who happens to be at the same bytes, others may
+// reach more.
+Estimate reached_by(const Sample& sample, std::string_view unit, Effort effort, bool of_same_bytes) {
   Estimate e = estimate_of(sample, unit, effort == Effort::brief ? "brief_search" : "search");
   if (effort == Effort::brief) {
     static_assert(runs_in_brief == 3);
@@ -214,6 +216,10 @@ Estimate reached_by(const Sample& sample, std::string_view unit, Effort effort) 
       e.value.reset();
       e.note = "its runs differ by more than they reached";
     }
+  } else if (of_same_bytes) {
+    e.status = Status::lower_bound;
+    e.interval.reset();
+    e.interval_kind = interval_kinds.front();
   }
   return e;
 }
@@ -221,7 +227,7 @@ Estimate reached_by(const Sample& sample, std::string_view unit, Effort effort) 
 Expected<void> measure(const Setting& setting, const Target& target, const std::optional<Banks>& banks,
                        std::vector<Reached>& reached, Result& result) {
   std::string why;
-  const auto best = search_best(setting.meter, target.candidates, target.rate, why, setting.effort, target.finalists);
+  const auto best = search_best(setting.meter, target.candidates, target.rate, why, setting.effort, target.finalists());
   if (!best) return tl::unexpected<Error>(best.error());
   if (!*best) {
     result.notes.push_back(
@@ -232,7 +238,7 @@ Expected<void> measure(const Setting& setting, const Target& target, const std::
   reached.push_back({result.findings.size(), (*best)->stream});
   add_bounded({target.memory,
                target.quantity,
-               reached_by((*best)->sample, unit_of(target.rate), setting.effort),
+               reached_by((*best)->sample, unit_of(target.rate), setting.effort, target.of_same_bytes),
                configuration_of((*best)->stream, info.gpu.sm_count),
                limit_of(target.memory, info, banks),
                {},
