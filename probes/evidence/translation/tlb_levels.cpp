@@ -136,11 +136,11 @@ Expected<std::size_t> surely_in_a_row(const TlbLevels& found, const std::vector<
     std::set<std::uint64_t> between;
     for (const PlaceTime& t : times)
       if (t.places > before.from && t.places < next.to && is_between(t)) between.insert(t.places);
-    if (between.empty()) continue;
-    if (between.size() > 1) return level;
-    const auto again = ask(*between.begin());
-    if (!again) return tl::unexpected<Error>(again.error());
-    if (std::any_of(again->begin(), again->end(), is_between)) return level;
+    for (const std::uint64_t places : between) {
+      const auto again = ask(places);
+      if (!again) return tl::unexpected<Error>(again.error());
+      if (std::any_of(again->begin(), again->end(), is_between)) return level;
+    }
   }
   return found.plateaus.size();
 }

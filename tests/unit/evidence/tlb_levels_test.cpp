@@ -50,11 +50,16 @@ TEST(Plateaus, DontBeginWithinTheNoise) {
   EXPECT_EQ(plateaus({0, 0, 0, 0, 9, 9, 9, 9}, 0.5).size(), 2U);
 }
 
-// Three levels, with one time between the last two of them.
-std::size_t sure_with(double cycles, double error_cycles, double asked_again) {
+TlbLevels three_levels() {
   TlbLevels found;
   found.plateaus = {{0, 2, 13, 0}, {10, 15, 1878, 0}, {100, 2048, 7512, 0}};
   found.noise_cycles = 0.5;
+  return found;
+}
+
+// With one time between the last two of them.
+std::size_t sure_with(double cycles, double error_cycles, double asked_again) {
+  const TlbLevels found = three_levels();
   const std::vector<PlaceTime> times{{13, 0, 0.5}, {100, 10, 0.5}, {1878, cycles, error_cycles}, {4096, 100, 0.5}};
   const auto sure = surely_in_a_row(found, times, [&](std::uint64_t places) -> Expected<std::vector<PlaceTime>> {
     EXPECT_EQ(places, 1878U);
@@ -67,6 +72,21 @@ TEST(Plateaus, AreInARowUnlessTimesBetweenRecur) {
   EXPECT_EQ(sure_with(50, 0.5, 50), 2U);
   EXPECT_EQ(sure_with(50, 0.5, 10), 3U);
   EXPECT_EQ(sure_with(14, 0.5, 14), 2U);
+}
+
+// Of several numbers of places each is asked again.
+TEST(Plateaus, AreInARowUnlessOneOfSeveralTimesBetweenRecurs) {
+  const std::vector<PlaceTime> times{{13, 0, 0.5}, {1500, 50, 0.5}, {1878, 50, 0.5}, {4096, 100, 0.5}};
+  const auto sure_where = [&](std::uint64_t recurs) {
+    return surely_in_a_row(three_levels(), times,
+                           [&](std::uint64_t places) -> Expected<std::vector<PlaceTime>> {
+                             return std::vector<PlaceTime>{{places, places == recurs ? 50.0 : 10.0, 0.5}};
+                           })
+        .value();
+  };
+  EXPECT_EQ(sure_where(0), 3U);
+  EXPECT_EQ(sure_where(1500), 2U);
+  EXPECT_EQ(sure_where(1878), 2U);
 }
 
 // Five looks of a level that differ by as much as hits and misses do needn't have that level's mean.
