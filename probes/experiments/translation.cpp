@@ -128,6 +128,8 @@ class Translation {
     TlbEntries entries(pages_, tlb_ids[level.number - 1], level, looking_sm);
     auto fitting = entries.fitting();
     if (!fitting) return tl::unexpected<Error>(fitting.error());
+    // Lines that the nearer levels go on answering needn't fit into this one.
+    const double kept_in_front = static_cast<double>(in_front_ * level.entry.bytes);
     in_front_ = levels_.plateaus[level.number].from;
     Estimate reach = fitting->reach;
     const std::uint64_t fits = fitting->about;
@@ -160,9 +162,10 @@ class Translation {
         reach.note = fmt::format("what its sets hold; as many as {} were seen to fit for a while", most);
     } else if (reach.status == Status::measured) {
       reach.status = Status::lower_bound;
-      if (reach.interval) reach.value = reach.interval->low;
+      reach.value = (reach.interval ? reach.interval->low : *reach.value) - kept_in_front;
       reach.interval.reset();
       reach.note = "so much fits; whether an index that fills the sets unevenly leaves room isn't known";
+      if (*reach.value <= 0) reach = inconclusive("B", reach.method, "nearer levels may hold all that fits");
     }
     if (!*held && seen->why_open.empty()) seen->why_open = "the sets that were seen needn't be all that it holds";
     state_entries(memory, reach, level.entry.bytes);

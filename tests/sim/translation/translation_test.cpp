@@ -59,6 +59,29 @@ TEST(Translation, OfThreeLevelsWithEntriesOfTheirOwnSizeComesBackExactly) {
       3 * 9);
 }
 
+// A level that goes on answering some lines of a circle is asked for these, not the one behind it.
+TEST(Translation, IsNoLargerThanItIsWhereALevelInFrontKeepsSome) {
+  Json text = model_with_tlbs({{"1",
+                                {{"page", "128 KiB"},
+                                 {"entries", 24},
+                                 {"ways", 12},
+                                 {"index", "hash"},
+                                 {"replacement", "fifo"},
+                                 {"miss_penalty", 11}}},
+                               {"2",
+                                {{"page", "512 KiB"},
+                                 {"entries", 102},
+                                 {"index", "hash"},
+                                 {"replacement", "tree_plru"},
+                                 {"miss_penalty", 114}}}});
+  text["gpu"]["memory"] = "64 GiB";
+  for (const int seed : {1, 2}) {
+    text["noise"]["seed"] = seed;
+    for (const Found& found : translation_found(parsed(text), discovered_translation(parsed(text))))
+      EXPECT_NE(found.answer, Answer::wrong) << seed << ' ' << text_of(found);
+  }
+}
+
 // Loads that leave an SM at the ticks of another clock wait by what came before them, each time that a walk comes by,
 // and nearly as long as a miss costs.
 TEST(Translation, OfLoadsThatWaitForTicksComesBackExactly) {
