@@ -21,14 +21,15 @@ constexpr std::uint64_t sliced_bytes = std::uint64_t{16} << 20U;
 constexpr std::uint32_t buffer_lines = sliced_bytes / sliced_line_bytes;
 constexpr std::uint32_t adds_of_a_line = 32;  // of an SM: 13 us where one slice carries all out (an H200)
 constexpr std::uint32_t adding_threads = 512;
-constexpr std::uint64_t adding_alone_bytes = std::uint64_t{120} << 10U;  // no second block has room beside it
-constexpr std::size_t most_slices = 1024;  // ten times as many as GPUs have: then each line seems to be its own
+constexpr std::uint64_t bytes_of_a_line = adds_of_a_line * sizeof(std::uint32_t);  // in a block's list
+// Every GPU has that much shared memory for a block. Twice as many slices as GPUs have: then each line seems to be its
+// own.
+constexpr std::size_t most_slices = (48 << 10) / bytes_of_a_line;
 constexpr double likely_complete = 1e-3;
 constexpr int runs_of_a_time = 3;
 constexpr int runs_in_vain = 16;
 
-constexpr std::size_t most_of_a_batch = 512;  // lists have room for
-constexpr double busy_share = 0.25;           // of what a second line of one slice takes: half of half of it, for noise
+constexpr double busy_share = 0.25;  // of what a second line of one slice takes: half of half of it, for noise
 
 // Lines that lie in different slices; one more and SMs still keep each as busy as if it were alone.
 struct Batch {
@@ -128,7 +129,7 @@ class SliceSearch {
   Expected<void> find_most_at_once() {
     constexpr int in_a_row = 32;
     Lines lines;
-    for (int failures = 0; failures < in_a_row && lines.size() < most_of_a_batch; ++failures) {
+    for (int failures = 0; failures < in_a_row && lines.size() + 1 < most_slices; ++failures) {
       lines.push_back(drawn_line());
       const auto took = range_of_cycles(lines);
       if (!took) return tl::unexpected<Error>(took.error());
@@ -204,7 +205,7 @@ Workload adding_to(const device::DeviceInfo& info, const Lines& lines) {
   w.kernel = "l2_add";
   w.threads = adding_threads;
   w.blocks = info.gpu.sm_count;
-  w.shared_bytes = adding_alone_bytes;
+  w.shared_bytes = lines.size() * bytes_of_a_line;
   w.numbers = {1};
   w.buffer_bytes = {sliced_bytes, 0, 0};
   const auto begin = 2 * info.gpu.sm_count, words = static_cast<std::uint32_t>(lines.size()) * adds_of_a_line;

@@ -22,7 +22,7 @@ struct Slices {
 /// Errors: Device::run_workload's, and `interrupted`.
 Expected<Slices> find_slices(Meter& meter, std::uint64_t seed, std::uint64_t mapped_lines);
 
-/// All SMs add as often to each of `lines`.
+/// All SMs add as often to each of `lines`, of which there may be 384.
 program::Workload adding_to(const device::DeviceInfo& info, const std::vector<std::uint32_t>& lines);
 
 inline constexpr std::uint64_t sliced_line_bytes = 128;
