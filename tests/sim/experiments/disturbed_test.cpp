@@ -153,7 +153,7 @@ TEST(BesideAProcessOnTheSameSms, AnL2OfWhichNotAllSmsCouldBeAskedMayHaveSides) {
   EXPECT_NE(size->status, Status::measured) << size->value.value_or(0);
   // Of lines that are near, whether others are far or not.
   const Estimate& latency = *l2.find("latency");
-  if (latency.status != Status::measured) return;
+  ASSERT_EQ(latency.status, Status::measured) << latency.note;
   EXPECT_LE(latency.interval->low, 150);
   EXPECT_GE(latency.interval->high, 150);
 }
