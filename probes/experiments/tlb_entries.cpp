@@ -21,6 +21,7 @@ using namespace evidence;
 constexpr std::string_view tlb_entries_method = "page_circles";
 // Of loads that fit: strangers' and those that wait come to less.
 constexpr double may_be_lost = 0.125;
+constexpr std::size_t replicates_of_a_circle = 2;
 
 struct PageLayout {
   std::uint64_t stride_bytes = 0, most_lines = 0;
@@ -154,7 +155,7 @@ Expected<FittingEntries> TlbEntries::fitting() {
   spec.first_bytes = fewest_lines() * level_.entry.bytes;
   spec.limit_bytes = std::min(most_lines_, 3 * level_.lost_from + 16) * level_.entry.bytes;
   spec.rows = 24;
-  spec.replicates = 2;
+  spec.replicates = replicates_of_a_circle;
   spec.most_patience = 2;  // what its sets hold is told by growing circles, and each repetition takes a second
   spec.narrows_to_the_last = false;
   spec.memory = facts_.path.id;
@@ -270,32 +271,16 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
   return Held();
 }
 
-// Of loads of a circle that goes round and round, what each takes longer than with nothing lost.
+// What loads of a circle take longer than with nothing lost, walked just as circles are counted: the same loads behind
+// fewer or more others wait otherwise.
 Expected<std::vector<double>> TlbEntries::time_circle(const Circle& circle) {
-  constexpr std::uint64_t circle_times = 8, most_rounds = 3;
-  // The first loads that are timed come after none that was.
-  const std::uint64_t rounds =
-      std::clamp<std::uint64_t>(pages_.session().info().largest_recording / circle.lines, 1, most_rounds);
-  const std::uint64_t left_out = rounds == 1 ? 0 : circle.lines;
-  if (auto ok = times_.learn(circle); !ok) return tl::unexpected<Error>(ok.error());
-  program::Batch batch;
-  for (std::uint64_t i = 0; i < circle_times; ++i) {
-    const std::uint64_t variant = i % LineTimes::variants;
-    program::Program& p = batch.emplace_back(circles_.program("pages round and round"));
-    program::Walk round = make_walk(facts_.path, circle.lines * facts_.line_bytes, facts_.line_bytes, facts_.warm_laps);
-    round.first_byte = circle.first * facts_.line_bytes + times_.first_byte_of(variant);
-    program::Walk rounds_timed = recorded(round, program::Record::latencies, 1);
-    rounds_timed.loads_per_lap = rounds * circle.lines;
-    p.phases = {round, rounds_timed};
+  std::vector<double> all;
+  for (std::size_t i = 0; i < replicates_of_a_circle; ++i) {
+    auto cycles = circles_.times(circle, Effort{LineTimes::variants});
+    if (!cycles) return cycles;
+    all.insert(all.end(), cycles->begin(), cycles->end());
   }
-  auto traces = pages_.session().run(batch);
-  if (!traces) return tl::unexpected<Error>(traces.error());
-  std::vector<double> cycles;
-  for (std::uint64_t i = 0; i < circle_times; ++i)
-    for (std::uint64_t load = left_out; load < rounds * circle.lines; ++load)
-      cycles.push_back(circles_.own(circle.first + load % circle.lines, i % LineTimes::variants,
-                                    (*traces)[i].phases.back().latencies[load]));
-  return cycles;
+  return all;
 }
 
 Expected<bool> TlbEntries::hides_a_level(std::uint64_t entries) {

@@ -57,6 +57,11 @@ struct Circles::Part {
   std::uint64_t variant = 0;     // of lines with times of their own
 };
 
+struct Circles::TimedLook {
+  std::uint32_t line = 0;  // of the circle
+  double cycles = 0;
+};
+
 std::uint64_t Circles::room_lines() const {
   if (cache_->room_lines != 0) return cache_->room_lines;
   return room_of(session_->info(), cache_->path.slot) / cache_->stride();
@@ -151,25 +156,33 @@ double Circles::own(std::uint64_t line, std::uint64_t variant, std::uint32_t lat
   return latency_cycles - (cache_->line_times == nullptr ? 0 : cache_->line_times->of(line, variant));
 }
 
-void Circles::add(Losses& losses, const Part& part, const std::vector<std::uint32_t>& latencies) const {
-  const std::uint64_t lines = losses.circle.lines;
+std::vector<Circles::TimedLook> Circles::counting_looks(const Circle& circle, const Part& part,
+                                                        const std::vector<std::uint32_t>& latencies) const {
   const std::uint64_t steps = part.whole ? steps_in_a_line() : 1;
-  const std::uint64_t count = lines * steps - (steps > 1 ? 1 : 0);
+  const std::uint64_t count = circle.lines * steps - (steps > 1 ? 1 : 0);
   const Order order = cache_->path.slot == slot_code ? Order::reverse : Order::forward;
   program::Stepping s = program::stepping(part.order_seed != 0 ? Order::shuffled : order, part.order_seed, count);
   if (steps > 1) s = {0, steps};
   if (!part.whole) s.first = part.from;
-  const std::uint64_t left_out = left_out_of(part.rounds) * lines;
-  std::vector<Look> run;
+  const std::uint64_t left_out = left_out_of(part.rounds) * circle.lines;
+  std::vector<TimedLook> looks;
   std::uint64_t position = s.first;
   for (std::uint64_t k = 0; k < latencies.size(); ++k, position = program::advance(position, s.step, count)) {
     if (k < left_out) continue;
-    ++losses.loads;
-    const double cycles = own(losses.circle.first + position / steps, part.variant, latencies[k]);
+    const std::uint64_t line = position / steps;
+    looks.push_back({static_cast<std::uint32_t>(line), own(circle.first + line, part.variant, latencies[k])});
+  }
+  return looks;
+}
+
+void Circles::add(Losses& losses, const std::vector<TimedLook>& looks) const {
+  std::vector<Look> run;
+  losses.loads += looks.size();
+  for (const auto& [line, cycles] : looks) {
     if (cycles < cache_->front_threshold_cycles) continue;
-    const Look look{static_cast<std::uint32_t>(position / steps), cycles >= cache_->levels.threshold_cycles};
-    ++losses.looks[look.line];
-    losses.misses[look.line] += look.missed ? 1 : 0;
+    const Look look{line, cycles >= cache_->levels.threshold_cycles};
+    ++losses.looks[line];
+    losses.misses[line] += look.missed ? 1 : 0;
     run.push_back(look);
   }
   losses.runs.push_back(std::move(run));
@@ -190,18 +203,35 @@ Expected<std::vector<Losses>> Circles::walk(std::span<const Circle> circles, con
 }
 
 Expected<std::vector<Losses>> Circles::walk_once(std::span<const Circle> circles, const Effort& effort) const {
-  constexpr std::size_t most_at_once = 256;  // programs in a batch: each has a record of its own
   std::vector<Losses> all;
-  std::vector<std::pair<std::size_t, Part>> parts;
   for (const Circle& circle : circles) {
-    if (cache_->line_times != nullptr)
-      if (auto ok = cache_->line_times->learn(circle); !ok) return tl::unexpected<Error>(ok.error());
-    for (const Part& part : parts_of(circle, effort)) parts.emplace_back(all.size(), part);
-    Losses losses;
+    Losses& losses = all.emplace_back();
     losses.circle = circle;
     losses.looks.assign(circle.lines, 0);
     losses.misses.assign(circle.lines, 0);
-    all.push_back(std::move(losses));
+  }
+  auto ok = walk_parts(circles, effort, [&](std::size_t i, const auto& looks) { add(all[i], looks); });
+  if (!ok) return tl::unexpected<Error>(ok.error());
+  return all;
+}
+
+Expected<std::vector<double>> Circles::times(const Circle& circle, const Effort& effort) const {
+  std::vector<double> all;
+  auto ok = walk_parts(std::span(&circle, 1), effort, [&](std::size_t, const auto& looks) {
+    for (const TimedLook& look : looks) all.push_back(look.cycles);
+  });
+  if (!ok) return tl::unexpected<Error>(ok.error());
+  return all;
+}
+
+Expected<void> Circles::walk_parts(std::span<const Circle> circles, const Effort& effort,
+                                   const std::function<void(std::size_t, const std::vector<TimedLook>&)>& take) const {
+  constexpr std::size_t most_at_once = 256;  // programs in a batch: each has a record of its own
+  std::vector<std::pair<std::size_t, Part>> parts;
+  for (std::size_t i = 0; i < circles.size(); ++i) {
+    if (cache_->line_times != nullptr)
+      if (auto ok = cache_->line_times->learn(circles[i]); !ok) return ok;
+    for (const Part& part : parts_of(circles[i], effort)) parts.emplace_back(i, part);
   }
   for (std::size_t done = 0; done < parts.size(); done += most_at_once) {
     const std::size_t end = std::min(parts.size(), done + most_at_once);
@@ -209,10 +239,12 @@ Expected<std::vector<Losses>> Circles::walk_once(std::span<const Circle> circles
     for (std::size_t i = done; i < end; ++i) batch.push_back(program_of(circles[parts[i].first], parts[i].second));
     auto traces = session_->run(batch);
     if (!traces) return tl::unexpected<Error>(traces.error());
-    for (std::size_t i = done; i < end; ++i)
-      add(all[parts[i].first], parts[i].second, (*traces)[i - done].phases.back().latencies);
+    for (std::size_t i = done; i < end; ++i) {
+      const auto& [number, part] = parts[i];
+      take(number, counting_looks(circles[number], part, (*traces)[i - done].phases.back().latencies));
+    }
   }
-  return all;
+  return {};
 }
 
 std::vector<std::uint64_t> lost_lines(const Losses& losses, double false_miss) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -66,12 +67,22 @@ class Circles {
   /// In the circles' order. Errors are the session's.
   Expected<std::vector<Losses>> walk(std::span<const Circle> circles, const Effort& effort);
 
+  /// What each look of such a walk of one circle took, as own() gives it: those that walk() counts, and those that a
+  /// cache in front answered. Errors are the session's.
+  Expected<std::vector<double>> times(const Circle& circle, const Effort& effort) const;
+
  private:
   struct Part;
+  struct TimedLook;
   Expected<std::vector<Losses>> walk_once(std::span<const Circle> circles, const Effort& effort) const;
   std::vector<Part> parts_of(const Circle& circle, const Effort& effort) const;
   program::Program program_of(const Circle& circle, const Part& part) const;
-  void add(Losses& losses, const Part& part, const std::vector<std::uint32_t>& latencies) const;
+  std::vector<TimedLook> counting_looks(const Circle& circle, const Part& part,
+                                        const std::vector<std::uint32_t>& latencies) const;
+  void add(Losses& losses, const std::vector<TimedLook>& looks) const;
+  // Gives `take` what counts of each part, with its circle's number.
+  Expected<void> walk_parts(std::span<const Circle> circles, const Effort& effort,
+                            const std::function<void(std::size_t, const std::vector<TimedLook>&)>& take) const;
 
   Session* session_;
   const CacheFacts* cache_;
