@@ -124,9 +124,15 @@ class Search {
     constexpr std::uint64_t far_more = 8;  // rows than a sweep has: what many of them leave open others don't tell
     std::uint64_t finest = limit_;         // a sweep of few rows must get somewhere, too
     SearchResult result;
+    std::uint64_t step = 0;  // of the rows
+    Stretch swept;           // in such steps
     for (int stage = 0; stage < stages_at_most; ++stage) {
-      const std::uint64_t wanted = std::min((stretch.high - stretch.low) / spec_.rows, finest);
-      const std::uint64_t step = std::max(resolution_, multiple(wanted, spec_.unit_bytes));
+      if (step == 0) {
+        const std::uint64_t wanted = std::min((stretch.high - stretch.low) / spec_.rows, finest);
+        step = std::max(resolution_, multiple(wanted, spec_.unit_bytes));
+        swept = {limit_, 0};
+        result.counts.clear();
+      }
       if (stage != 0 && (stretch.high - stretch.low) / step > far_more * spec_.rows) {
         result.resolved = false;
         return result;
@@ -134,18 +140,21 @@ class Search {
       auto footprints = footprints_of(stretch, step);
       auto counts = count(footprints, step == resolution_ ? spec_.replicates : 1, patience_);
       if (!counts) return tl::unexpected<Error>(counts.error());
-      result.counts = *counts;
+      swept = {std::min(swept.low, footprints.front()), std::max(swept.high, footprints.back())};
+      result.counts.insert(result.counts.end(), counts->begin(), counts->end());
+      std::stable_sort(result.counts.begin(), result.counts.end(),
+                       [](const Count& a, const Count& b) { return a.footprint_bytes < b.footprint_bytes; });
       result.patience = patience_;
       // Footprints far beyond speak, too: what they hold is held by the cache whose size this is.
       seen_.insert(seen_.end(), counts->begin(), counts->end());
       result.posterior = capacity_posterior(seen_, spec_.sweep);
       const CapacityPosterior& p = result.posterior;
-      stretch.high = std::min(stretch.high, limit_);
-      const std::uint64_t span = std::max(stretch.high - stretch.low, 8 * spec_.unit_bytes);
-      if (below(p, footprints.front()) > 0.01 && footprints.front() > floor_) {
-        stretch = {stretch.low > floor_ + span ? stretch.low - span : floor_, stretch.low + 2 * step};
-      } else if (from(p, footprints.back()) > 0.01 && footprints.back() + spec_.unit_bytes <= limit_) {
-        stretch = {stretch.high - std::min(span / 2, 2 * step), std::min(limit_, stretch.high + span)};
+      const std::uint64_t span = std::max(swept.high - swept.low, 8 * spec_.unit_bytes);
+      // Where it ends beyond what was swept, that goes on there.
+      if (below(p, swept.low) > 0.01 && swept.low > floor_) {
+        stretch = {swept.low > floor_ + span ? swept.low - span : floor_, swept.low + 2 * step};
+      } else if (from(p, swept.high) > 0.01 && swept.high + spec_.unit_bytes <= limit_) {
+        stretch = {swept.high - std::min(span / 2, 2 * step), std::min(limit_, swept.high + span)};
       } else if (step == resolution_) {
         return result;
       } else {
@@ -155,6 +164,7 @@ class Search {
                                            std::min<std::uint64_t>(step, static_cast<std::uint64_t>(likely.low)));
         stretch.high = std::min(limit_, static_cast<std::uint64_t>(likely.high) + 4 * step);
         finest = std::max(resolution_, step / 3);
+        step = 0;
       }
     }
     return result;
