@@ -156,7 +156,11 @@ Expected<FittingEntries> TlbEntries::fitting() {
   spec.limit_bytes = std::min(most_lines_, 3 * level_.lost_from + 16) * level_.entry.bytes;
   spec.rows = 24;
   spec.replicates = replicates_of_a_circle;
-  spec.most_patience = 2;  // what its sets hold is told by growing circles, and each repetition takes a second
+  // What replaces at random settles slowly. Of many entries each repetition takes a second, and what their sets hold is
+  // told by growing circles as well.
+  constexpr std::uint64_t lines_walked_patiently = 4096;
+  spec.most_patience =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(lines_walked_patiently / level_.lost_from, 2, 64));
   spec.narrows_to_the_last = false;
   spec.memory = facts_.path.id;
   if (spec.first_bytes + 2 * spec.unit_bytes > spec.limit_bytes)

@@ -43,7 +43,7 @@ Expected<held::Counted> count(Session& session, const CacheFacts& cache, Scope i
     hits.push_back(held::held_each_time(seen[i], plan.stretch(i).lines, in_front));
   held::Counted counted = held::judge(hits, cache, plan);
   // Hits of an SM's own cache are as long wherever it lies; misses, from some places, may be as short as late hits.
-  if (isolation == Scope::sm) held::take_off_short_misses(counted, cache.levels, all, plan.looks);
+  if (isolation == Scope::sm) held::take_off_short_misses(counted, cache, all, plan.looks);
   counted.in_front = in_front / plan.looks;
   constexpr double half_a_line = 0.5;  // what looks alike pushes out, they don't tell
   counted.exact = counted.exact && off < half_a_line * plan.looks;

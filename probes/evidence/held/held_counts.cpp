@@ -110,19 +110,24 @@ Counted at_none(const Counted& a, const Counted& b) {
   return none;
 }
 
-// Loads later than nearly all known hits, and under the threshold all the same: more than there are of these by chance
-// (four deviations) are misses. Hits of an SM's own cache are as long wherever it lies; misses, from some places, may
-// be as short as late hits.
-double short_misses(const Levels& levels, const Histogram& looks) {
-  constexpr double nearly_all = 0.95, deviations = 4;
-  const double from = quantile(levels.hit, nearly_all).value_or(0) + 0.5;
-  const auto late = [&](const Histogram& h) {
-    return static_cast<double>(total(between(h, from, levels.threshold_cycles)));
+// Loads under the threshold that take longer than nearly all known hits, or less: more than there are of these by
+// chance (four deviations) are misses. Hits of an SM's own cache are as long wherever it lies; misses, from some
+// places, may be as short as hits, or shorter.
+double unlike_hits(const CacheFacts& cache, const Histogram& looks) {
+  constexpr double nearly_none = 0.025, deviations = 4;
+  const Levels& levels = cache.levels;
+  const double from = quantile(levels.hit, nearly_none).value_or(0) - 0.5;
+  const double to = quantile(levels.hit, 1 - nearly_none).value_or(0) + 0.5;
+  const auto within = [](const Histogram& h, double low, double high) {
+    return static_cast<double>(total(between(h, low, high)));
   };
-  const auto early = [&](const Histogram& h) { return static_cast<double>(total(between(h, 0, from))); };
-  const double late_hits = late(levels.hit) + 1, share = early(looks) / std::max(1.0, early(levels.hit));
-  const double misses = late(looks) - late_hits * share;
-  return misses > deviations * std::sqrt(late(looks) + late_hits * share * share) ? misses : 0;
+  const auto unlike = [&](const Histogram& h) {
+    return within(h, cache.front_threshold_cycles, from) + within(h, to, levels.threshold_cycles);
+  };
+  const double unlike_known = unlike(levels.hit) + 1;
+  const double share = within(looks, from, to) / std::max(1.0, within(levels.hit, from, to));
+  const double misses = unlike(looks) - unlike_known * share;
+  return misses > deviations * std::sqrt(unlike(looks) + unlike_known * share * share) ? misses : 0;
 }
 
 // How many hits look like misses is known from so many loads, and what of them is more than strangers may be lines that
@@ -167,8 +172,8 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
   return c;
 }
 
-void take_off_short_misses(Counted& counted, const Levels& levels, const Histogram& seen, std::uint32_t looks) {
-  const double misses = short_misses(levels, seen) / looks;
+void take_off_short_misses(Counted& counted, const CacheFacts& cache, const Histogram& seen, std::uint32_t looks) {
+  const double misses = unlike_hits(cache, seen) / looks;
   if (misses <= 0) return;
   counted.exact = false;
   counted.near = std::max(0.0, counted.near - misses);

@@ -24,8 +24,9 @@ struct Counted {
 /// Of lines found at each look, by stretch of the plan.
 Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const CacheFacts& cache, const Plan& plan);
 
-/// Takes off what looks found sooner than misses and later than hits, in all `looks` that lines were looked for.
-void take_off_short_misses(Counted& counted, const Levels& levels, const Histogram& seen, std::uint32_t looks);
+/// Takes off what looks found sooner than misses, and later than hits or sooner than these, in all `looks` that lines
+/// were looked for.
+void take_off_short_misses(Counted& counted, const CacheFacts& cache, const Histogram& seen, std::uint32_t looks);
 
 /// Where looks at one line differ: as many as make the count's scatter as small as what tells sizes apart, if there is
 /// time. Two counts together are half a line off then, or a hundredth.

@@ -1,10 +1,12 @@
 #include "evidence/looks/search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "evidence/inference/curves.hpp"
 #include "evidence/inference/estimates.hpp"
+#include "evidence/inference/sameness.hpp"
 
 namespace gputopo::evidence {
 namespace {
@@ -145,7 +147,13 @@ class Search {
       std::stable_sort(result.counts.begin(), result.counts.end(),
                        [](const Count& a, const Count& b) { return a.footprint_bytes < b.footprint_bytes; });
       result.patience = patience_;
-      // Footprints far beyond speak, too: what they hold is held by the cache whose size this is.
+      // Footprints far beyond speak, too: what they hold is held by the cache whose size this is. What was walked while
+      // footprints doubled was walked for the first time, and a cache that replaces at random had yet to settle.
+      if (stage == 0)
+        std::erase_if(seen_, [&](const Count& c) {
+          return c.footprint_bytes >= counts->front().footprint_bytes &&
+                 c.footprint_bytes <= counts->back().footprint_bytes;
+        });
       seen_.insert(seen_.end(), counts->begin(), counts->end());
       result.posterior = capacity_posterior(seen_, spec_.sweep);
       const CapacityPosterior& p = result.posterior;
@@ -178,6 +186,27 @@ class Search {
             std::min(limit_, static_cast<std::uint64_t>(likely.high) + margin)};
   }
 
+  static Tally tally_of(const Counts& counts, std::uint64_t footprint_bytes) {
+    Tally tally;
+    for (const Count& c : counts)
+      if (c.footprint_bytes == static_cast<double>(footprint_bytes))
+        tally += {static_cast<double>(c.loads), static_cast<double>(c.misses)};
+    return tally;
+  }
+
+  // Whether one row lost half of its misses or more, and not by chance. What just fits misses seldom while it settles:
+  // that hardly shows in what larger footprints miss.
+  bool misses_less(const Tally& before, const Tally& after) const {
+    constexpr double deviations = 2;
+    Tally all = before;
+    all += after;
+    if (before.loads == 0 || after.loads == 0) return false;
+    const double p = all.share(), strangers = spec_.sweep.contamination.false_miss;
+    const double error = std::sqrt(spec_.sweep.scatter * p * (1 - p) * (1 / before.loads + 1 / after.loads));
+    return before.share() - after.share() > deviations * error &&
+           after.share() - strangers <= 0.5 * (before.share() - strangers);
+  }
+
   // Whether the first footprints that seem too large still do after more laps.
   Expected<bool> same_with(std::uint32_t patience, const SearchResult& result) {
     const CapacityPosterior& p = result.posterior;
@@ -199,6 +228,7 @@ class Search {
     auto after = count(rows, spec_.replicates, patience);
     if (!after) return tl::unexpected<Error>(after.error());
     std::erase_if(before, [&](const Count& c) { return c.footprint_bytes > static_cast<double>(rows.back()); });
+    if (misses_less(tally_of(before, rows.front()), tally_of(*after, rows.front()))) return false;
     // By the replicate of each row that missed least: what others push out makes more of one of them.
     const auto share = [](const Counts& counts) {
       std::map<double, double> least;

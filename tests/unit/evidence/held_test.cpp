@@ -47,6 +47,16 @@ TEST(AgreedSize, IsABoundWhereFewerAreHeldThanSeemToFit) {
   EXPECT_EQ(size.value, 64900);
 }
 
+// One line too many seems to fit: strangers hide that two of 257 are lost.
+TEST(AgreedSize, IsBoundedByWhatIsSurelyHeldWhereALittleMoreSeemsToFit) {
+  Held held = sampled(256 * line, 0);
+  held.exact = true;
+  held.is_sample = false;
+  const Estimate size = agreed_size(fitting(257 * line, {257 * line, 257 * line}), held, line);
+  EXPECT_EQ(size.status, Status::lower_bound);
+  EXPECT_EQ(size.value, 256 * line);
+}
+
 // Some lines' hits look like misses by where they lie: a count leaves those out, and no vote settles that.
 TEST(AgreedSize, IsWhatFitsWhereACountLeftSomeOfThatOut) {
   const Estimate size = agreed_size(fitting(4608, {4576, 4608}), sampled(4528, 48), line);
@@ -123,6 +133,32 @@ TEST(HeldCounts, MayAllHoldWhatLooksLikeHitsInEach) {
   const held::Capacity full = held::when_full(counts);
   EXPECT_LT(full.lines, 66);
   EXPECT_EQ(held::whole_lines(full, 0, line).high, 67 * line);
+}
+
+// Hits take 211 to 213 cycles, misses any number from 176 on: of those under the threshold few are like hits.
+TEST(HeldCounts, LeaveOutMissesThatAreShorterThanHits) {
+  CacheFacts cache;
+  for (std::uint32_t cycles = 211; cycles <= 213; ++cycles) cache.levels.hit.push_back({cycles, 400});
+  cache.levels.threshold_cycles = 217.5;
+  constexpr std::uint32_t looks = 100;
+  Histogram seen;
+  for (std::uint32_t cycles = 176; cycles < 400; ++cycles) {
+    const bool is_like_hits = cycles >= 211 && cycles <= 213;
+    seen.push_back({cycles, is_like_hits ? 56 * looks / 3 : 25U});
+  }
+  held::Counted counted;
+  counted.near = 56 + 0.25 * (217 - 176 + 1 - 3);
+  held::take_off_short_misses(counted, cache, seen, looks);
+  EXPECT_NEAR(counted.near, 56, 0.5);
+  EXPECT_FALSE(counted.exact);
+  EXPECT_GT(counted.error, 4);
+  for (auto& look : seen)  // nothing but hits
+    if (look.latency_cycles < 211 || look.latency_cycles > 213) look.count = 0;
+  held::Counted hits;
+  hits.near = 56;
+  held::take_off_short_misses(hits, cache, seen, looks);
+  EXPECT_EQ(hits.near, 56);
+  EXPECT_EQ(hits.error, 0);
 }
 
 TEST(BoundByLines, EndsWhereALineDoes) {
