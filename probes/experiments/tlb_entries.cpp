@@ -162,6 +162,7 @@ Expected<FittingEntries> TlbEntries::fitting() {
   spec.most_patience =
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>(lines_walked_patiently / level_.lost_from, 2, 64));
   spec.narrows_to_the_last = false;
+  spec.keeps_first_walks = false;
   spec.memory = facts_.path.id;
   if (spec.first_bytes + 2 * spec.unit_bytes > spec.limit_bytes)
     return FittingEntries{

@@ -82,13 +82,8 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
       // Lines that overfull sets lost lie together, and looks may have missed them all.
       if (is_telling(held, held.interval, line_bytes))
         return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
-      // A cache that loses more than it has to when it overflows, or something else that hides lines; or a few lines
-      // too many that seem to fit, whose losses strangers hide.
-      constexpr std::string_view why =
-          "so much is held of more lines than seem to fit, which doesn't tell how many more would fit";
-      if (held.interval.low <= 0) return inconclusive("B", fits.method, why);
-      bound_below(size, why);
-      if (size.value) size.value = std::min(*size.value, held.interval.low);
+      // A cache that loses more than it has to when it overflows, or something else that hides lines.
+      bound_below(size, "so much fits; of more lines fewer are held, which doesn't tell how many more would fit");
       return size;
     }
     // A count that reaches what fits by its error alone may have missed as much of the rest.
@@ -148,10 +143,10 @@ double missing_of_what_fits(const Estimate& fits, const Counts& counts, const Le
 }
 
 // Of neighbours that are looked for together one that is missing may push out the next, the same one every time: an
-// exact count of them may fall short, of what fits as well.
+// exact count of them may fall short, but seldom by as much as what fits does.
 bool may_fall_short(const Held& of_neighbours, const Estimate& fits, double line_bytes) {
   const bool agree = fits.status == Status::measured && std::fabs(of_neighbours.bytes - *fits.value) <= line_bytes;
-  return of_neighbours.exact && (!agree || is_below(of_neighbours, fits));
+  return of_neighbours.exact && !is_below(of_neighbours, fits) && !agree;
 }
 
 }  // namespace

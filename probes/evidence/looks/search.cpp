@@ -147,9 +147,8 @@ class Search {
       std::stable_sort(result.counts.begin(), result.counts.end(),
                        [](const Count& a, const Count& b) { return a.footprint_bytes < b.footprint_bytes; });
       result.patience = patience_;
-      // Footprints far beyond speak, too: what they hold is held by the cache whose size this is. What was walked while
-      // footprints doubled was walked for the first time, and a cache that replaces at random had yet to settle.
-      if (stage == 0)
+      // Footprints far beyond speak, too: what they hold is held by the cache whose size this is.
+      if (stage == 0 && !spec_.keeps_first_walks)
         std::erase_if(seen_, [&](const Count& c) {
           return c.footprint_bytes >= counts->front().footprint_bytes &&
                  c.footprint_bytes <= counts->back().footprint_bytes;

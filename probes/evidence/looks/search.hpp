@@ -32,9 +32,12 @@ struct SearchSpec {
   std::size_t replicates = 4;           ///< of each row of the last sweep
   std::uint32_t most_patience = 16;     ///< 1: the cache gets no second look with more laps
   bool narrows_to_the_last = true;      ///< with the most laps, too, of which nothing says any more whether it settled
-  std::uint64_t resolution_bytes = 0;   ///< stop when the step is this fine; 0: `unit_bytes`
-  std::string_view memory;              ///< whose it is; empty: the session knows
-  std::string_view quantity = "size";   ///< what it is: an attribute's id
+  /// What was walked while footprints doubled counts beside a sweep of the same ones: false where few rounds are
+  /// walked, and what replaces at random had yet to settle.
+  bool keeps_first_walks = true;
+  std::uint64_t resolution_bytes = 0;  ///< stop when the step is this fine; 0: `unit_bytes`
+  std::string_view memory;             ///< whose it is; empty: the session knows
+  std::string_view quantity = "size";  ///< what it is: an attribute's id
 };
 
 struct SearchResult {

@@ -103,21 +103,40 @@ struct Policy {
 
 class EveryTlb : public testing::TestWithParam<Policy> {};
 
+Json model_of(const Policy& policy) {
+  return model_with_tlbs({{"1",
+                           {{"page", "2 MiB"},
+                            {"entries", 64},
+                            {"ways", 8},
+                            {"miss_penalty", 20},
+                            {"index", policy.index},
+                            {"replacement", policy.replacement}}}});
+}
+
 TEST_P(EveryTlb, ComesBackExactly) {
-  expect_exact(parsed(model_with_tlbs({{"1",
-                                        {{"page", "2 MiB"},
-                                         {"entries", 64},
-                                         {"ways", 8},
-                                         {"miss_penalty", 20},
-                                         {"index", GetParam().index},
-                                         {"replacement", GetParam().replacement}}}})),
-               9);
+  expect_exact(parsed(model_of(GetParam())), 9);
+}
+
+// Whether as many looks as there is time for settle which lines go is a matter of chance here.
+TEST(Translation, OfATlbThatReplacesAtRandomIsOpenSeldomAndNeverWrong) {
+  int exact = 0;
+  for (int seed = 1; seed <= 8; ++seed) {
+    Json text = model_of({"", "random", "modulo"});
+    text["noise"]["seed"] = seed;
+    const sim::Model model = parsed(text);
+    bool is_exact = true;
+    for (const Found& found : translation_found(model, discovered_translation(model))) {
+      EXPECT_NE(found.answer, Answer::wrong) << text_of(found);
+      is_exact = is_exact && found.answer == Answer::exact;
+    }
+    exact += is_exact ? 1 : 0;
+  }
+  EXPECT_GE(exact, 6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryTlb,
                          testing::Values(Policy{"fifo", "fifo", "modulo"}, Policy{"tree", "tree_plru", "modulo"},
-                                         Policy{"random", "random", "modulo"}, Policy{"xor", "lru", "xor"},
-                                         Policy{"hash", "lru", "hash"},
+                                         Policy{"xor", "lru", "xor"}, Policy{"hash", "lru", "hash"},
                                          Policy{"not_most_recent", "not_most_recent", "modulo"}),
                          [](const auto& one) { return std::string(one.param.name); });
 

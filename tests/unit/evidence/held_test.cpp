@@ -47,16 +47,6 @@ TEST(AgreedSize, IsABoundWhereFewerAreHeldThanSeemToFit) {
   EXPECT_EQ(size.value, 64900);
 }
 
-// One line too many seems to fit: strangers hide that two of 257 are lost.
-TEST(AgreedSize, IsBoundedByWhatIsSurelyHeldWhereALittleMoreSeemsToFit) {
-  Held held = sampled(256 * line, 0);
-  held.exact = true;
-  held.is_sample = false;
-  const Estimate size = agreed_size(fitting(257 * line, {257 * line, 257 * line}), held, line);
-  EXPECT_EQ(size.status, Status::lower_bound);
-  EXPECT_EQ(size.value, 256 * line);
-}
-
 // Some lines' hits look like misses by where they lie: a count leaves those out, and no vote settles that.
 TEST(AgreedSize, IsWhatFitsWhereACountLeftSomeOfThatOut) {
   const Estimate size = agreed_size(fitting(4608, {4576, 4608}), sampled(4528, 48), line);
