@@ -194,8 +194,8 @@ Expected<EvictionSets> find_eviction_sets(Session& session, const EvictedCache& 
   auto found = EvictionSearch(session, cache, few_rounds).run(count);
   if (!found || found->sets.size() > 1) return found;
   if (cache.capacity_lines <= most_lines) return EvictionSearch(session, cache, many_rounds).run(count);
-  // A line that seems lost where none is sends the search to a circle that isn't overfull. Of fifty deep discoveries of
-  // an H200 one found no sets where all others did.
+  // A line that seems lost where none is may send the search to a circle that isn't overfull: of some forty deep
+  // discoveries of an H200 two found no sets at first.
   found = EvictionSearch(session, cache, few_rounds).run(count);
   if (!found || found->sets.size() > 1) return found;
   found->sets.clear();
