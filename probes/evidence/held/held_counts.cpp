@@ -116,8 +116,10 @@ Counted at_none(const Counted& a, const Counted& b) {
 double unlike_hits(const CacheFacts& cache, const Histogram& looks) {
   constexpr double nearly_none = 0.025, deviations = 4;
   const Levels& levels = cache.levels;
-  const double from = quantile(levels.hit, nearly_none).value_or(0) - 0.5;
-  const double to = quantile(levels.hit, 1 - nearly_none).value_or(0) + 0.5;
+  // Of strangers there may be more than nearly none.
+  const Histogram hits = between(levels.hit, 0, levels.threshold_cycles);
+  const double from = quantile(hits, nearly_none).value_or(0) - 0.5;
+  const double to = quantile(hits, 1 - nearly_none).value_or(0) + 0.5;
   const auto within = [](const Histogram& h, double low, double high) {
     return static_cast<double>(total(between(h, low, high)));
   };

@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomDiscovery, testing::Range<std::uint64_t>(4
 INSTANTIATE_TEST_SUITE_P(Seeds, MendedRandomDiscovery,
                          testing::Values(700098, 520077, 180000, 620004, 620081, 520041, 572037, 563060, 570071, 590089,
                                          980005, 1000027, 1080027, 1110036, 1120065, 1130014, 1130093, 1190068, 1200025,
-                                         1210043, 2800026));
+                                         1210043, 2800026, 3000116));
 
 // The same of models that take longer, and of levels behind an L2 beside memory or a TLB's misses and caches that are
 // full when a program begins.

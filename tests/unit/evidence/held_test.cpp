@@ -129,6 +129,7 @@ TEST(HeldCounts, MayAllHoldWhatLooksLikeHitsInEach) {
 TEST(HeldCounts, LeaveOutMissesThatAreShorterThanHits) {
   CacheFacts cache;
   for (std::uint32_t cycles = 211; cycles <= 213; ++cycles) cache.levels.hit.push_back({cycles, 400});
+  cache.levels.hit.push_back({500, 100});  // strangers
   cache.levels.threshold_cycles = 217.5;
   constexpr std::uint32_t looks = 100;
   Histogram seen;
