@@ -22,10 +22,13 @@ Expected<void> measure_instances(Session& session, Findings& findings, const Cac
 Expected<void> measure_organisation(Session& session, Findings& findings, const CachePath& path);
 /// All that it would have said, as open.
 void leave_organisation_open(Memory& memory, std::string_view method, std::string_view why);
-/// The same from collisions; `memory` has the size, `line_bytes` is what a line covers. `counted_ways` of each set,
-/// where these were counted otherwise.
+/// Sets that were counted otherwise than one by one; 0: they weren't.
+struct CountedSets {
+  std::uint64_t sets = 0, ways = 0;
+};
+/// The same from collisions; `memory` has the size, `line_bytes` is what a line covers.
 Expected<void> tell_organisation(evidence::Circles& circles, const evidence::Collisions& seen, Memory& memory,
-                                 std::uint64_t line_bytes, std::uint64_t counted_ways = 0);
+                                 std::uint64_t line_bytes, const CountedSets& counted = {});
 
 /// The size of a cache that `cache` knows the capacity of, for `--method thesis`.
 Expected<Estimate> size_by_thesis(Session& session, const evidence::CacheFacts& cache);

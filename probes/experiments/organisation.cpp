@@ -182,7 +182,7 @@ void leave_organisation_open(Memory& memory, std::string_view method, std::strin
 }
 
 Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memory& memory, std::uint64_t line_bytes,
-                                 std::uint64_t counted_ways) {
+                                 const CountedSets& counted) {
   if (!seen.why_open.empty() || seen.sets.empty()) {
     leave_organisation_open(memory, organisation_method,
                             seen.why_open.empty() ? "no set was seen to overflow" : seen.why_open);
@@ -193,11 +193,11 @@ Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memor
   if (!replacement) return tl::unexpected<Error>(replacement.error());
   // Of one or two ways policies are alike that aren't in larger sets.
   const bool in_order = (replacement->policy == "lru" || replacement->policy == "fifo") && seen.sets.front().size() > 3;
-  const Shape shape = shape_of(seen, lines_of(*memory.find("size"), line_bytes), !in_order);
+  Shape shape = shape_of(seen, lines_of(*memory.find("size"), line_bytes), !in_order);
+  if (counted.ways != 0 && shape.ways == counted.ways) shape.sets = counted.sets;
   state_shape(memory, shape, seen);
   // What was seen may be two sets or a part of one.
-  const bool is_whole = shape.sets != 0 || (counted_ways != 0 && shape.ways == counted_ways);
-  if (!is_whole) replacement->policy.clear();
+  if (shape.sets == 0) replacement->policy.clear();
   if (shape.ways == 0 && seen.sets.front().size() - 1 <= 2) replacement->policy.clear();
   if (shape.sets != 0) state_index(memory, index_function(seen, shape.sets, shape.ways, line_bytes));
   state_replacement(memory, *replacement);

@@ -193,9 +193,9 @@ Expected<Collisions> TlbEntries::collisions(std::uint64_t entries) {
   return find_collisions(circles_, entries);
 }
 
-Expected<std::optional<HeldEntries>> TlbEntries::held(std::uint64_t entries, const Collisions& seen) {
+Expected<std::optional<HeldEntries>> TlbEntries::held(std::uint64_t entries, Collisions& seen) {
   using Held = std::optional<HeldEntries>;
-  if (!seen.why_open.empty() || !seen.complete || seen.sets.empty()) return held_by_steps(entries);
+  if (!seen.why_open.empty() || !seen.complete || seen.sets.empty()) return held_by_steps(entries, seen);
   const Held whole(HeldEntries{seen.held_lines, 0, 0, 0});
   const auto is_like_first = [&](const auto& set) { return set.size() == seen.sets.front().size(); };
   const bool are_alike = std::all_of(seen.sets.begin(), seen.sets.end(), is_like_first);
@@ -236,7 +236,7 @@ std::vector<std::uint64_t> voted_lost(const Losses& losses, std::uint32_t rounds
 // Circles grow by a line at a time until all lines are lost. Where that is LRU or first in first out, a line either
 // finds room, or is one of a set that was overfull before, or overflows a set: then that set's ways and itself are lost
 // that weren't yet. So many sets were there, of so many ways.
-Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t entries) {
+Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t entries, Collisions& seen) {
   using Held = std::optional<HeldEntries>;
   constexpr std::uint64_t most_steps = 1024, at_once = 32;
   const auto [rounds, vote] = rounds_to_judge(entries, facts_.levels);
@@ -270,10 +270,23 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
       Held held = sets_of(first_losses, level_.in_front);
       if (!held || held->entries + level_.in_front < most_kept) return Held();
       held->most_kept = most_kept;
+      if (auto told = collisions_of(first_losses, *held)) {
+        const auto is_in_order = goes_in_order(*told, effort);
+        if (!is_in_order) return tl::unexpected<Error>(is_in_order.error());
+        told->samples = seen.samples;
+        if (*is_in_order) seen = std::move(*told);
+      }
       return held;
     }
   }
   return Held();
+}
+
+// Whether the first set that overflowed loses each of its lines each time.
+Expected<bool> TlbEntries::goes_in_order(const Collisions& told, const Effort& effort) {
+  auto losses = circles_.walk(std::vector<Circle>{{0, told.fits + 1}}, effort);
+  if (!losses) return tl::unexpected<Error>(losses.error());
+  return always_lost(losses->front(), told.sets.front(), facts_.levels.false_hit);
 }
 
 // What loads of a circle take longer than with nothing lost, walked just as circles are counted: the same loads behind

@@ -43,15 +43,17 @@ class TlbEntries {
   /// What collides, where `entries` fit. Needs fitting() first.
   Expected<evidence::Collisions> collisions(std::uint64_t entries);
   /// What the sets hold together; nothing where those that were seen needn't be all. What fits is less where an index
-  /// fills the sets unevenly, or where somebody else takes an entry.
-  Expected<std::optional<evidence::HeldEntries>> held(std::uint64_t entries, const evidence::Collisions& seen);
+  /// fills the sets unevenly, or where somebody else takes an entry. Where `seen` doesn't tell them and growing circles
+  /// do, it becomes what these lose.
+  Expected<std::optional<evidence::HeldEntries>> held(std::uint64_t entries, evidence::Collisions& seen);
   /// Cycles that a line takes longer than with nothing lost, the median of those that the level has just lost.
   Expected<std::optional<double>> lost_cycles(std::uint64_t entries);
 
   evidence::Circles& circles() { return circles_; }
 
  private:
-  Expected<std::optional<evidence::HeldEntries>> held_by_steps(std::uint64_t entries);
+  Expected<std::optional<evidence::HeldEntries>> held_by_steps(std::uint64_t entries, evidence::Collisions& seen);
+  Expected<bool> goes_in_order(const evidence::Collisions& told, const evidence::Effort& effort);
   Expected<std::vector<double>> time_circle(const evidence::Circle& circle);
   std::uint64_t fewest_lines() const;  // that the level before doesn't hold, and this one is sure to
   Expected<void> learn_strangers();

@@ -169,8 +169,8 @@ class Translation {
     }
     if (!*held && seen->why_open.empty()) seen->why_open = "the sets that were seen needn't be all that it holds";
     state_entries(memory, reach, level.entry.bytes);
-    if (auto ok = tell_organisation(entries.circles(), *seen, memory, level.entry.bytes, *held ? (**held).ways : 0);
-        !ok)
+    const CountedSets counted = *held ? CountedSets{(**held).sets, (**held).ways} : CountedSets{};
+    if (auto ok = tell_organisation(entries.circles(), *seen, memory, level.entry.bytes, counted); !ok)
       return tl::unexpected<Error>(ok.error());
     if (*held && (**held).sets != 0 && memory.find("sets")->status == Status::inconclusive) state_sets(memory, **held);
     return cycles;

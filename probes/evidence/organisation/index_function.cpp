@@ -61,35 +61,39 @@ Told refutations(const Collisions& seen, const Modulo& modulo) {
   return told;
 }
 
-// Sets whose lines aren't all of one set of the modulo, or which another one was of as well: `ways` 0, each has its
-// own.
+// Sets whose lines aren't all of one set of the modulo, or which another one was of as well; the others' ways are known
+// then.
 Told irregular_sets(const Collisions& seen, Modulo& modulo) {
   Told told;
+  std::set<std::uint64_t> taken;
   for (const Lines& set : seen.sets) {
-    std::uint64_t& ways = modulo.ways[modulo.set_of(set.front())];
-    const bool is_regular = ways == 0 && std::all_of(set.begin(), set.end(), [&](std::uint64_t line) {
-                              return modulo.set_of(line) == modulo.set_of(set.front());
+    const std::uint64_t number = modulo.set_of(set.front());
+    const bool is_regular = taken.insert(number).second && std::all_of(set.begin(), set.end(), [&](std::uint64_t line) {
+                              return modulo.set_of(line) == number;
                             });
     ++told.all;
     told.wrong += is_regular ? 0 : 1;
-    ways = set.size() - 1;
+    modulo.ways[number] = set.size() - 1;
   }
   return told;
 }
 
-// How often so many sets of so many ways, or of different ones (0), are wrong of what was seen.
+// How often so many sets of so many ways, or of different ones (0: of a set that wasn't seen), are wrong of what was
+// seen.
 Told wrong_as_modulo(const Collisions& seen, std::uint64_t sets, std::uint64_t ways, std::uint64_t together) {
   Modulo modulo{sets, together, std::vector<std::uint64_t>(sets, ways)};
-  if (ways == 0)
-    if (const Told irregular = irregular_sets(seen, modulo); irregular.wrong != 0) return irregular;
+  if (const Told irregular = irregular_sets(seen, modulo); irregular.wrong != 0) return irregular;
   return refutations(seen, modulo);
 }
 
 // Rows of `sets` units, of which each might have been turned by itself: those that some lost line lies in.
 std::size_t rows_seen(const Collisions& seen, std::uint64_t sets, std::uint64_t together) {
   std::set<std::uint64_t> rows;
-  for (const Window& w : seen.windows)
-    for (const std::uint64_t line : w.lost) rows.insert(line / together / sets);
+  const auto add = [&](const Lines& lost) {
+    for (const std::uint64_t line : lost) rows.insert(line / together / sets);
+  };
+  for (const Lines& set : seen.sets) add(set);
+  for (const Window& w : seen.windows) add(w.lost);
   return rows.size();
 }
 

@@ -77,7 +77,7 @@ Others Pages::spread(std::uint64_t count, std::uint64_t variant) const {
 Others Pages::spread_quickly(std::uint64_t count, std::uint64_t variant) const {
   constexpr std::uint64_t few = 128;  // 50 us of one lane
   Others others = spread(count, variant);
-  if (count > few) others.lanes = session_->info().warps_per_block * 32;
+  if (count > few) others.lanes = program::warp_lanes;
   return others;
 }
 

@@ -55,8 +55,8 @@ class Pages {
   /// `count` places spread over all memory behind the margin, by a stride that goes to all sets of an L2 and of a TLB.
   /// Each `variant` has others: those that a TLB still knows from the time before push nothing out.
   Others spread(std::uint64_t count, std::uint64_t variant) const;
-  /// The same by as many lanes as a block has, where one would take longer than a launch: for walks of which no program
-  /// that it is held against is without.
+  /// The same by all lanes of a warp, a tenth of one lane's time: for walks of which no program that it is held against
+  /// is without.
   Others spread_quickly(std::uint64_t count, std::uint64_t variant) const;
   /// Runs each program `looks` times, in another variant each time: what its last load took, ascending.
   Expected<std::vector<std::vector<double>>> run(const std::vector<PageProgram>& programs, std::size_t looks);

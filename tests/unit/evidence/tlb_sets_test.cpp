@@ -1,10 +1,15 @@
 // How many sets a TLB has, from circles that grow.
 #include "evidence/translation/tlb_sets.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "evidence/organisation/index_function.hpp"
 
 namespace gputopo::evidence {
 namespace {
+
+using testing::ElementsAre;
 
 // Circles over LRU sets that consecutive lines take turns in, until none of a circle is kept.
 FirstLosses grown(std::uint64_t sets, std::uint64_t ways, std::uint64_t from) {
@@ -28,6 +33,44 @@ TEST(TlbSets, AreCountedByWhatEachStepLoses) {
     EXPECT_EQ(held->ways, ways);
     EXPECT_EQ(held->entries, sets * ways);
   }
+}
+
+TEST(TlbSets, HaveTheLinesThatWentTogether) {
+  const FirstLosses losses = grown(16, 8, 16 * 8 - 1);
+  const auto told = collisions_of(losses, sets_of(losses, 0).value());
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->fits, 136U);
+  EXPECT_TRUE(told->complete);
+  ASSERT_EQ(told->sets.size(), 16U);
+  EXPECT_THAT(told->sets.front(), ElementsAre(8, 24, 40, 56, 72, 88, 104, 120, 136));
+  EXPECT_THAT(told->sets[3], ElementsAre(3, 19, 35, 51, 67, 83, 99, 115, 131));
+  const IndexFunction index = index_function(*told, 16, 8, 1 << 24);
+  EXPECT_EQ(index.kind, IndexFunction::Kind::modulo);
+  EXPECT_EQ(index.detail, "address bits 24 to 27");
+}
+
+TEST(TlbSets, HaveTheLinesThatALevelInFrontAnswersWhereThereIsOne) {
+  FirstLosses losses;
+  for (const std::uint64_t lines : {15, 16, 17, 18}) {
+    std::vector<std::uint64_t> lost;
+    for (std::uint64_t line = 2; line < lines && lines > 16; ++line) lost.push_back(line);
+    losses.add(lost, lines);
+  }
+  const auto held = sets_of(losses, 2);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->sets, 1U);
+  const auto told = collisions_of(losses, *held);
+  ASSERT_TRUE(told);
+  ASSERT_EQ(told->sets.size(), 1U);
+  EXPECT_EQ(told->sets.front().size(), 17U);
+}
+
+TEST(TlbSets, ArentTakenFromStepsThatLostMoreThanOne) {
+  FirstLosses losses;
+  losses.add({}, 8);
+  losses.add({0, 1, 2, 3, 4, 5}, 9);
+  losses.add({0, 1, 2, 3, 4, 5}, 10);
+  EXPECT_FALSE(collisions_of(losses, {8, 4, 2, 0}));
 }
 
 TEST(TlbSets, ArentKnownWhereTheFirstCircleLostSome) {
