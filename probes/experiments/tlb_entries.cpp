@@ -274,6 +274,7 @@ Expected<std::optional<HeldEntries>> TlbEntries::held_by_steps(std::uint64_t ent
         const auto is_in_order = goes_in_order(*told, effort);
         if (!is_in_order) return tl::unexpected<Error>(is_in_order.error());
         told->samples = seen.samples;
+        told->address = seen.address;
         if (*is_in_order) seen = std::move(*told);
       }
       return held;

@@ -45,6 +45,7 @@ std::uint64_t hash(const Program& program) {
   for (const Phase& phase : program.phases) std::visit([&](const auto& p) { add(h, p); }, phase);
   h.add(program.carve_out_percent);
   h.add(static_cast<std::uint64_t>(program.isolation));
+  if (program.asks_address) h.add(1);  // the others have the hash that they had before any did
   return h.value();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -249,6 +250,12 @@ Expected<void> check_chases(const Program& program) {
 }
 
 }  // namespace
+
+std::optional<std::uint32_t> asked_buffer(const Program& program) {
+  const Walk* first = program.phases.empty() ? nullptr : std::get_if<Walk>(&program.phases.front());
+  if (!program.asks_address || first == nullptr) return std::nullopt;
+  return program.buffers[first->buffer].space == Space::global ? std::optional(first->buffer) : std::nullopt;
+}
 
 Expected<void> validate(const Program& program) {
   if (program.agents.empty()) return bad(program, 0, "has no agent");

@@ -131,6 +131,7 @@ struct Program {
   /// Programs may run at once only on different instances of this scope: `sm` for SM-private caches, `gpu` where
   /// the whole chip must be quiet.
   Scope isolation = Scope::sm;
+  bool asks_address = false;  ///< of the buffer that the first phase walks, in global memory
   friend bool operator==(const Program&, const Program&) = default;
 };
 
@@ -161,13 +162,18 @@ struct Interruptions {
   friend bool operator==(const Interruptions&, const Interruptions&) = default;
 };
 
-/// What one program gave: a PhaseTrace per phase, the SM each agent really ran on, and what interrupted it.
+/// What one program gave: a PhaseTrace per phase, the SM each agent really ran on, what interrupted it, and where its
+/// memory lies.
 struct ProgramTrace {
   std::vector<PhaseTrace> phases;
   std::vector<std::uint32_t> agent_sms;
   Interruptions interruptions;
+  std::uint64_t address = 0;  ///< virtual, where the program asks for it; 0: it doesn't, or nobody knows
   friend bool operator==(const ProgramTrace&, const ProgramTrace&) = default;
 };
+
+/// The buffer whose address a program asks for; nothing where it asks for none, or for other than global memory's.
+std::optional<std::uint32_t> asked_buffer(const Program& program);
 
 /// Number of positions of a walk's footprint: footprint / stride, at least 1.
 std::uint64_t positions(const Walk& walk);

@@ -161,6 +161,8 @@ Expected<std::vector<std::size_t>> Launcher::run(const program::Batch& batch, co
   if (auto ok = submit(batch, launch, tasks, *addresses, slots.count); !ok) return tl::unexpected<Error>(ok.error());
   auto record = fetch_gaps(*addresses);
   if (!record) return tl::unexpected<Error>(record.error());
+  for (const std::size_t p : launch.programs)
+    if (const auto asked = program::asked_buffer(batch[p])) traces[p].address = addresses->buffers.at(*asked).address;
   return read_results(batch, launch, slots, *record, traces);
 }
 

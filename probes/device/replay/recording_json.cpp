@@ -40,7 +40,7 @@ std::uint64_t from_hex(const std::string& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   if (error != std::errc() || end != text.data() + text.size() || text.size() != 16)
-    throw Bad{fmt::format("'{}' is no hash of 16 hexadecimal digits", text.substr(0, 32))};
+    throw Bad{fmt::format("'{}' are no 16 hexadecimal digits", text.substr(0, 32))};
   return value;
 }
 
@@ -145,8 +145,8 @@ bool is_text(const Value& value, std::string_view text) {
 void add_run(const Value& j, std::size_t index, Checksum& sum) {
   const std::size_t size = j.is_array() ? j.array().size() : 0;
   const auto is_string = [](const Value& field) { return field.is_string(); };
-  if (size < 4 || size > 5 || !std::all_of(j.array().begin(), j.array().end(), is_string))
-    throw Bad{fmt::format("run {} is no list of four or five texts", index)};
+  if (size < 4 || size > 6 || !std::all_of(j.array().begin(), j.array().end(), is_string))
+    throw Bad{fmt::format("run {} is no list of four to six texts", index)};
   for (const Value& field : j.array()) sum.add(dump(field.string()));
 }
 
@@ -212,11 +212,12 @@ Run read_run(const Value::Array& fields, std::size_t index, std::size_t& budget)
   auto phases = decode_phases(text(3), budget);
   if (!phases) throw undecodable("phases of run", index, number_limit);
   run.trace.phases = std::move(*phases);
-  if (fields.size() == 5) {
+  if (fields.size() > 4) {
     const auto seen = decode_interruptions(text(4));
     if (!seen) throw undecodable("interruptions of run", index);
     run.trace.interruptions = *seen;
   }
+  if (fields.size() > 5) run.trace.address = from_hex(text(5));
   if (auto ok = check_consistent(run.trace); !ok)
     throw Bad{fmt::format("run {} ('{}') {}", index, run.label, ok.error().message)};
   return run;
@@ -273,8 +274,9 @@ std::string to_text(const Recording& recording) {
   std::string_view separator = "\n";
   for (const Run& run : recording.runs) {
     Json line = {hex(run.hash), run.label, encode_list(run.trace.agent_sms), encode_phases(run.trace)};
-    if (std::string seen = encode_interruptions(run.trace.interruptions); !seen.empty())
-      line.push_back(std::move(seen));
+    std::string seen = encode_interruptions(run.trace.interruptions);
+    if (!seen.empty() || run.trace.address != 0) line.push_back(std::move(seen));
+    if (run.trace.address != 0) line.push_back(hex(run.trace.address));
     append_line(line, text, separator, sum);
   }
   if (!recording.streams.empty()) text += "\n],\n\"streams\": [";

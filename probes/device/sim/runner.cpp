@@ -127,6 +127,7 @@ class Runner {
       trace.phases.push_back(std::visit([this](const auto& p) { return perform(p); }, phase));
     }
     trace.interruptions = timeline_.end_program();
+    if (const auto walk = program::asked_buffer(program_)) trace.address = base_of(*walk);
     return trace;
   }
 

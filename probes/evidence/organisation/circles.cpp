@@ -121,6 +121,18 @@ program::Program Circles::program(std::string label) const {
   return p;
 }
 
+Expected<std::uint64_t> Circles::address() const {
+  program::Program p = program(fmt::format("{} where its lines lie", cache_->path.id));
+  Walk first = make_walk(cache_->path, cache_->stride(), cache_->stride(), 1);
+  if (cache_->line_times != nullptr) first.first_byte = cache_->line_times->first_byte_of(0);
+  p.phases = {first};
+  p.asks_address = true;
+  auto traces = session_->run({p});
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  const std::uint64_t address = traces->front().address;
+  return address == 0 ? 0 : address + first.first_byte;
+}
+
 program::Program Circles::program_of(const Circle& circle, const Part& part) const {
   const std::uint64_t stride = cache_->stride();
   program::Program p = program(fmt::format("{} {} lines from {}", cache_->path.id, circle.lines, circle.first));

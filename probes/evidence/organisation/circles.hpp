@@ -64,6 +64,9 @@ class Circles {
   /// An empty program over the cache's buffer, by the SM that its lines were timed on where these differ.
   program::Program program(std::string label) const;
 
+  /// Virtual, of the first line; 0 where that isn't known. Errors are the session's.
+  Expected<std::uint64_t> address() const;
+
   /// In the circles' order. Errors are the session's.
   Expected<std::vector<Losses>> walk(std::span<const Circle> circles, const Effort& effort);
 

@@ -35,6 +35,9 @@ class CollisionSearch {
       found_.why_open = "there isn't enough memory of this kind to overflow it";
       return std::move(found_);
     }
+    const auto address = circles_.address();
+    if (!address) return tl::unexpected<Error>(address.error());
+    found_.address = *address;
     if (auto ok = find_first_overflow(); !ok) return tl::unexpected<Error>(ok.error());
     if (found_.why_open.empty())
       if (auto ok = settle_effort(); !ok) return tl::unexpected<Error>(ok.error());

@@ -18,6 +18,7 @@ struct Window {
 };
 
 struct Collisions {
+  std::uint64_t address = 0;     ///< virtual, of the first line; 0 where that isn't known
   std::uint64_t fits = 0;        ///< lines of the largest circle from the buffer's begin on that loses none
   bool always = false;           ///< lines of an overfull set are lost each time that they come round
   bool complete = false;         ///< every set that the circle's lines fall into was seen to overflow

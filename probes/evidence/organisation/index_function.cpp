@@ -127,7 +127,9 @@ Blocks blocks_of(const std::vector<Lines>& sets, std::uint32_t together, std::ui
   Blocks blocks;
   for (const Lines& set : sets) {
     const auto has = [&](std::uint64_t line) { return std::binary_search(set.begin(), set.end(), line); };
-    for (std::uint64_t line = phase; line + together <= set.back() + 1; line += together) {
+    const std::uint64_t behind = (set.front() + together - phase) % together;
+    const std::uint64_t begin = set.front() < behind ? phase : set.front() - behind;
+    for (std::uint64_t line = begin; line + together <= set.back() + 1; line += together) {
       const bool first = has(line), second = has(line + together / 2);
       blocks.all += first || second ? 1 : 0;
       blocks.whole += first && second ? 1 : 0;
@@ -190,23 +192,31 @@ class LinearIndex {
     return std::all_of(rows_.begin(), rows_.end(), [](const auto& row) { return row.second.sum == 0; });
   }
 
-  // Which address bits make each bit of the index, of those that are known.
+  // Which address bits make each bit of the index, of those whose part is known by itself: a step from one row to the
+  // next may turn several.
   std::string text(std::uint32_t first_bit) const {
+    const std::uint32_t first_higher = first_bit + low_bits_;
     std::vector<std::string> parts;
     for (std::uint32_t i = 0; i < low_bits_; ++i) {
       std::vector<std::uint32_t> bits{first_bit + i};
       for (const auto& [pivot, row] : rows_)
-        if (row.bits == std::uint64_t{1} << pivot && (row.sum >> i & 1) != 0)
-          bits.push_back(first_bit + low_bits_ + pivot);
+        if (is_by_itself(pivot) && (row.sum >> i & 1) != 0) bits.push_back(first_higher + pivot);
       parts.push_back(fmt::format("{}", fmt::join(bits, "^")));
     }
-    return fmt::format("address bits {}", fmt::join(parts, ", "));
+    std::uint32_t known = 0;
+    while (is_by_itself(known)) ++known;
+    return fmt::format("address bits {}; not each of those above {} was seen to change", fmt::join(parts, ", "),
+                       first_higher + known - 1);
   }
 
  private:
   struct Row {
     std::uint64_t bits, sum;
   };
+  bool is_by_itself(std::uint32_t bit) const {
+    const auto row = rows_.find(bit);
+    return row != rows_.end() && row->second.bits == std::uint64_t{1} << bit;
+  }
   std::uint32_t low_bits_;
   std::map<std::uint32_t, Row> rows_;  // by the highest bit, which no other row has
   std::set<std::uint64_t> checked_;
@@ -220,8 +230,23 @@ LinearIndex linear_index(const Collisions& seen, std::uint64_t sets, std::uint64
   };
   for (const Lines& set : seen.sets) add(set);
   for (const Window& w : seen.windows)
-    if (w.circle.first != 0 && w.lost.size() == ways + 1) add(w.lost);
+    if (w.circle.first != seen.address && w.lost.size() == ways + 1) add(w.lost);
   return index;
+}
+
+// By numbers that count from address 0: a buffer needn't begin where an index function does. Its address is the first
+// line's number then.
+Collisions counted_from_zero(Collisions seen, std::uint64_t line_bytes) {
+  seen.address /= line_bytes;
+  const auto shift = [&](Lines& lines) {
+    for (std::uint64_t& line : lines) line += seen.address;
+  };
+  std::for_each(seen.sets.begin(), seen.sets.end(), shift);
+  for (Window& w : seen.windows) {
+    w.circle.first += seen.address;
+    shift(w.lost);
+  }
+  return seen;
 }
 
 std::string modulo_text(std::uint64_t sets, std::uint64_t unit_bytes) {
@@ -250,8 +275,10 @@ std::string_view to_string(IndexFunction::Kind kind) {
   return "";
 }
 
-IndexFunction index_function(const Collisions& seen, std::uint64_t sets, std::uint64_t ways, std::uint64_t line_bytes) {
+IndexFunction index_function(const Collisions& by_buffer, std::uint64_t sets, std::uint64_t ways,
+                             std::uint64_t line_bytes) {
   constexpr std::uint64_t enough_bits = 16;  // an index that isn't linear passes them once in 65536
+  const Collisions seen = counted_from_zero(by_buffer, line_bytes);
   IndexFunction f;
   for (const Lines& set : seen.sets) f.checks += set.size();
   if (sets == 1) {

@@ -1,6 +1,8 @@
 // How many sets a TLB has, from circles that grow.
 #include "evidence/translation/tlb_sets.hpp"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +49,34 @@ TEST(TlbSets, HaveTheLinesThatWentTogether) {
   const IndexFunction index = index_function(*told, 16, 8, 1 << 24);
   EXPECT_EQ(index.kind, IndexFunction::Kind::modulo);
   EXPECT_EQ(index.detail, "address bits 24 to 27");
+}
+
+// As an H200's second TLB: 256 sets of 8, by bits 25 to 32 of the address, each XORed with the eighth bit above it.
+TEST(TlbSets, LieWhereTheAddressSaysOfABufferThatBeginsAnywhere) {
+  constexpr std::uint64_t entry = 32 << 20, first = 0x7f4ee6000000 / entry, sets = 256, ways = 8;
+  FirstLosses losses;
+  for (std::uint64_t lines = sets * ways - 64;; ++lines) {
+    std::vector<std::vector<std::uint64_t>> by_set(sets);
+    for (std::uint64_t line = 0; line < lines; ++line)
+      by_set[((line + first) ^ (line + first) >> 8) % sets].push_back(line);
+    std::vector<std::uint64_t> lost;
+    for (const auto& set : by_set)
+      if (set.size() > ways) lost.insert(lost.end(), set.begin(), set.end());
+    std::sort(lost.begin(), lost.end());
+    losses.add(lost, lines);
+    if (lost.size() < lines) continue;
+    losses.add(lost, lines);
+    break;
+  }
+  auto told = collisions_of(losses, sets_of(losses, 0).value());
+  ASSERT_TRUE(told);
+  EXPECT_EQ(index_function(*told, sets, ways, entry).kind, IndexFunction::Kind::hash);
+  told->address = first * entry;
+  const IndexFunction index = index_function(*told, sets, ways, entry);
+  EXPECT_EQ(index.kind, IndexFunction::Kind::exclusive_or);
+  EXPECT_EQ(
+      index.detail,
+      "address bits 25^33, 26^34, 27^35, 28^36, 29^37, 30, 31, 32; not each of those above 37 was seen to change");
 }
 
 TEST(TlbSets, HaveTheLinesThatALevelInFrontAnswersWhereThereIsOne) {
