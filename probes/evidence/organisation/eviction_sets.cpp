@@ -69,7 +69,8 @@ class EvictionSearch {
   }
 
   // A circle that loses some: the shortest of which a sample shows it, since an index may fill some sets long before
-  // others; where lines at its end are lost as well, which overflowed one after the other then, one with fewer of them.
+  // others; then the next one whose last lines are lost as well, which overflowed one after the other. Between them may
+  // lie many of which a single set is overfull, as one is into which a line of somebody else's comes.
   Expected<std::uint64_t> overfull_circle(std::uint64_t first, double goal) {
     constexpr std::uint64_t at_the_end = 1024, steps = 1 << 12;
     const auto any_of = [&](const Evictions::Sample& s) { return lost_of(s.spread) > 0 || lost_of(s.last) > 0; };
@@ -83,7 +84,15 @@ class EvictionSearch {
     if (!found_.why_open.empty()) return 0;
     auto lines = shortest(first, 0, longest(), longest() / steps + 1, any_of);
     if (!lines || *lines == longest()) return lines;
-    return shortest(first, *lines - std::min(*lines, at_the_end), *lines + at_the_end, 4, goal_of);
+    std::uint64_t fits = *lines - std::min(*lines, at_the_end), more = *lines;
+    for (std::uint64_t further = at_the_end; more < longest(); further *= 2) {
+      auto sample = look_.sample_of(first, more, is_by_order() ? few_rounds : some_rounds);
+      if (!sample) return tl::unexpected<Error>(sample.error());
+      if (goal_of(*sample)) break;
+      fits = more;
+      more = std::min(more + further, longest());
+    }
+    return shortest(first, fits, more, 4, goal_of);
   }
 
   // Lines of that circle that may be lost: in each look where sets go by order, else a few that aren't are among
@@ -194,10 +203,6 @@ Expected<EvictionSets> find_eviction_sets(Session& session, const EvictedCache& 
   auto found = EvictionSearch(session, cache, few_rounds).run(count);
   if (!found || found->sets.size() > 1) return found;
   if (cache.capacity_lines <= most_lines) return EvictionSearch(session, cache, many_rounds).run(count);
-  // A line that seems lost where none is may send the search to a circle that isn't overfull: of some forty deep
-  // discoveries of an H200 two found no sets at first.
-  found = EvictionSearch(session, cache, few_rounds).run(count);
-  if (!found || found->sets.size() > 1) return found;
   found->sets.clear();
   found->why_open = "lines of an overfull set aren't lost in each round, and so many take too long to look at for more";
   return found;
