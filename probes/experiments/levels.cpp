@@ -104,10 +104,12 @@ double least_kept(const Session& session, double cycles) {
 }
 
 // Whether another program may have pushed out what a first load brought in before the second one, of all lines that
-// took as long twice. Of constants, of which no line is asked for by itself, wherever it makes `loads` wait.
+// took as long twice. Of constants, of which no line is asked for by itself, wherever it makes `loads` of fewer lines
+// wait, or where those are faster.
 Expected<bool> may_be_pushed_out(Session& session, const CacheFacts& cache, const Samples& few,
                                  const Histogram& loads) {
-  if (cache.path.slot == slot_constant || session.info().gpu.clock_khz == 0) return hold_more_than_strangers(loads);
+  if (cache.path.slot == slot_constant || session.info().gpu.clock_khz == 0)
+    return hold_more_than_strangers(loads) || hold_slower_loads(loads, few.hits, cache.overhead_cycles);
   const auto show_none = [&](const Samples& samples) {
     constexpr double nearly_all = 0.95;
     const double cycles = quantile(samples.hits, nearly_all).value_or(0);
