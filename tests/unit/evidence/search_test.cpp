@@ -75,6 +75,27 @@ TEST(Search, WaitsForACacheToSettle) {
   }
 }
 
+// The largest that fits misses a sixteenth at first, which hardly shows in what larger ones miss at any time.
+TEST(Search, WaitsForTheLargestThatFits) {
+  SearchSpec spec = spec_of([](const std::vector<RowRequest>& rows, std::size_t replicates) -> Expected<Counts> {
+    Counts counts;
+    for (const RowRequest& row : rows)
+      for (std::uint32_t i = 0; i < replicates; ++i) {
+        const std::uint64_t lines = row.footprint_bytes / 128, loads = 4096;
+        std::uint64_t misses = lines > 18 ? std::min(loads, (lines - 18) * loads / 4) : 0;
+        if (lines == 18) misses = loads / 16 / row.patience / row.patience;
+        counts.push_back({static_cast<double>(row.footprint_bytes), loads, misses, i});
+      }
+    return counts;
+  });
+  spec.most_patience = 64;
+  auto found = search_capacity(spec);
+  ASSERT_TRUE(found.has_value());
+  const Estimate e = estimate_of(*found, "misses");
+  EXPECT_EQ(e.status, Status::measured);
+  EXPECT_EQ(e.value.value_or(0), 18 * 128);
+}
+
 // With four times the laps a quarter more fits. More than three footprints are a sweep; as many tell whether a cache
 // settled.
 TEST(Search, DoesNotSweepWithLapsThatSettleNothing) {
