@@ -75,21 +75,21 @@ Expected<Samples> time_footprints(Session& session, const CachePath& path) {
   for (std::uint64_t bytes = few_constants; bytes <= session.info().constant_bytes_per_module;
        bytes += std::max<std::uint64_t>(few_constants, bytes / 8 / rows.stride_bytes * rows.stride_bytes))
     batch.push_back(footprint_program(session.info(), rows, bytes));
-  const std::size_t footprints = batch.size();
+  // Those that another process's turns leave no time for are the largest ones: the others show the levels that they
+  // may.
+  auto footprints = session.run_while_they_fit(batch);
+  if (!footprints) return tl::unexpected<Error>(footprints.error());
   Cold cold = cold_region(session, path, 8192, fmt::format("{} cold lines", path.id));
   program::Walk lines =
       recorded(make_walk(path, cold.bytes, longest_line_of_constants, 1), program::Record::histogram, 1);
   lines.first_byte = cold.first_byte;
   cold.program.phases.emplace_back(lines);
-  batch.insert(batch.end(), levels_repetitions, cold.program);
-  auto traces = session.run(batch);
-  if (!traces) return tl::unexpected<Error>(traces.error());
+  auto behind = session.run(program::Batch(levels_repetitions, cold.program));
+  if (!behind) return tl::unexpected<Error>(behind.error());
   Samples result;
-  result.graded.resize(footprints + 1);
-  for (std::size_t i = 0; i < traces->size(); ++i) {
-    Histogram& into = result.graded[std::min(i, footprints)];
-    into = merged(into, recorded_histogram((*traces)[i]));
-  }
+  for (const auto& trace : *footprints) result.graded.push_back(recorded_histogram(trace));
+  result.graded.emplace_back();
+  for (const auto& trace : *behind) result.graded.back() = merged(result.graded.back(), recorded_histogram(trace));
   result.hits = result.graded.front();
   return result;
 }
