@@ -60,6 +60,18 @@ TEST(Recording, KeepsWhetherOthersRanBeside) {
   EXPECT_TRUE(read->is_shared);
 }
 
+// Where its memory lies is told of a run that asked for it, whether anything interrupted it or not.
+TEST(Recording, KeepsWhereMemoryLies) {
+  Recording r = example_recording();
+  r.runs[0].trace.address = 0x7f4ee6000000;
+  r.runs[1].trace.address = 0x302000000;
+  const std::string text = to_text(r);
+  EXPECT_THAT(text, HasSubstr(",\"\",\"00007f4ee6000000\"]"));
+  const auto read = parse_recording(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->runs, r.runs);
+}
+
 TEST(Recording, ComesBackBitForBit) {
   const Recording before = example_recording();
   const auto after = parse_recording(to_text(before));
