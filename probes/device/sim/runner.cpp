@@ -127,7 +127,7 @@ class Runner {
       trace.phases.push_back(std::visit([this](const auto& p) { return perform(p); }, phase));
     }
     trace.interruptions = timeline_.end_program();
-    if (const auto walk = program::asked_buffer(program_)) trace.address = base_of(*walk);
+    if (const auto asked = program::asked_buffer(program_)) trace.address = base_of(*asked);
     return trace;
   }
 

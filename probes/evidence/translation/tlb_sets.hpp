@@ -37,7 +37,7 @@ class FirstLosses {
   }
   /// Whether the first circle fitted: of what it had lost already nobody knows how many sets that was.
   bool begins_whole() const { return begins_whole_; }
-  /// Where it was more than one.
+  /// What each circle lost for the first time, where that was more than one line.
   const std::vector<FirstLoss>& by_step() const { return by_step_; }
 
  private:
