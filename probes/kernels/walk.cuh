@@ -57,32 +57,35 @@ __device__ __forceinline__ void walk_untimed(const Task& task, std::uint64_t tex
   }
 }
 
-template <std::uint32_t path>
-__device__ __forceinline__ std::uint32_t load_nth(const Task& task, std::uint64_t texture, std::uint32_t n) {
-  const std::uint64_t at = (task.first_position + std::uint64_t{n} * task.step) % task.positions;
-  return load<path>(place_at<path>(task, texture, static_cast<std::uint32_t>(at)));
-}
-
+// Load n is lane n % lanes's.
 template <std::uint32_t path>
 __device__ __forceinline__ void walk_side_by_side(const Task& task, std::uint64_t texture, std::uint32_t lane,
                                                   Seen& seen) {
   if (lane >= task.loads) return;
+  const std::uint32_t n = task.positions;
+  const auto first = static_cast<std::uint32_t>((task.first_position + std::uint64_t{lane} * task.step) % n);
+  const auto step = static_cast<std::uint32_t>(std::uint64_t{task.lanes} * task.step % n);
   constexpr std::uint32_t further = stretch_rows - 1;
   const std::uint32_t whole_rows = task.loads > further * task.lanes ? task.loads - further * task.lanes : 0;
   for (std::uint32_t lap = 0; lap < task.laps; ++lap) {
     // All ones only if every load gave all ones: unknown to the compiler, and never true.
     std::uint32_t value = 0xffffffffU;
+    std::uint32_t position = first;
+    const auto load_next = [&] {
+      const std::uint32_t loaded = load<path>(place_at<path>(task, texture, position));
+      position = next_position(position, step, n);
+      return loaded;
+    };
     std::uint32_t k = lane;
     for (; k < whole_rows; k += stretch_rows * task.lanes) {
       std::uint32_t values[stretch_rows];
 #pragma unroll
-      for (std::uint32_t row = 0; row < stretch_rows; ++row)
-        values[row] = load_nth<path>(task, texture, k + row * task.lanes);
+      for (std::uint32_t& one : values) one = load_next();
 #pragma unroll
-      for (std::uint32_t row = 0; row < stretch_rows; ++row) value &= values[row];
+      for (const std::uint32_t one : values) value &= one;
       if (lane == 0) glance(seen);
     }
-    for (; k < task.loads; k += task.lanes) value &= load_nth<path>(task, texture, k);
+    for (; k < task.loads; k += task.lanes) value &= load_next();
     if (lane == 0) glance(seen);
     consume(value);
   }

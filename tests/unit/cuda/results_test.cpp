@@ -1,5 +1,6 @@
 #include "device/cuda/results.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -82,6 +83,20 @@ TEST_F(ReadResults, GivesTheCyclesOfEachLap) {
   EXPECT_TRUE(trace.phases[0].lap_cycles.empty());
   EXPECT_EQ(trace.agent_sms, (std::vector<std::uint32_t>{0, 2}));
   EXPECT_TRUE(missing_.empty());
+}
+
+TEST_F(ReadResults, GivesEveryLatencyThatOccurred) {
+  batch_[0].phases[2] = recorded_by(0, Record::histogram);  // of 1024 loads
+  Result& r = results_[1];
+  std::fill_n(r.data, kernels::histogram_bins, 0);
+  r.data[33] = 1000;
+  r.data[kernels::histogram_bins - 1] = 21;
+  r.overflow_count = 3;
+  r.overflow[0] = r.overflow[2] = 5000;
+  r.overflow[1] = 4000;
+  const std::vector<program::LatencyCount> expected{
+      {33, 1000}, {kernels::histogram_bins - 1, 21}, {4000, 1}, {5000, 2}};
+  EXPECT_EQ(read({}, 0).phases[2].histogram, expected);
 }
 
 TEST_F(ReadResults, CountsWhatTheProgramsOwnBlocksSaw) {
