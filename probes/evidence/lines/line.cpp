@@ -235,9 +235,11 @@ class Pairs {
     const auto before = hit(phases[look.before].latencies[0]), between = hit(phases[look.between].latencies[0]);
     const auto& after = phases[look.after].latencies;
     const auto first = hit(after[look.first_is_last]), other = hit(after[!look.first_is_last]);
-    if (!before.value_or(false) || !between.value_or(false) || !first || !other) return;
     const auto at = std::ranges::find(fates, look.distance, &PairFates::distance_bytes);
+    if (before.value_or(false) && between == false) ++at->asked_lost;
+    if (!before.value_or(false) || !between.value_or(false) || !first || !other) return;
     at->parted += {1, *first != *other ? 1.0 : 0.0};
+    if (*first && !*other) ++at->asked_stayed;
   }
 
   Session& session_;
@@ -262,48 +264,68 @@ DecidingCurve line_curve(std::span<const PairFates> fates, const Estimate& line,
   return curve;
 }
 
-// One of both is mistaken, a little more often than known ones were, since strangers come and go.
-double parted_by_mistake(double mistaken) {
-  constexpr double least_mistaken = 0.01, more = 1.2;
-  return std::min(0.5, 2 * more * std::max(mistaken, least_mistaken));
+// The share of pairs of one line that part by mistake, at most. One of both is mistaken, a little more often than known
+// ones were, since strangers come and go. And it is either one as often: no more than twice as many pairs as those of
+// the rarer kind, but for those that were taken for hits and brought back in between without the other.
+double parted_by_mistake(const PairFates& pairs, const Contamination& mistakes) {
+  constexpr double least_mistaken = 0.01, more = 1.2, deviations = 2;
+  const double one = std::max({mistakes.false_miss, mistakes.false_hit, least_mistaken});
+  const double known = std::min(0.5, 2 * more * one);
+  if (pairs.parted.loads == 0) return known;
+  const double rarer = std::min(pairs.asked_stayed, pairs.parted.misses - pairs.asked_stayed);
+  const double brought_back = pairs.asked_lost * mistakes.false_hit / (1 - std::min(0.5, mistakes.false_hit));
+  const double either = rarer + deviations * std::sqrt(rarer + 1);
+  return std::clamp(more * (2 * either + brought_back) / pairs.parted.loads, 2 * more * least_mistaken, known);
 }
 
 // Whether no more pairs part than by mistake. Two lines of one set of few ways part a tenth of the time: where one
 // alone was pushed out, and the look at it didn't push out the other.
-bool are_of_one_line(const Tally& parted, double mistaken) {
+bool are_of_one_line(const PairFates& pairs, const Contamination& mistakes) {
   constexpr double by_chance = 0.05;
-  const boost::math::binomial_distribution<> mistakes(parted.loads, parted_by_mistake(mistaken));
-  return parted.misses == 0 || boost::math::cdf(boost::math::complement(mistakes, parted.misses - 1)) >= by_chance;
+  const boost::math::binomial_distribution<> mistaken(pairs.parted.loads, parted_by_mistake(pairs, mistakes));
+  return pairs.parted.misses == 0 ||
+         boost::math::cdf(boost::math::complement(mistaken, pairs.parted.misses - 1)) >= by_chance;
 }
 
 }  // namespace
 
-Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double mistaken) {
-  const double by_mistake = parted_by_mistake(mistaken);
-  const double apart = furthest.share() / 2;
-  if (pairs.size() <= beyond_a_line || furthest.loads == 0)
+PairFates& PairFates::operator+=(const PairFates& other) {
+  parted += other.parted;
+  asked_stayed += other.asked_stayed, asked_lost += other.asked_lost;
+  return *this;
+}
+
+Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, const Contamination& mistakes) {
+  const double apart = furthest.parted.share() / 2;
+  if (pairs.size() <= beyond_a_line || furthest.parted.loads == 0)
     return inconclusive("B", line_method, "nothing that is looked at stays until the next look");
   // Where the share rises with the distance, it is half as large at half of it: that mustn't look like mistakes.
-  if (apart < 2 * by_mistake) return inconclusive("B", line_method, "lines far apart are lost together, too");
+  if (apart < 2 * parted_by_mistake(furthest, mistakes))
+    return inconclusive("B", line_method, "lines far apart are lost together, too");
+  const auto as_one = [&](const PairFates& within) {
+    return log_of_share_up_to(within.parted, parted_by_mistake(within, mistakes));
+  };
+  const auto as_two = [&](const PairFates& beyond) {
+    return log_of_share_from(beyond.parted, std::max(apart, std::min(0.5, 2 * parted_by_mistake(beyond, mistakes))));
+  };
   // Beforehand, that distance isn't what parts pairs: then either answer is as likely at each.
   constexpr double by_chance = 0.05;
   Posterior p;
-  double samples = furthest.loads, none_of_them = std::log(by_chance);
+  double samples = furthest.parted.loads, none_of_them = std::log(by_chance);
   for (const PairFates& pair : pairs) {
     samples += pair.parted.loads;
     p.values.push_back(static_cast<double>(pair.distance_bytes));
-    none_of_them +=
-        std::log(0.5) + std::max(log_of_share_up_to(pair.parted, by_mistake), log_of_share_from(pair.parted, apart));
+    none_of_them += std::log(0.5) + std::max(as_one(pair), as_two(pair));
   }
   for (std::size_t line = 0; line <= pairs.size(); ++line) {  // the last one: longer than all
-    Tally within;
+    PairFates within;
     double longer = 0;
     for (std::size_t i = 0; i < pairs.size(); ++i)
       if (i < line)
-        within += pairs[i].parted;
+        within += pairs[i];
       else
-        longer += log_of_share_from(pairs[i].parted, apart);
-    p.probability.push_back(log_of_share_up_to(within, by_mistake) + longer);
+        longer += as_two(pairs[i]);
+    p.probability.push_back(as_one(within) + longer);
   }
   p.probability.push_back(none_of_them);
   p.probability = probabilities(std::move(p.probability));
@@ -328,8 +350,7 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   std::vector<std::uint64_t> distances;
   for (std::uint64_t d = least; d < furthest_bytes; d *= 2) distances.push_back(d);
   distances.push_back(furthest_bytes + least);  // not a power of two, which would often be of one set
-  const Contamination c = cache.levels.contamination();
-  const double mistaken = std::max(c.false_miss, c.false_hit);
+  const Contamination mistakes = cache.levels.contamination();
   // Where a set has one way lines next to one another are pushed out together by what lies in a row; what is spaced
   // by a line pushes out single ones.
   std::vector<std::uint64_t> spacings{in_a_row};
@@ -341,13 +362,13 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     if (bytes == least) return true;
     const std::uint64_t spacing = cache.bank_bytes == 0 ? bytes / 2 : in_a_row;  // (over_banks)
     constexpr int times = 2;
-    Tally parted;
+    PairFates all;
     for (int time = 0; time < times; ++time) {
       auto halves = pairs.run({bytes / 2}, spacing);
       if (!halves) return tl::unexpected<Error>(halves.error());
-      parted += halves->front().parted;
+      all += halves->front();
     }
-    return parted.loads != 0 && are_of_one_line(parted, mistaken);
+    return all.parted.loads != 0 && are_of_one_line(all, mistakes);
   };
   Estimate line;
   std::vector<PairFates> fates;
@@ -355,7 +376,7 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     auto seen = pairs.run(distances, spacings[i]);
     if (!seen) return tl::unexpected<Error>(seen.error());
     fates = std::move(*seen);
-    line = line_of(std::span(fates).first(fates.size() - 1), fates.back().parted, mistaken);
+    line = line_of(std::span(fates).first(fates.size() - 1), fates.back(), mistakes);
     if (!line.has_value()) continue;
     auto confirmed = is_confirmed(static_cast<std::uint64_t>(*line.value));
     if (!confirmed) return tl::unexpected<Error>(confirmed.error());

@@ -17,13 +17,16 @@ namespace gputopo::evidence {
 struct PairFates {
   std::uint64_t distance_bytes = 0;
   Tally parted;
+  double asked_stayed = 0;  ///< of those that parted: the one that was asked for in between stayed
+  double asked_lost = 0;    ///< pairs that don't count: that one was lost before it was asked for in between
+  PairFates& operator+=(const PairFates& other);
 };
 
-/// The line: pairs less than it apart part by mistake alone (`mistaken`: the share of hits or misses that count as the
-/// other), and those further apart, at two distances more at least, half as often as the `furthest` do or more, which
-/// are further apart than any line is long: lines next to one another may go together, and then the share rises with
-/// the distance. `pairs` by powers of two, ascending, of which the first is the shortest line there can be.
-Estimate line_of(std::span<const PairFates> pairs, const Tally& furthest, double mistaken);
+/// The line: pairs less than it apart part by mistake alone (hits or misses that count as the other), and those further
+/// apart, at two distances more at least, half as often as the `furthest` do or more, which are further apart than any
+/// line is long: lines next to one another may go together, and then the share rises with the distance. `pairs` by
+/// powers of two, ascending, of which the first is the shortest line there can be.
+Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, const Contamination& mistakes);
 
 /// For a cache of about `capacity_bytes` (within a tenth).
 Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
