@@ -29,6 +29,12 @@ double log_predictive(const Tally& seen, const Tally& control, double spread) {
   return log_beta(a + seen.misses, b + seen.loads - seen.misses) - log_beta(a, b);
 }
 
+// Of its share, by how few loads there were.
+double variance(const Tally& control) {
+  const double p = (control.misses + 0.5) / (control.loads + 1);
+  return p * (1 - p) / (control.loads + 1);
+}
+
 constexpr double share_of_others = 0.1;  // beforehand
 constexpr double no_chance = 1e-300;     // whose logarithm is a number
 
@@ -71,8 +77,9 @@ Sameness sameness(const Replicates& seen, const Replicates& if_same, const Repli
 
 Sameness sameness(const Tally& seen, const Tally& if_same, const Tally& if_apart, double spread) {
   Sameness s;
-  // Controls that don't differ can't decide anything.
-  if (seen.loads == 0 || if_same.share() - if_apart.share() < 2 * spread) return s;
+  // Controls that don't differ can't decide anything, nor those that may by chance.
+  const double error = std::sqrt(spread * spread + variance(if_same) + variance(if_apart));
+  if (seen.loads == 0 || if_same.share() - if_apart.share() < 2 * error) return s;
   const double same = log_predictive(seen, if_same, spread);
   const double apart = log_predictive(seen, if_apart, spread);
   // The third possibility: something of another kind, of which any share is equally likely.

@@ -27,6 +27,14 @@ TEST(Sameness, MissingMoreThanTheControlIsTheSame) {
   EXPECT_TRUE(sameness({1000, 600}, {1000, 265}, {1000, 1}).is_same());
 }
 
+// Five lines of a cache that replaces at random: three of them went without anybody's doing, as many as went here.
+TEST(Sameness, IsOpenWhereControlsMayDifferByChance) {
+  EXPECT_FALSE(sameness({5, 3}, {5, 5}, {5, 3}).decided);
+  EXPECT_TRUE(sameness({5, 5}, {5, 5}, {5, 0}).is_same());
+  EXPECT_TRUE(sameness({5, 0}, {5, 5}, {5, 0}).is_apart());
+  EXPECT_TRUE(sameness({500, 300}, {500, 500}, {500, 300}).is_apart());
+}
+
 // A cache in one of two states loses a quarter of the lines or a half, in the control as well.
 TEST(SamenessOfReplicates, GoesByWhatRunsDifferBy) {
   const Replicates mixed{{1000, 250}, {1000, 500}, {1000, 490}, {1000, 500}};
