@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include <boost/math/distributions/binomial.hpp>
 #include <fmt/format.h>
@@ -27,6 +28,7 @@ constexpr std::uint64_t pairs_of_a_kind = 16;  // at each distance, for each of 
 // Of a program, which must fit between two interruptions, and what one lane pushes in it.
 constexpr std::uint64_t most_rounds = 32, most_loads_of_a_lane = 4096;
 constexpr std::uint64_t in_a_row = 0;  // spacing of what is pushed
+constexpr int most_times_more = 8;     // than was thought to be the capacity
 
 // How much is pushed between two looks, of the capacity. Before the other one of a pair is brought in, so that what
 // goes by age parts them; and twice after, less than half of the capacity and more, so that what goes by use does.
@@ -240,6 +242,7 @@ class Pairs {
     if (!before.value_or(false) || !between.value_or(false) || !first || !other) return;
     at->parted += {1, *first != *other ? 1.0 : 0.0};
     if (*first && !*other) ++at->asked_stayed;
+    if (!*first && !*other) ++at->both_lost;
   }
 
   Session& session_;
@@ -278,6 +281,15 @@ double parted_by_mistake(const PairFates& pairs, const Contamination& mistakes) 
   return std::clamp(more * (2 * either + brought_back) / pairs.parted.loads, 2 * more * least_mistaken, known);
 }
 
+// Whether what was pushed pushes nothing out, but for strangers: it is less than half of what the cache holds.
+bool do_all_stay(std::span<const PairFates> fates) {
+  constexpr double strangers = 0.1;  // of two loads, one in twenty each
+  PairFates all;
+  for (const PairFates& f : fates) all += f;
+  return all.parted.loads != 0 &&
+         all.asked_lost + all.both_lost + all.parted.misses <= strangers * (all.parted.loads + all.asked_lost);
+}
+
 // Whether no more pairs part than by mistake. Two lines of one set of few ways part a tenth of the time: where one
 // alone was pushed out, and the look at it didn't push out the other.
 bool are_of_one_line(const PairFates& pairs, const Contamination& mistakes) {
@@ -291,7 +303,7 @@ bool are_of_one_line(const PairFates& pairs, const Contamination& mistakes) {
 
 PairFates& PairFates::operator+=(const PairFates& other) {
   parted += other.parted;
-  asked_stayed += other.asked_stayed, asked_lost += other.asked_lost;
+  asked_stayed += other.asked_stayed, asked_lost += other.asked_lost, both_lost += other.both_lost;
   return *this;
 }
 
@@ -345,8 +357,8 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes);
   if (least > largest_line_bytes)
     return inconclusive("B", line_method, fmt::format("one miss brings in more than {} B", largest_line_bytes));
-  Pairs pairs(session, cache, capacity_bytes, isolation);
-  if (!pairs.has_room()) return inconclusive("B", line_method, "there is no room to overflow the cache");
+  std::optional<Pairs> pairs(std::in_place, session, cache, capacity_bytes, isolation);
+  if (!pairs->has_room()) return inconclusive("B", line_method, "there is no room to overflow the cache");
   std::vector<std::uint64_t> distances;
   for (std::uint64_t d = least; d < furthest_bytes; d *= 2) distances.push_back(d);
   distances.push_back(furthest_bytes + least);  // not a power of two, which would often be of one set
@@ -364,7 +376,7 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     constexpr int times = 2;
     PairFates all;
     for (int time = 0; time < times; ++time) {
-      auto halves = pairs.run({bytes / 2}, spacing);
+      auto halves = pairs->run({bytes / 2}, spacing);
       if (!halves) return tl::unexpected<Error>(halves.error());
       all += halves->front();
     }
@@ -373,7 +385,12 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   Estimate line;
   std::vector<PairFates> fates;
   for (std::size_t i = 0; i < spacings.size() && !line.has_value(); ++i) {
-    auto seen = pairs.run(distances, spacings[i]);
+    auto seen = pairs->run(distances, spacings[i]);
+    for (int times = 1; times < most_times_more && seen && spacings[i] == in_a_row && do_all_stay(*seen); times *= 2) {
+      Pairs larger(session, cache, capacity_bytes *= 2, isolation);
+      if (!larger.has_room()) break;
+      seen = pairs.emplace(larger).run(distances, in_a_row);
+    }
     if (!seen) return tl::unexpected<Error>(seen.error());
     fates = std::move(*seen);
     line = line_of(std::span(fates).first(fates.size() - 1), fates.back(), mistakes);

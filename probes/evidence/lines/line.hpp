@@ -19,6 +19,7 @@ struct PairFates {
   Tally parted;
   double asked_stayed = 0;  ///< of those that parted: the one that was asked for in between stayed
   double asked_lost = 0;    ///< pairs that don't count: that one was lost before it was asked for in between
+  double both_lost = 0;     ///< at the end
   PairFates& operator+=(const PairFates& other);
 };
 
@@ -28,7 +29,8 @@ struct PairFates {
 /// powers of two, ascending, of which the first is the shortest line there can be.
 Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, const Contamination& mistakes);
 
-/// For a cache of about `capacity_bytes` (within a tenth).
+/// For a cache of about `capacity_bytes` (within a tenth), or of up to eight times as much: where nothing is lost of
+/// what would be, twice as much is tried.
 Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
                                 Scope isolation);
 

@@ -8,7 +8,7 @@ namespace gputopo::evidence {
 namespace {
 
 // Of 80 pairs `parted`, either one staying as often.
-PairFates pairs_of(std::uint64_t distance_bytes, double parted) {
+PairFates either_way(std::uint64_t distance_bytes, double parted) {
   return {distance_bytes, {80, parted}, parted / 2, 0};
 }
 
@@ -17,7 +17,7 @@ PairFates by_use(std::uint64_t distance_bytes, double parted) {
   return {distance_bytes, {80, parted}, parted, 0};
 }
 
-const PairFates half_part = pairs_of(4096, 40);
+const PairFates half_part = either_way(4096, 40);
 
 Contamination mistaken(double share) {
   return {share / 2, share, 1000};
@@ -29,7 +29,7 @@ const Contamination hardly = mistaken(0.001);
 std::vector<PairFates> fates_of(std::uint64_t line_bytes, double parted, double by_mistake = 0) {
   std::vector<PairFates> fates;
   for (std::uint64_t distance = 32; distance <= 2048; distance *= 2)
-    fates.push_back(pairs_of(distance, distance < line_bytes ? by_mistake : parted));
+    fates.push_back(either_way(distance, distance < line_bytes ? by_mistake : parted));
   return fates;
 }
 
@@ -45,8 +45,8 @@ TEST(Line, IsTheLeastDistanceThatPartsPairs) {
 
 // Two lines of one set part more often than two of different ones, or less.
 TEST(Line, DoesntAskThatAsManyPartAsFurtherApart) {
-  EXPECT_EQ(*line_of(fates_of(128, 22), pairs_of(4096, 78), hardly).value, 128);
-  EXPECT_EQ(*line_of(fates_of(128, 78), pairs_of(4096, 30), hardly).value, 128);
+  EXPECT_EQ(*line_of(fates_of(128, 22), either_way(4096, 78), hardly).value, 128);
+  EXPECT_EQ(*line_of(fates_of(128, 78), either_way(4096, 30), hardly).value, 128);
 }
 
 // One load in twenty is a stranger's: it makes one of a pair look lost.
@@ -68,7 +68,7 @@ TEST(Line, IsToldByWhichOneStaysWhereManyLoadsAreMistaken) {
       if (f.distance_bytes >= line_bytes) f = by_use(f.distance_bytes, 30);
     EXPECT_EQ(*line_of(fates, by_use(4096, 30), mistaken(0.2)).value, static_cast<double>(line_bytes));
   }
-  EXPECT_EQ(line_of(fates_of(32, 30), pairs_of(4096, 30), mistaken(0.2)).status, Status::inconclusive);
+  EXPECT_EQ(line_of(fates_of(32, 30), either_way(4096, 30), mistaken(0.2)).status, Status::inconclusive);
 }
 
 // Halves of a line that come from different slices of the level behind.
@@ -76,7 +76,7 @@ TEST(Line, IsntWhereItsHalvesAreMistakenForOneAnother) {
   std::vector<PairFates> fates;
   for (std::uint64_t distance = 32; distance <= 2048; distance *= 2) fates.push_back(by_use(distance, 30));
   fates[0] = by_use(32, 0);
-  fates[1] = pairs_of(64, 24);
+  fates[1] = either_way(64, 24);
   const Estimate line = line_of(fates, by_use(4096, 30), mistaken(0.2));
   EXPECT_NE(line.value, 64);
 }
@@ -90,21 +90,21 @@ TEST(Line, IsOpenWhereOnesThatWereLostMayHaveComeBack) {
 
 // Lines next to one another may be pushed out together, and no distance tells then.
 TEST(Line, IsOpenWhereNothingParts) {
-  EXPECT_EQ(line_of(fates_of(8192, 0), pairs_of(4096, 0), hardly).status, Status::inconclusive);
+  EXPECT_EQ(line_of(fates_of(8192, 0), either_way(4096, 0), hardly).status, Status::inconclusive);
   EXPECT_EQ(line_of(fates_of(8192, 0), half_part, hardly).status, Status::inconclusive);
 }
 
 TEST(Line, IsOpenWhereDistanceIsntWhatParts) {
   auto fates = fates_of(8192, 0);
-  for (std::size_t i = 0; i < fates.size(); i += 2) fates[i] = pairs_of(fates[i].distance_bytes, 40);
+  for (std::size_t i = 0; i < fates.size(); i += 2) fates[i] = either_way(fates[i].distance_bytes, 40);
   EXPECT_EQ(line_of(fates, half_part, hardly).status, Status::inconclusive);
 }
 
 // In small caches of one way the share rises with the distance, up to where what pushes ends.
 TEST(Line, IsOpenWhereTheShareRisesUpToTheFurthest) {
   std::vector<PairFates> fates = fates_of(8192, 0);
-  fates[5] = pairs_of(1024, 24);
-  fates[6] = pairs_of(2048, 34);
+  fates[5] = either_way(1024, 24);
+  fates[6] = either_way(2048, 34);
   EXPECT_EQ(line_of(fates, half_part, hardly).status, Status::inconclusive);
 }
 
