@@ -19,9 +19,11 @@ namespace {
 
 // Programs are launched again when the hardware put no block on their SM. Blocks of a process that runs beside this one
 // (under MPS) may take the room for as long as its kernels last, so the pauses grow: 0.6 s in all for one launch, and
-// so much for all of a device's that a discovery ends within five seconds.
+// so much for all of a device's that a discovery ends within five seconds. From then on each is tried once; that takes
+// one whose blocks wait for one another a quarter of a second in vain, so after some of these there are no more.
 constexpr int placement_attempts = 12;
 constexpr std::chrono::milliseconds most_waiting{1500};
+constexpr std::chrono::milliseconds most_in_vain{2500};
 constexpr std::chrono::milliseconds first_pause{1};
 constexpr std::chrono::milliseconds longest_pause{100};
 
@@ -102,7 +104,9 @@ class CudaDevice final : public Device {
                                   std::vector<program::ProgramTrace>& traces) {
     auto pause = first_pause;
     int attempts = 0;
-    for (; attempts < placement_attempts && (attempts == 0 || waited_ < most_waiting); ++attempts) {
+    using Duration = std::chrono::steady_clock::duration;
+    const Duration patience = launch.crosses_sms ? Duration(most_in_vain) : Duration::max();
+    for (; attempts < placement_attempts && waited_ < (attempts == 0 ? patience : Duration(most_waiting)); ++attempts) {
       const auto begin = std::chrono::steady_clock::now();
       if (attempts != 0) {
         std::this_thread::sleep_for(pause);
@@ -121,11 +125,14 @@ class CudaDevice final : public Device {
       std::erase_if(launch.phases, [&](const PlannedPhase& p) { return ran(p.program); });
       std::erase_if(launch.programs, ran);
     }
+    const std::string tried = attempts == 0   ? "now, as for others before"
+                              : attempts == 1 ? "in 1 attempt"
+                                              : fmt::format("in {} attempts", attempts);
     return fail(
         Error::Kind::unavailable,
-        fmt::format("couldn't place a thread block on every SM needed for '{}' in {} attempt{}; another process "
-                    "fills this GPU, as under MPS: try again when it is done",
-                    batch[launch.programs.front()].label, attempts, attempts == 1 ? "" : "s"));
+        fmt::format("couldn't place a thread block on every SM needed for '{}' {}; another process fills this GPU, as "
+                    "under MPS: try again when it is done",
+                    batch[launch.programs.front()].label, tried));
   }
 
   Driver driver_;
