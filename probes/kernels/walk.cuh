@@ -57,7 +57,7 @@ __device__ __forceinline__ void walk_untimed(const Task& task, std::uint64_t tex
   }
 }
 
-// Load n is lane n % lanes's.
+// Load k is lane k % lanes's.
 template <std::uint32_t path>
 __device__ __forceinline__ void walk_side_by_side(const Task& task, std::uint64_t texture, std::uint32_t lane,
                                                   Seen& seen) {
