@@ -40,8 +40,8 @@ struct Shape {
 };
 
 // Every set seen is a part of the whole: of all of them the sum is what the cache holds; of a sample, equal ones divide
-// it.
-Shape shape_of(const Collisions& seen, const Lines& capacity, bool by_chance) {
+// it. Walked in one order alone, sets that don't go by use or age may lose the same part of their lines each time.
+Shape shape_of(const Collisions& seen, const Lines& capacity, bool by_chance, bool in_one_order) {
   constexpr std::size_t enough_sets = 8;
   Shape shape;
   std::vector<std::uint64_t> ways;
@@ -54,7 +54,9 @@ Shape shape_of(const Collisions& seen, const Lines& capacity, bool by_chance) {
   if (!differ) shape.ways = shape.least;
   // Two sets taken for one, or parts of a set for sets, come out as sets that differ, or don't add up to the line.
   const bool add_up = seen.held_lines == capacity.stated && (!differ || capacity.least == capacity.most);
-  if (seen.complete && ((by_chance && (differ || !add_up)) || (differ && !add_up))) {
+  const bool may_be_parts =
+      seen.complete ? (by_chance && (differ || !add_up)) || (differ && !add_up) : by_chance && in_one_order;
+  if (may_be_parts) {
     shape.why_open = fmt::format(
         "{} set{} of {} ways {} seen, which needn't be whole sets", ways.size(), ways.size() == 1 ? "" : "s",
         differ ? fmt::format("{} to {}", shape.least, shape.most) : fmt::format("{}", shape.least),
@@ -193,7 +195,7 @@ Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memor
   if (!replacement) return tl::unexpected<Error>(replacement.error());
   // Of one or two ways policies are alike that aren't in larger sets.
   const bool in_order = (replacement->policy == "lru" || replacement->policy == "fifo") && seen.sets.front().size() > 3;
-  Shape shape = shape_of(seen, lines_of(*memory.find("size"), line_bytes), !in_order);
+  Shape shape = shape_of(seen, lines_of(*memory.find("size"), line_bytes), !in_order, !circles.has_other_orders());
   if (counted.ways != 0 && shape.ways == counted.ways) shape.sets = counted.sets;
   state_shape(memory, shape, seen);
   // What was seen may be two sets or a part of one.

@@ -28,6 +28,20 @@ double tail(std::uint32_t n, double p, std::uint32_t least) {
   return sum;
 }
 
+// Positions of a circle's walk: steps that aren't whole lines leave the last one out, so that rounds go on through the
+// lines' words.
+std::uint64_t positions_of(std::uint64_t lines, std::uint64_t steps) {
+  return lines * steps - (steps > 1 ? 1 : 0);
+}
+
+// From one load's position to the next one's: a line on, or a seed's number of lines where lines have one position.
+std::uint64_t step_of(std::uint64_t lines, std::uint64_t steps, std::uint64_t order_seed) {
+  if (order_seed == 0 || steps > 1) return steps;
+  std::uint64_t lines_on = program::stepping(Order::shuffled, order_seed, lines).first;
+  while (std::gcd(lines_on, lines) != 1) ++lines_on;
+  return lines_on % lines;
+}
+
 // Rounds at the begin of a recorded lap that don't count: what the kernel read for itself before has a part in them.
 std::uint32_t left_out_of(std::uint32_t rounds) {
   return rounds / 2;
@@ -67,6 +81,10 @@ std::uint64_t Circles::room_lines() const {
   return room_of(session_->info(), cache_->path.slot) / cache_->stride();
 }
 
+bool Circles::has_other_orders() const {
+  return cache_->path.slot != slot_code;
+}
+
 std::uint64_t Circles::steps_in_a_line() const {
   const std::uint64_t stride = cache_->stride();
   if (cache_->front_line_bytes == 0 || cache_->front_line_bytes >= stride) return 1;
@@ -83,21 +101,24 @@ std::vector<Circles::Part> Circles::parts_of(const Circle& circle, const Effort&
         parts.push_back({from, std::min(circle.lines, from + limit), 1, cache_->warm_laps, false, 0, i % variants});
     return parts;
   }
-  // Steps that aren't whole lines leave the last line out of one round, which isn't made. A constant of the kernel's
-  // that came to a set that replaces at random stays until about three times as many rounds went by as the set has
-  // ways.
+  // The round with a position less isn't made. A constant of the kernel's that came to a set that replaces at random
+  // stays until about three times as many rounds went by as the set has ways.
   const std::uint64_t steps = steps_in_a_line();
   const auto most = static_cast<std::uint32_t>(std::min(limit / circle.lines, steps == 1 ? limit : steps - 1));
-  const std::uint64_t in_a_run = effort.in_a_row ? effort.rounds : (effort.rounds + variants - 1) / variants;
+  const bool others = effort.other_orders && has_other_orders();
+  // What a tree of bits lets go of in one order it does in each of the order's rounds: more looks are looks in more.
+  constexpr std::uint32_t rounds_of_an_order = 8;
+  const std::uint64_t in_a_run = effort.in_a_row ? effort.rounds
+                                 : others        ? std::min(effort.rounds, rounds_of_an_order)
+                                                 : (effort.rounds + variants - 1) / variants;
   const std::uint32_t rounds = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
       kernels_read(cache_->path.slot)
           ? std::max<std::uint64_t>(2 * effort.rounds, std::min<std::uint64_t>(3 * circle.lines, 256))
           : 2 * in_a_run,
       1, most));
   const std::uint32_t counting = rounds - left_out_of(rounds);
-  const bool others = effort.other_orders && steps == 1 && cache_->path.slot != slot_code;
   std::uint32_t count = (effort.rounds + counting - 1) / counting;
-  if (others) count = std::max({count, effort.rounds / 2, 12U});
+  if (others) count = std::max(count, effort.rounds * 3 / 2);
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t warm = (cache_->warm_laps + rounds - 1) / rounds;
     // Of walks in the lines' own order, too, each is over other variants than the one before.
@@ -110,7 +131,8 @@ std::vector<Circles::Part> Circles::parts_of(const Circle& circle, const Effort&
 std::uint64_t Circles::loads_of(const Circle& circle, const Effort& effort) const {
   std::uint64_t loads = 0;
   for (const Part& part : parts_of(circle, effort))
-    loads += circle.lines * (part.whole ? part.rounds * (1 + part.warm_laps) : 1 + part.warm_laps);
+    loads += circle.lines *
+             ((part.whole ? part.rounds * (1 + part.warm_laps) : 1 + part.warm_laps) + (part.order_seed != 0 ? 1 : 0));
   return loads;
 }
 
@@ -150,17 +172,25 @@ program::Program Circles::program_of(const Circle& circle, const Part& part) con
     p.phases.emplace_back(recorded(piece, Record::latencies, 1));
     return p;
   }
-  if (const std::uint64_t steps = steps_in_a_line(); steps > 1) {
+  const std::uint64_t steps = steps_in_a_line();
+  if (steps > 1) {
     walk.stride_bytes = stride / steps;
-    walk.footprint_bytes = (circle.lines * steps - 1) * walk.stride_bytes;
+    walk.footprint_bytes = positions_of(circle.lines, steps) * walk.stride_bytes;
+  }
+  // Which line has which way, and so which ones a tree of bits lets go of, is as they came.
+  if (part.order_seed != 0) {
+    Walk begin = make_walk(cache_->path, circle.lines * stride, stride, 1);
+    begin.first_byte = walk.first_byte;
+    begin.order = Order::shuffled;
+    begin.order_seed = part.order_seed;
+    p.phases.emplace_back(begin);
+  }
+  if (steps > 1 || part.order_seed != 0) {
     walk.order = Order::skipping;
-    walk.order_seed = steps;
-  } else if (part.order_seed != 0) {
-    walk.order = Order::shuffled;
-    walk.order_seed = part.order_seed;
+    walk.order_seed = step_of(circle.lines, steps, part.order_seed);
   }
   walk.loads_per_lap = part.rounds * circle.lines;
-  p.phases = {recorded(walk, Record::latencies, 1 + part.warm_laps)};
+  p.phases.emplace_back(recorded(walk, Record::latencies, 1 + part.warm_laps));
   return p;
 }
 
@@ -171,10 +201,9 @@ double Circles::own(std::uint64_t line, std::uint64_t variant, std::uint32_t lat
 std::vector<Circles::TimedLook> Circles::counting_looks(const Circle& circle, const Part& part,
                                                         const std::vector<std::uint32_t>& latencies) const {
   const std::uint64_t steps = part.whole ? steps_in_a_line() : 1;
-  const std::uint64_t count = circle.lines * steps - (steps > 1 ? 1 : 0);
-  const Order order = cache_->path.slot == slot_code ? Order::reverse : Order::forward;
-  program::Stepping s = program::stepping(part.order_seed != 0 ? Order::shuffled : order, part.order_seed, count);
-  if (steps > 1) s = {0, steps};
+  const std::uint64_t count = positions_of(circle.lines, steps);
+  program::Stepping s{0, step_of(circle.lines, steps, part.order_seed)};
+  if (!has_other_orders()) s = program::stepping(Order::reverse, 0, count);
   if (!part.whole) s.first = part.from;
   const std::uint64_t left_out = left_out_of(part.rounds) * circle.lines;
   std::vector<TimedLook> looks;

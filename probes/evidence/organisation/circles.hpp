@@ -37,9 +37,11 @@ struct Losses {
 
 /// How often each line is looked at.
 struct Effort {
-  std::uint32_t rounds = 8;   ///< at least, after as many that aren't recorded
-  bool other_orders = false;  ///< also in orders other than the lines' own, which a tree of bits takes differently
-  bool in_a_row = false;      ///< in as few runs as they can be recorded in
+  std::uint32_t rounds = 8;  ///< at least, after as many that aren't recorded
+  /// Also of sets that other orders filled, and walked on in such an order where the path has it: a tree of bits lets
+  /// go of other lines then. Code has but one order.
+  bool other_orders = false;
+  bool in_a_row = false;  ///< in as few runs as they can be recorded in
 };
 
 /// Walks circles of one cache. What the kernel reads for itself is gone by the time that counts.
@@ -56,6 +58,8 @@ class Circles {
   std::uint64_t room_lines() const;
   /// Positions of a walk in a line: 1, or behind another cache as many as rounds go by before they repeat.
   std::uint64_t steps_in_a_line() const;
+  /// Whether lines can be walked in another order than their own: code can't.
+  bool has_other_orders() const;
   /// Loads that walk() makes for one circle.
   std::uint64_t loads_of(const Circle& circle, const Effort& effort) const;
 

@@ -109,6 +109,13 @@ class CollisionSearch {
       effort_.other_orders = !found_.always;
       found_.first_overflow = std::move(l);
       if (!is_settled) continue;
+      auto others = found_.always ? lost_in_other_orders(circle) : lost;
+      if (!others) return tl::unexpected<Error>(others.error());
+      if (!without_lines(*others, lost).empty()) {
+        before = *others;
+        effort_.other_orders = true;
+        continue;
+      }
       if (auto ok = look_at({found_.fits}); !ok) return ok;
       lost_by_length_[found_.fits] = {};
       lost_by_length_[found_.fits + 1] = lost;
@@ -118,6 +125,16 @@ class CollisionSearch {
     if (!found_.always && !before.empty())
       found_.why_open += ", which aren't lost in each round: it is neither LRU nor FIFO";
     return {};
+  }
+
+  // In one order alone a tree of bits may lose the same two lines of many in each round.
+  Expected<Lines> lost_in_other_orders(const Circle& circle) {
+    Effort others = effort_;
+    others.other_orders = true;
+    auto losses = circles_.walk(std::vector<Circle>{circle}, others);
+    if (!losses) return tl::unexpected<Error>(losses.error());
+    found_.samples += circles_.loads_of(circle, others);
+    return lost_lines(losses->front(), false_miss_);
   }
 
   // Where an overfull set loses its lines always, what strangers hide now and then is none of them.
