@@ -90,11 +90,28 @@ enum CUfunction_attribute : int {
 };
 enum CUlimit : int { CU_LIMIT_MAX_L2_FETCH_GRANULARITY = 5 };
 enum CUstream_flags : unsigned { CU_STREAM_NON_BLOCKING = 1 };
+enum CUmemorytype : int { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };
 enum CUresourcetype : int { CU_RESOURCE_TYPE_LINEAR = 2 };
 enum CUarray_format : int { CU_AD_FORMAT_UNSIGNED_INT32 = 3 };
 enum CUaddress_mode : int { CU_TR_ADDRESS_MODE_WRAP = 0 };
 enum CUfilter_mode : int { CU_TR_FILTER_MODE_POINT = 0 };
 enum CUtexture_flags : unsigned { CU_TRSF_READ_AS_INTEGER = 1 };
+
+struct CUDA_MEMCPY2D {
+  std::size_t srcXInBytes, srcY;
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  std::size_t srcPitch;
+  std::size_t dstXInBytes, dstY;
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  std::size_t dstPitch;
+  std::size_t WidthInBytes, Height;
+};
 
 struct CUDA_RESOURCE_DESC {
   CUresourcetype resType;

@@ -31,8 +31,11 @@
   X(cuMemAllocHost, "cuMemAllocHost_v2", CUresult(void**, std::size_t)) \
   X(cuMemFreeHost, "cuMemFreeHost", CUresult(void*)) \
   X(cuMemsetD32Async, "cuMemsetD32Async", CUresult(CUdeviceptr, unsigned, std::size_t, CUstream)) \
+  X(cuMemsetD2D32Async, "cuMemsetD2D32Async", CUresult(CUdeviceptr, std::size_t, unsigned, std::size_t, std::size_t, \
+                                                       CUstream)) \
   X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", CUresult(CUdeviceptr, const void*, std::size_t, CUstream)) \
   X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", CUresult(void*, CUdeviceptr, std::size_t, CUstream)) \
+  X(cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", CUresult(const CUDA_MEMCPY2D*, CUstream)) \
   X(cuStreamCreate, "cuStreamCreate", CUresult(CUstream*, unsigned)) \
   X(cuStreamDestroy, "cuStreamDestroy_v2", CUresult(CUstream)) \
   X(cuStreamSynchronize, "cuStreamSynchronize", CUresult(CUstream)) \

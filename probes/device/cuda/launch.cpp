@@ -85,10 +85,6 @@ namespace {
 // What the launch's kernel writes starts with room for gaps, which is read only when there are some.
 constexpr std::size_t gap_bytes = sizeof(kernels::Gap) * kernels::gap_entries;
 
-std::size_t record_bytes(std::size_t results) {
-  return sizeof(kernels::LaunchState) + std::max<std::size_t>(1, results) * sizeof(Result);
-}
-
 // A pair of device and host memory of at least `bytes`.
 Expected<void> fit(const Driver& driver, Allocation& device, HostAllocation& host, std::size_t device_bytes,
                    std::size_t host_bytes, const char* what) {
@@ -107,11 +103,11 @@ Expected<void> fit(const Driver& driver, Allocation& device, HostAllocation& hos
 }  // namespace
 
 Expected<LaunchAddresses> Launcher::prepare(const program::Batch& batch, const PlannedLaunch& launch,
-                                            std::size_t results) {
+                                            const ResultSlots& slots) {
   const ControlLayout layout(launch.modules * info_.gpu.sm_count, launch.phases.size());
   if (auto ok = fit(driver_, control_, staging_, layout.bytes, layout.bytes, "control data"); !ok)
     return tl::unexpected<Error>(ok.error());
-  const std::size_t bytes = record_bytes(results);
+  const std::size_t bytes = slots.record_bytes();
   const CUdeviceptr before = records_.address();
   if (auto ok = fit(driver_, records_, records_host_, gap_bytes + bytes, bytes, "results"); !ok)
     return tl::unexpected<Error>(ok.error());
@@ -135,9 +131,7 @@ Expected<LaunchAddresses> Launcher::prepare(const program::Batch& batch, const P
 // Reads what was listed of the gaps: nothing on a quiet GPU, which costs no copy.
 Expected<LaunchRecord> Launcher::fetch_gaps(const LaunchAddresses& addresses) {
   LaunchRecord record;
-  const auto* bytes = static_cast<const std::byte*>(records_host_.data());
-  record.state = reinterpret_cast<const kernels::LaunchState*>(bytes);
-  record.results = reinterpret_cast<const Result*>(bytes + sizeof(kernels::LaunchState));
+  record.state = static_cast<const kernels::LaunchState*>(records_host_.data());
   record.gaps.resize(std::min(record.state->gap_count, kernels::gap_entries));
   if (record.gaps.empty()) return record;
   if (auto ok = check(driver_.cuMemcpyDtoHAsync(record.gaps.data(), addresses.gaps,
@@ -154,11 +148,11 @@ Expected<std::vector<std::size_t>> Launcher::run(const program::Batch& batch, co
                                                  std::vector<program::ProgramTrace>& traces) {
   if (auto ok = cuda::check(batch, launch, info_); !ok) return tl::unexpected<Error>(ok.error());
   const ResultSlots slots = assign_results(batch, launch);
-  auto addresses = prepare(batch, launch, slots.count);
+  auto addresses = prepare(batch, launch, slots);
   if (!addresses) return tl::unexpected<Error>(addresses.error());
   if (auto ok = lay_chases(batch, launch, addresses->buffers); !ok) return tl::unexpected<Error>(ok.error());
   const std::vector<Task> tasks = make_tasks(batch, launch, info_, slots, *addresses);
-  if (auto ok = submit(batch, launch, tasks, *addresses, slots.count); !ok) return tl::unexpected<Error>(ok.error());
+  if (auto ok = submit(batch, launch, tasks, *addresses, slots); !ok) return tl::unexpected<Error>(ok.error());
   auto record = fetch_gaps(*addresses);
   if (!record) return tl::unexpected<Error>(record.error());
   for (const std::size_t p : launch.programs)

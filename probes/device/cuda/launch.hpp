@@ -48,13 +48,15 @@ class Launcher {
   Expected<void> load(Variant& kernel, const Image& image);
   Expected<void> load_now(const Variant& kernel);
   /// Sizes everything that the launch uses; only what this gives has addresses.
-  Expected<LaunchAddresses> prepare(const program::Batch& batch, const PlannedLaunch& launch, std::size_t results);
+  Expected<LaunchAddresses> prepare(const program::Batch& batch, const PlannedLaunch& launch, const ResultSlots& slots);
   Expected<void> lay_chases(const program::Batch& batch, const PlannedLaunch& launch, const ReadyBuffers& buffers);
   Expected<void> lay_in_memory(const program::Walk& walk, CUdeviceptr address);
   Expected<void> lay_in_banks(const PlannedLaunch& launch,
                               const std::map<std::uint32_t, std::vector<const program::Walk*>>& banks);
   Expected<void> submit(const program::Batch& batch, const PlannedLaunch& launch,
-                        const std::vector<kernels::Task>& tasks, const LaunchAddresses& addresses, std::size_t results);
+                        const std::vector<kernels::Task>& tasks, const LaunchAddresses& addresses,
+                        const ResultSlots& slots);
+  Expected<void> fetch_results(const LaunchAddresses& addresses, const ResultSlots& slots);
   Expected<LaunchRecord> fetch_gaps(const LaunchAddresses& addresses);
   Expected<void> prepare_modules(const PlannedLaunch& launch);
   Expected<void> start_kernels(const PlannedLaunch& launch, const kernels::LaunchArguments& arguments,

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "device/cuda/interruptions.hpp"
@@ -19,9 +21,19 @@ using program::PhaseTrace;
 using program::Record;
 using program::Walk;
 
+std::uint64_t recorded_loads(const Walk& walk) {
+  return program::lap_loads(walk) - walk.lead_loads;
+}
+
+using Bins = std::array<std::uint32_t, kernels::histogram_bins>;
+
+void add_beyond(std::vector<LatencyCount>& histogram, const std::map<std::uint32_t, std::uint64_t>& beyond) {
+  for (const auto& [cycles, count] : beyond) histogram.push_back({cycles, count});
+}
+
 std::vector<LatencyCount> histogram_of(const Result& r) {
   std::vector<LatencyCount> histogram;
-  // Nearly all bins are empty, and ten thousand results are read: a cache line at a time.
+  // Nearly all bins are empty: a cache line at a time.
   constexpr std::uint32_t at_once = 16;
   static_assert(kernels::histogram_bins % at_once == 0);
   for (std::uint32_t first = 0; first < kernels::histogram_bins; first += at_once) {
@@ -35,31 +47,69 @@ std::vector<LatencyCount> histogram_of(const Result& r) {
   for (std::uint32_t i = 0; i < listed; ++i) ++beyond[r.overflow[i]];
   // More long latencies than there was room to list: they are counted at the first bin beyond the histogram.
   if (r.overflow_count > listed) beyond[kernels::histogram_bins] += r.overflow_count - listed;
-  for (const auto& [cycles, count] : beyond) histogram.push_back({cycles, count});
+  add_beyond(histogram, beyond);
   return histogram;
 }
 
-std::vector<std::uint32_t> latencies_of(const Result& r, std::uint64_t loads) {
-  const auto* entries = reinterpret_cast<const std::uint16_t*>(r.data);
-  return {entries, entries + loads};
+std::span<const std::uint16_t> latencies_of(const Result& r, std::uint64_t loads) {
+  return {reinterpret_cast<const std::uint16_t*>(r.data), loads};
 }
 
-PhaseTrace trace_of(const program::Phase& phase, const Result* result) {
+// `bins` are all empty, before and after.
+std::vector<LatencyCount> histogram_of(std::span<const std::uint16_t> latencies, Bins& bins) {
+  std::vector<std::uint32_t> occurred;
+  std::map<std::uint32_t, std::uint64_t> beyond;
+  for (const std::uint16_t cycles : latencies) {
+    if (cycles >= kernels::histogram_bins)
+      ++beyond[cycles];
+    else if (bins[cycles]++ == 0)
+      occurred.push_back(cycles);
+  }
+  std::sort(occurred.begin(), occurred.end());
+  std::vector<LatencyCount> histogram;
+  histogram.reserve(occurred.size() + beyond.size());
+  for (const std::uint32_t cycles : occurred) histogram.push_back({cycles, std::exchange(bins[cycles], 0)});
+  add_beyond(histogram, beyond);
+  return histogram;
+}
+
+PhaseTrace trace_of(const program::Phase& phase, const Result* result, Bins& bins) {
   PhaseTrace trace;
+  const auto list = [](std::span<const std::uint16_t> latencies) {
+    return std::vector<std::uint32_t>(latencies.begin(), latencies.end());
+  };
   if (const auto* walk = std::get_if<Walk>(&phase)) {
     trace.loads = program::lap_loads(*walk) * walk->laps;
-    if (result != nullptr && walk->record == Record::lap_time) trace.cycles = result->cycles;
-    if (result != nullptr && walk->record == Record::lap_times)
-      trace.lap_cycles.assign(result->data, result->data + walk->laps);
-    if (result != nullptr && walk->record == Record::histogram) trace.histogram = histogram_of(*result);
-    if (result != nullptr && walk->record == Record::latencies)
-      trace.latencies = latencies_of(*result, program::lap_loads(*walk));
+    if (result == nullptr) return trace;
+    if (walk->record == Record::lap_time) trace.cycles = result->cycles;
+    if (walk->record == Record::lap_times) trace.lap_cycles.assign(result->data, result->data + walk->laps);
+    if (walk->record == Record::histogram)
+      trace.histogram = recorded_as(*walk) == Record::histogram
+                            ? histogram_of(*result)
+                            : histogram_of(latencies_of(*result, recorded_loads(*walk)), bins);
+    if (walk->record == Record::latencies) trace.latencies = list(latencies_of(*result, recorded_loads(*walk)));
   } else if (result != nullptr && std::get<program::Execute>(phase).timed) {
     trace.loads = result->loads;
-    trace.latencies = latencies_of(*result, trace.loads);
+    trace.latencies = list(latencies_of(*result, trace.loads));
     trace.cycles = std::accumulate(trace.latencies.begin(), trace.latencies.end(), std::uint64_t{0});
   }
   return trace;
+}
+
+const program::Phase& phase_of(const program::Batch& batch, const PlannedPhase& planned) {
+  return batch[planned.program].phases[planned.phase];
+}
+
+// What the kernel writes of a Result.
+std::size_t bytes_of(const program::Phase& phase, Kernel kernel) {
+  constexpr std::size_t head = offsetof(Result, data);
+  const auto* walk = std::get_if<Walk>(&phase);
+  if (walk == nullptr) return std::get<program::Execute>(phase).timed ? sizeof(Result) : head;
+  const Record record = recorded_as(*walk);
+  if (record == Record::nothing || record == Record::lap_time) return head;
+  const bool are_few = record == Record::latencies && !walks_code(kernel);
+  constexpr std::size_t at_once = alignof(Result) / sizeof(std::uint16_t);
+  return are_few ? head + (recorded_loads(*walk) + at_once - 1) / at_once * alignof(Result) : sizeof(Result);
 }
 
 bool records(const program::Phase& phase) {
@@ -71,26 +121,38 @@ Stint stint_of(const Result& r) {
   return {r.sm, r.begin_ns, r.end_ns, r.begin_clock, r.end_clock};
 }
 
-void note_interruptions(const PlannedLaunch& launch, const std::map<std::size_t, std::vector<Stint>>& stints,
+const Result* result_of(const LaunchRecord& record, const ResultSlots& slots, std::size_t slot) {
+  const auto* first = reinterpret_cast<const std::byte*>(record.state + 1);
+  return reinterpret_cast<const Result*>(first + slot * slots.row_bytes());
+}
+
+void note_interruptions(const PlannedLaunch& launch, const std::vector<std::vector<Stint>>& stints,
                         const LaunchRecord& record, std::vector<program::ProgramTrace>& traces) {
   const bool all_listed = record.gaps.size() == record.state->gap_count;
   std::map<std::uint32_t, std::vector<kernels::Gap>> gaps;  // by SM
   for (const kernels::Gap& gap : record.gaps) gaps[gap.sm].push_back(gap);
   for (const std::size_t p : launch.programs) {
-    const auto own = stints.find(p);
-    if (own == stints.end()) continue;
+    if (stints[p].empty()) continue;
     std::vector<kernels::Gap> seen;
     std::set<std::uint32_t> sms;
-    for (const Stint& stint : own->second)
+    for (const Stint& stint : stints[p])
       if (const auto found = gaps.find(stint.sm); sms.insert(stint.sm).second && found != gaps.end())
         seen.insert(seen.end(), found->second.begin(), found->second.end());
-    traces[p].interruptions = interruptions_of(own->second, seen);
+    traces[p].interruptions = interruptions_of(stints[p], seen);
     // What wasn't listed may have hit any program.
     if (!all_listed) traces[p].interruptions.switches = std::max(1U, traces[p].interruptions.switches);
   }
 }
 
 }  // namespace
+
+Record recorded_as(const Walk& walk) {
+  // The loop that lists latencies loads a constant of the kernel's own after every one of the walk's, and code has a
+  // kernel that writes all bins at once.
+  const bool can_list = walk.path != program::Path::constant && walk.path != program::Path::instruction;
+  const bool are_few = walk.laps == 1 && recorded_loads(walk) <= kernels::latency_entries;
+  return walk.record == Record::histogram && can_list && are_few ? Record::latencies : walk.record;
+}
 
 ResultSlots assign_results(const program::Batch& batch, const PlannedLaunch& launch) {
   ResultSlots slots;
@@ -100,10 +162,13 @@ ResultSlots assign_results(const program::Batch& batch, const PlannedLaunch& lau
   for (std::size_t i = launch.phases.size(); i-- > 0;) {
     const PlannedPhase& planned = launch.phases[i];
     const bool last = ended.insert({planned.program, planned.sm, planned.module}).second;
-    reports[i] = last || records(batch[planned.program].phases[planned.phase]);
+    reports[i] = last || records(phase_of(batch, planned));
   }
   for (std::size_t i = 0; i < reports.size(); ++i)
-    if (reports[i]) slots.of_phase[i] = slots.count++;
+    if (reports[i]) {
+      slots.of_phase[i] = slots.count++;
+      slots.most_bytes = std::max(slots.most_bytes, bytes_of(phase_of(batch, launch.phases[i]), launch.kernel));
+    }
   return slots;
 }
 
@@ -111,18 +176,19 @@ std::vector<std::size_t> read_results(const program::Batch& batch, const Planned
                                       const ResultSlots& slots, const LaunchRecord& record,
                                       std::vector<program::ProgramTrace>& traces) {
   std::set<std::size_t> missing;
-  std::map<std::size_t, std::vector<Stint>> stints;  // by program
+  std::vector<std::vector<Stint>> stints(batch.size());  // by program
+  Bins bins{};
   for (const std::size_t p : launch.programs) {
     traces[p].phases.assign(batch[p].phases.size(), {});
     traces[p].agent_sms.assign(batch[p].agents.size(), 0);
   }
   for (std::size_t i = 0; i < launch.phases.size(); ++i) {
     const PlannedPhase& planned = launch.phases[i];
-    const Result* result = slots.of_phase[i] ? &record.results[*slots.of_phase[i]] : nullptr;
+    const Result* result = slots.of_phase[i] ? result_of(record, slots, *slots.of_phase[i]) : nullptr;
     if (result != nullptr && (result->done == 0 || result->sm != planned.sm)) missing.insert(planned.program);
     if (result != nullptr) stints[planned.program].push_back(stint_of(*result));
-    const program::Phase& phase = batch[planned.program].phases[planned.phase];
-    traces[planned.program].phases[planned.phase] = trace_of(phase, result);
+    const program::Phase& phase = phase_of(batch, planned);
+    traces[planned.program].phases[planned.phase] = trace_of(phase, result, bins);
     traces[planned.program].agent_sms[agent_of(phase)] = planned.sm;
   }
   note_interruptions(launch, stints, record, traces);

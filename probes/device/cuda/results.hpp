@@ -1,6 +1,7 @@
 // From the kernel's Result records to traces.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,16 +17,24 @@ namespace gputopo::device::cuda {
 struct ResultSlots {
   std::vector<std::optional<std::size_t>> of_phase;  ///< by index into PlannedLaunch::phases
   std::size_t count = 0;
+  std::size_t most_bytes = 0;  ///< of a Result that any of them writes, from its begin
+  /// Of the LaunchState and the Results behind it, in rows as long as a Result.
+  std::size_t record_bytes() const { return rows() * sizeof(kernels::Result); }
+  std::size_t rows() const { return count + 1; }
+  /// As far apart are these rows on the host: without what is never written.
+  std::size_t row_bytes() const { return std::min(sizeof(kernels::LaunchState) + most_bytes, sizeof(kernels::Result)); }
 };
+
+/// What the kernel records for a walk: of few loads latencies, one by one, which are read sooner than bins.
+program::Record recorded_as(const program::Walk& walk);
 
 /// A Result for every phase that records, and for the last that a program has in a block, even if it records nothing:
 /// so a program that found no block is noticed, and every block tells what it saw of the timer.
 ResultSlots assign_results(const program::Batch& batch, const PlannedLaunch& launch);
 
-/// What a launch left in memory.
+/// What a launch left in memory: rows as ResultSlots counts them.
 struct LaunchRecord {
   const kernels::LaunchState* state = nullptr;
-  const kernels::Result* results = nullptr;
   std::vector<kernels::Gap> gaps;  ///< those listed; fewer than state->gap_count where there was no room for more
 };
 

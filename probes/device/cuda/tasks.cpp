@@ -92,7 +92,7 @@ void set_walk(Task& task, const Program& program, const Walk& walk, const ReadyB
   task.buffer = place_of(program, walk, buffers, part);
   task.kind = kernels::task_walk;
   task.path = static_cast<std::uint32_t>(walk.path);
-  task.record = static_cast<std::uint32_t>(walk.record);
+  task.record = static_cast<std::uint32_t>(recorded_as(walk));
   task.lanes = std::min(walk.lanes, kernels::block_threads);
   task.warp = program.agents[walk.agent].warp;
   task.laps = walk.laps;

@@ -233,6 +233,13 @@ CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, std::size_t count
   std::memset(reinterpret_cast<void*>(address), 0, 4 * count);
   return CUDA_SUCCESS;
 }
+CUresult cuMemsetD2D32Async(CUdeviceptr address, std::size_t pitch, unsigned value, std::size_t width,
+                            std::size_t height, CUstream stream) {
+  CUresult result = CUDA_SUCCESS;
+  for (std::size_t row = 0; row < height && result == CUDA_SUCCESS; ++row)
+    result = cuMemsetD32Async(address + row * pitch, value, width, stream);
+  return result;
+}
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr address, const void* from, std::size_t bytes, CUstream) {
   if (address != reinterpret_cast<CUdeviceptr>(bank) && !lies_in_memory(address, bytes))
     return CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -242,6 +249,16 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr address, const void* from, std::size_t
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr address, std::size_t bytes, CUstream) {
   if (!lies_in_memory(address, bytes)) return CUDA_ERROR_ILLEGAL_ADDRESS;
   std::memcpy(to, reinterpret_cast<const void*>(address), bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream) {
+  if (copy->srcMemoryType != CU_MEMORYTYPE_DEVICE || copy->dstMemoryType != CU_MEMORYTYPE_HOST || copy->Height == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!lies_in_memory(copy->srcDevice, (copy->Height - 1) * copy->srcPitch + copy->WidthInBytes))
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  for (std::size_t row = 0; row < copy->Height; ++row)
+    std::memcpy(static_cast<std::byte*>(copy->dstHost) + row * copy->dstPitch,
+                reinterpret_cast<const std::byte*>(copy->srcDevice) + row * copy->srcPitch, copy->WidthInBytes);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamCreate(CUstream* stream, unsigned) {

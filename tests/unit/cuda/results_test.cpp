@@ -1,7 +1,9 @@
 #include "device/cuda/results.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <cstddef>
+#include <cstring>
+#include <iterator>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -53,7 +55,7 @@ TEST(ResultSlots, GoToWhatRecordsAndToTheLastPhaseInEveryBlock) {
 
 class ReadResults : public testing::Test {
  protected:
-  ReadResults() : results_(new Result[2]()) {
+  ReadResults() {
     results_[0].done = results_[1].done = 1;
     results_[0].sm = 2;
     results_[0].begin_ns = 3000;
@@ -63,17 +65,21 @@ class ReadResults : public testing::Test {
     results_[1].end_ns = 6000;
     for (std::uint32_t lap = 0; lap < 4; ++lap) results_[1].data[lap] = 500 + lap;
   }
+  // The launch's rows as the host has them.
   program::ProgramTrace read(std::vector<Gap> gaps, std::uint32_t gap_count) {
-    state_.gap_count = gap_count;
+    const ResultSlots slots = assign_results(batch_, launch_);
+    std::vector<std::uint64_t> rows((slots.rows() * slots.row_bytes() + sizeof(Result)) / sizeof(std::uint64_t));
+    auto* const state = reinterpret_cast<LaunchState*>(rows.data());
+    state->gap_count = gap_count;
+    for (std::size_t i = 0; i < std::size(results_); ++i)
+      std::memcpy(reinterpret_cast<std::byte*>(state + 1) + i * slots.row_bytes(), &results_[i], slots.most_bytes);
     std::vector<program::ProgramTrace> traces(1);
-    missing_ = read_results(batch_, launch_, assign_results(batch_, launch_),
-                            {&state_, results_.get(), std::move(gaps)}, traces);
+    missing_ = read_results(batch_, launch_, slots, {state, std::move(gaps)}, traces);
     return traces[0];
   }
   Batch batch_ = chain();
   PlannedLaunch launch_ = launch_of(batch_);
-  std::unique_ptr<Result[]> results_;
-  LaunchState state_{};
+  Result results_[2]{};
   std::vector<std::size_t> missing_;
 };
 
@@ -86,7 +92,10 @@ TEST_F(ReadResults, GivesTheCyclesOfEachLap) {
 }
 
 TEST_F(ReadResults, GivesEveryLatencyThatOccurred) {
-  batch_[0].phases[2] = recorded_by(0, Record::histogram);  // of 1024 loads
+  Walk walk = recorded_by(0, Record::histogram);
+  walk.loads_per_lap = 512;
+  walk.laps = 2;
+  batch_[0].phases[2] = walk;
   Result& r = results_[1];
   std::fill_n(r.data, kernels::histogram_bins, 0);
   r.data[33] = 1000;
@@ -97,6 +106,46 @@ TEST_F(ReadResults, GivesEveryLatencyThatOccurred) {
   const std::vector<program::LatencyCount> expected{
       {33, 1000}, {kernels::histogram_bins - 1, 21}, {4000, 1}, {5000, 2}};
   EXPECT_EQ(read({}, 0).phases[2].histogram, expected);
+}
+
+TEST_F(ReadResults, CountsLatenciesThatWereListed) {
+  Walk walk = recorded_by(0, Record::histogram);
+  walk.lead_loads = 3;
+  walk.loads_per_lap = 10;
+  batch_[0].phases[2] = walk;
+  const std::uint16_t listed[]{5000, 33, 34, 33, 4000, 33, 5000, 99};
+  std::copy(std::begin(listed), std::end(listed), reinterpret_cast<std::uint16_t*>(results_[1].data));
+  const std::vector<program::LatencyCount> expected{{33, 3}, {34, 1}, {4000, 1}, {5000, 2}};
+  EXPECT_EQ(read({}, 0).phases[2].histogram, expected);
+}
+
+std::size_t written_of(const Walk& walk) {
+  Batch batch = chain();
+  batch[0].phases[2] = walk;
+  return assign_results(batch, launch_of(batch)).most_bytes - offsetof(Result, data);
+}
+
+TEST(ResultSlots, SayHowMuchOfAResultIsWritten) {
+  constexpr std::size_t all = sizeof(Result) - offsetof(Result, data);
+  Walk walk = recorded_by(0, Record::histogram);
+  walk.loads_per_lap = 63;
+  EXPECT_EQ(written_of(walk), 128U) << "two bytes a load, and the next row is aligned";
+  walk.laps = 2;
+  EXPECT_EQ(written_of(walk), all);
+  EXPECT_EQ(written_of(recorded_by(0, Record::lap_time)), 0U);
+  EXPECT_EQ(written_of(recorded_by(0, Record::lap_times)), all);
+}
+
+TEST(RecordedAs, LatenciesIsAHistogramOfAsManyLoadsAsThereIsRoomFor) {
+  Walk walk = recorded_by(0, Record::histogram);
+  walk.loads_per_lap = kernels::latency_entries;
+  EXPECT_EQ(recorded_as(walk), Record::latencies);
+  walk.loads_per_lap += 1;
+  EXPECT_EQ(recorded_as(walk), Record::histogram);
+  walk.lead_loads = 1;
+  EXPECT_EQ(recorded_as(walk), Record::latencies) << "what leads isn't recorded";
+  walk.laps = 2;
+  EXPECT_EQ(recorded_as(walk), Record::histogram) << "a lap takes the place of the one before";
 }
 
 TEST_F(ReadResults, CountsWhatTheProgramsOwnBlocksSaw) {
