@@ -123,6 +123,16 @@ TEST(Organisation, OfManySetsIsToldByASampleOfThem) {
   for (const Found& found : all) EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
 }
 
+// In its lines' own order such a tree loses the same two lines in each round, of twelve ways the same five.
+TEST(Organisation, OfATreeOverWaysThatAreNoPowerOfTwoIsToldWhole) {
+  for (const auto& [sets, ways] : {std::pair{8, 21}, std::pair{16, 12}, std::pair{4, 6}}) {
+    const Json cache = {
+        {"size", sets * ways * 128}, {"line", 128}, {"sets", sets}, {"ways", ways}, {"replacement", "tree_plru"}};
+    for (const Found& found : found_of(model_with_cache(cache, false), false))
+      EXPECT_EQ(found.answer, Answer::exact) << text_of(found);
+  }
+}
+
 // The L2, whose sets are found by what pushes a line out.
 std::map<std::string, std::string> l2_found(const Json& l2) {
   Json text = model_with_cache({{"size", "16 KiB"}, {"line", 64}, {"ways", 4}}, false);
