@@ -8,20 +8,11 @@
 
 #include <span>
 
+#include "evidence/lines/line_pairs.hpp"
 #include "evidence/looks/findings.hpp"
 #include "evidence/looks/session.hpp"
 
 namespace gputopo::evidence {
-
-/// Pairs of loads so far apart, and of how many one was there at the end and the other wasn't.
-struct PairFates {
-  std::uint64_t distance_bytes = 0;
-  Tally parted;
-  double asked_stayed = 0;  ///< of those that parted: the one that was asked for in between stayed
-  double asked_lost = 0;    ///< pairs that don't count: that one was lost before it was asked for in between
-  double both_lost = 0;     ///< at the end
-  PairFates& operator+=(const PairFates& other);
-};
 
 /// The line: pairs less than it apart part by mistake alone (hits or misses that count as the other), and those further
 /// apart, at two distances more at least, half as often as the `furthest` do or more, which are further apart than any
