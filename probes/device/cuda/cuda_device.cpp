@@ -8,6 +8,7 @@
 
 #include "device/cuda/driver.hpp"
 #include "device/cuda/launch.hpp"
+#include "device/cuda/placement_patience.hpp"
 #include "device/cuda/query.hpp"
 #include "device/cuda/schedule.hpp"
 #include "device/cuda/stream_launcher.hpp"
@@ -17,13 +18,8 @@ namespace gputopo::device {
 namespace cuda {
 namespace {
 
-// Programs are launched again when the hardware put no block on their SM. Blocks of a process that runs beside this one
-// (under MPS) may take the room for as long as its kernels last, so the pauses grow: 0.6 s in all for one launch, and
-// so much for all of a device's that a discovery ends within five seconds. From then on each is tried once; that takes
-// one whose blocks wait for one another a quarter of a second in vain, so after some of these there are no more.
+// Pauses between attempts to place a launch grow: 0.6 s in all.
 constexpr int placement_attempts = 12;
-constexpr std::chrono::milliseconds most_waiting{1500};
-constexpr std::chrono::milliseconds most_in_vain{2500};
 constexpr std::chrono::milliseconds first_pause{1};
 constexpr std::chrono::milliseconds longest_pause{100};
 
@@ -104,17 +100,18 @@ class CudaDevice final : public Device {
                                   std::vector<program::ProgramTrace>& traces) {
     auto pause = first_pause;
     int attempts = 0;
-    using Duration = std::chrono::steady_clock::duration;
-    const Duration patience = launch.crosses_sms ? Duration(most_in_vain) : Duration::max();
-    for (; attempts < placement_attempts && waited_ < (attempts == 0 ? patience : Duration(most_waiting)); ++attempts) {
+    using Attempt = PlacementPatience::Attempt;
+    const Attempt first = launch.crosses_sms ? Attempt::first_of_a_rendezvous : Attempt::first;
+    for (; attempts < placement_attempts; ++attempts) {
       const auto begin = std::chrono::steady_clock::now();
+      if (!patience_.allows(attempts == 0 ? first : Attempt::again, begin - opened_)) break;
       if (attempts != 0) {
         std::this_thread::sleep_for(pause);
         pause = std::min(2 * pause, longest_pause);
       }
       auto missing = launcher_->run(batch, launch, traces);
       if (!missing) return tl::unexpected<Error>(missing.error());
-      if (attempts != 0 || !missing->empty()) waited_ += std::chrono::steady_clock::now() - begin;
+      if (attempts != 0 || !missing->empty()) patience_.add_in_vain(std::chrono::steady_clock::now() - begin);
       if (missing->empty()) return {};
       if (info_.may_run_beside_others) is_shared_ = true;
       // A chain runs as a whole; private programs only where they are missing.
@@ -142,7 +139,8 @@ class CudaDevice final : public Device {
   std::shared_ptr<const GpuLock> lock_;
   bool retained_ = false;
   bool is_shared_ = false;
-  std::chrono::steady_clock::duration waited_{};  ///< for SMs that others held
+  std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
+  PlacementPatience patience_;  ///< for SMs that others hold
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<StreamLauncher> streams_;  ///< from the first stream on
   std::unique_ptr<WorkLauncher> workloads_;  ///< from the first workload on
