@@ -107,9 +107,9 @@ Expected<LaunchAddresses> Launcher::prepare(const program::Batch& batch, const P
   const ControlLayout layout(launch.modules * info_.gpu.sm_count, launch.phases.size());
   if (auto ok = fit(driver_, control_, staging_, layout.bytes, layout.bytes, "control data"); !ok)
     return tl::unexpected<Error>(ok.error());
-  const std::size_t bytes = slots.record_bytes();
   const CUdeviceptr before = records_.address();
-  if (auto ok = fit(driver_, records_, records_host_, gap_bytes + bytes, bytes, "results"); !ok)
+  const std::size_t bytes = gap_bytes + slots.record_bytes();
+  if (auto ok = fit(driver_, records_, records_host_, bytes, slots.host_bytes(), "results"); !ok)
     return tl::unexpected<Error>(ok.error());
   // Once, not before every launch as the results: clearing runs a kernel, whose own constants the counters count.
   if (records_.address() != before)

@@ -21,7 +21,8 @@ struct ResultSlots {
   /// Of the LaunchState and the Results behind it, in rows as long as a Result.
   std::size_t record_bytes() const { return rows() * sizeof(kernels::Result); }
   std::size_t rows() const { return count + 1; }
-  /// As far apart are these rows on the host: without what is never written.
+  /// As far apart are these rows on the host, which has host_bytes(): without what is never written.
+  std::size_t host_bytes() const { return rows() * row_bytes(); }
   std::size_t row_bytes() const { return std::min(sizeof(kernels::LaunchState) + most_bytes, sizeof(kernels::Result)); }
 };
 
