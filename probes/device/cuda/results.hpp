@@ -26,7 +26,8 @@ struct ResultSlots {
   std::size_t row_bytes() const { return std::min(sizeof(kernels::LaunchState) + most_bytes, sizeof(kernels::Result)); }
 };
 
-/// What the kernel records for a walk: of few loads latencies, one by one, which are read sooner than bins.
+/// What the kernel records for a walk: of few loads latencies, one by one, which are read sooner than bins. They have 16
+/// bits: what takes longer counts as 65,535 cycles.
 program::Record recorded_as(const program::Walk& walk);
 
 /// A Result for every phase that records, and for the last that a program has in a block, even if it records nothing:

@@ -109,7 +109,7 @@ class CollisionSearch {
       effort_.other_orders = !found_.always;
       found_.first_overflow = std::move(l);
       if (!is_settled) continue;
-      auto others = found_.always ? lost_in_other_orders(circle) : lost;
+      auto others = found_.always && circles_.has_other_orders() ? lost_in_other_orders(circle) : lost;
       if (!others) return tl::unexpected<Error>(others.error());
       if (!without_lines(*others, lost).empty()) {
         before = *others;
