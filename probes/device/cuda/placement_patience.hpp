@@ -22,7 +22,7 @@ class PlacementPatience {
 
   /// Whether it may be, `running` after the device was opened.
   bool allows(Attempt attempt, Duration running) const {
-    constexpr int regained_in = 16;
+    constexpr int regained_in = 16;  // a process takes a sixteenth longer at most
     const Duration budget = at_first + running / regained_in;
     switch (attempt) {
       case Attempt::first:

@@ -18,16 +18,16 @@ struct ResultSlots {
   std::vector<std::optional<std::size_t>> of_phase;  ///< by index into PlannedLaunch::phases
   std::size_t count = 0;
   std::size_t most_bytes = 0;  ///< of a Result that any of them writes, from its begin
-  /// Of the LaunchState and the Results behind it, in rows as long as a Result.
-  std::size_t record_bytes() const { return rows() * sizeof(kernels::Result); }
+  /// The LaunchState and the Results behind it, in rows as long as a Result: of the GPU's memory.
   std::size_t rows() const { return count + 1; }
-  /// As far apart are these rows on the host, which has host_bytes(): without what is never written.
+  std::size_t record_bytes() const { return rows() * sizeof(kernels::Result); }
+  /// The host has of each row what may have been written, and the next one right behind it.
   std::size_t host_bytes() const { return rows() * row_bytes(); }
   std::size_t row_bytes() const { return std::min(sizeof(kernels::LaunchState) + most_bytes, sizeof(kernels::Result)); }
 };
 
-/// What the kernel records for a walk: of few loads latencies, one by one, which are read sooner than bins. They have 16
-/// bits: what takes longer counts as 65,535 cycles.
+/// What the kernel records for a walk: of few loads latencies, one by one, which are read sooner than bins. They have
+/// 16 bits: what takes longer counts as 65,535 cycles.
 program::Record recorded_as(const program::Walk& walk);
 
 /// A Result for every phase that records, and for the last that a program has in a block, even if it records nothing:
