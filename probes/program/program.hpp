@@ -72,7 +72,8 @@ struct Buffer {
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };
 
-/// A thread on an SM. Agents of one program that name no SM share the one the device picks.
+/// A thread on an SM. Agents of one program that name no SM share the one the device picks: SM 0 where other SMs
+/// mustn't run programs meanwhile, else any.
 struct Agent {
   std::optional<std::uint32_t> sm;  ///< SM id; absent: wherever the device puts the program
   std::uint32_t warp = 0;           ///< warp inside the block: chooses the warp scheduler

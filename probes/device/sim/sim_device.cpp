@@ -67,9 +67,12 @@ class SimDevice : public device::Device {
     timeline_.begin_batch();
     for (const program::Program& p : batch) {
       stop::look();
-      const bool placed = std::all_of(p.agents.begin(), p.agents.end(), [](const auto& a) { return a.sm.has_value(); });
-      const std::uint32_t sm = next_sm;
-      if (!placed) next_sm = (next_sm + 1) % model_.gpu.sm_count;
+      // As a GPU's device does it: one after another where the SM's own caches are all that must be quiet.
+      const bool is_placed =
+          std::all_of(p.agents.begin(), p.agents.end(), [](const auto& a) { return a.sm.has_value(); });
+      const bool is_anywhere = p.isolation == Scope::sm;
+      const std::uint32_t sm = is_anywhere ? next_sm : 0;
+      if (is_anywhere && !is_placed) next_sm = (next_sm + 1) % model_.gpu.sm_count;
       traces.push_back(run_program(model_, hierarchy_, timeline_, p, sm, ++runs_));
     }
     return traces;
