@@ -182,6 +182,10 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
              "a few loads repeated at once are faster than the others: those may have been lost again");
     return {};
   }
+  if (session.clock_share() * least_ratio < 1 && hide_a_level(cache.levels, samples->graded)) {
+    set_open(memory, "levels", "at this SM clock a level behind takes as long as its hits");
+    return {};
+  }
   cache.present = true;
   if (path.slot == slot_constant)
     cache.behind_next_cycles = cycles_behind_near_lines(cache.levels, samples->graded.back());

@@ -233,6 +233,19 @@ double most_hidden_share(const Levels& levels) {
   return hidden.share(std::max(0.0, hidden.loads) + 1.96 * hidden.deviation);
 }
 
+bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded) {
+  // Sets that lose as little as they can keep a half of twice as much as fits, and half of the rest may be strangers'.
+  constexpr double least_share = 0.25, by_chance = 1e-6;  // one of a hundred samples in ten thousand discoveries
+  const Histogram known = between(levels.hit, 0, levels.threshold_cycles);
+  return std::any_of(graded.begin(), graded.end(), [&](const Histogram& all) {
+    const Histogram fast = between(all, 0, levels.threshold_cycles);
+    const double below = 1 - share_from(all, levels.threshold_cycles);
+    const Levels slower = levels_of(known, fast), faster = levels_of(fast, known);
+    const Levels& other = slower.doubt < faster.doubt ? slower : faster;
+    return !fast.empty() && other.doubt < by_chance && other.told_apart() * below > least_share + levels.false_hit;
+  });
+}
+
 double cycles_behind_near_lines(const Levels& levels, const Histogram& furthest) {
   constexpr double fastest = 0.01, near = 0.05, far = 0.9;  // one load in twenty is a stranger's
   const double further_on = quantile(furthest, fastest).value_or(0);

@@ -74,11 +74,12 @@ INSTANTIATE_TEST_SUITE_P(Seeds, MendedRandomDiscovery,
                                          1210043, 2800026, 3000115, 3000116));
 
 // The same of models that take longer, and of levels behind an L2 beside memory or a TLB's misses, caches that are full
-// when a program begins, and slices nearer to other SMs than to the one whose levels are known.
+// when a program begins, slices nearer to other SMs than to the one whose levels are known, and a level behind that is
+// as near as hits are to a slower SM.
 INSTANTIATE_TEST_SUITE_P(Slow, MendedRandomDiscovery,
                          testing::Values(700068, 600017, 590043, 572032, 571113, 180023, 190005, 190106, 320105, 410278,
                                          480004, 500009, 510057, 520096, 520040, 700042, 890037, 910031, 920006, 920015,
-                                         980012, 1080022, 1090056, 1130062, 1160004, 1500047, 3500013));
+                                         980012, 1080022, 1090056, 1130062, 1160004, 1500047, 3500013, 3600003));
 
 }  // namespace
 }  // namespace gputopo::test

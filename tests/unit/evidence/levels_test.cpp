@@ -107,6 +107,19 @@ TEST(Levels, NothingIsToldWhereWhatIsBehindIsFaster) {
   EXPECT_FALSE(miss_as_fast(hits, {around(225, 100), around(240, 100)}, 11));
 }
 
+// At a lower SM clock, too: one as far away as hits are shows by what else is counted among them.
+TEST(Levels, OneAmongTheHitsIsToldFromStrangersAndWhatIsCountedByMistake) {
+  const Histogram hits = around(186, 1000), behind = around(240, 1000);
+  const auto hidden_in = [&](const Histogram& loads) {
+    return hide_a_level(graded_levels(hits, {hits, loads, behind}, 23), {hits, loads, behind});
+  };
+  EXPECT_TRUE(hidden_in(merged(around(186, 500), around(184, 500))));
+  EXPECT_TRUE(hidden_in(merged(around(186, 300), merged(around(188, 400), around(240, 300)))));
+  EXPECT_FALSE(hidden_in(merged(around(186, 500), around(240, 500))));
+  EXPECT_FALSE(hidden_in(merged(around(186, 850), around(189, 150))));
+  EXPECT_FALSE(hidden_in(merged(around(184, 12), around(186, 4))));
+}
+
 // Hits of 60 to 70 and a level of 64 to 74: a threshold above the hits finds the slowest of that level alone.
 TEST(Levels, AThresholdAboveMostOfANearLevelHidesIt) {
   Histogram hits, near;
