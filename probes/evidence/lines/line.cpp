@@ -43,13 +43,27 @@ double parted_by_mistake(const PairFates& pairs, const Contamination& mistakes) 
   return std::clamp(more * (2 * either + brought_back) / pairs.parted.loads, 2 * more * least_mistaken, known);
 }
 
-// Whether what was pushed pushes nothing out, but for strangers: it is less than half of what the cache holds.
-bool do_all_stay(std::span<const PairFates> fates) {
-  constexpr double strangers = 0.1;  // of two loads, one in twenty each
-  PairFates all;
-  for (const PairFates& f : fates) all += f;
-  return all.parted.loads != 0 &&
-         all.asked_lost + all.both_lost + all.parted.misses <= strangers * (all.parted.loads + all.asked_lost);
+// The same of pairs far apart, of which as many are mistaken as of all, and no more than any part where fewest do.
+double parted_by_mistake_at_any(std::span<const PairFates> pairs, const PairFates& furthest,
+                                const Contamination& mistakes) {
+  constexpr double by_chance = 0.005;  // at one of ten distances
+  using Binomial = boost::math::binomial_distribution<>;
+  PairFates all = furthest;
+  double fewest = 1;
+  for (const PairFates& f : pairs) {
+    all += f;
+    if (f.parted.loads != 0)
+      fewest = std::min(fewest, Binomial::find_upper_bound_on_p(f.parted.loads, f.parted.misses, by_chance));
+  }
+  return std::min(parted_by_mistake(all, mistakes), fewest);
+}
+
+// Whether what was pushed is less than the cache holds: of what goes by age or use, by chance or in turn, two of five
+// amounts push one of both out, if it isn't.
+bool do_most_stay(const PairFates& furthest) {
+  constexpr double few = 0.25;
+  const double lost = furthest.asked_lost + furthest.both_lost + furthest.parted.misses;
+  return furthest.parted.loads != 0 && lost < few * (furthest.parted.loads + furthest.asked_lost);
 }
 
 // Whether no more pairs part than by mistake. Two lines of one set of few ways part a tenth of the time: where one
@@ -68,8 +82,9 @@ Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, co
   if (pairs.size() <= beyond_a_line || furthest.parted.loads == 0)
     return inconclusive("B", line_method, "nothing that is looked at stays until the next look");
   // Where the share rises with the distance, it is half as large at half of it: that mustn't look like mistakes.
-  if (apart < 2 * parted_by_mistake(furthest, mistakes))
+  if (apart < parted_by_mistake_at_any(pairs, furthest, mistakes))
     return inconclusive("B", line_method, "lines far apart are lost together, too");
+  // By each distance's own mistakes: halves of a line that come from different slices are mistaken more often.
   const auto as_one = [&](const PairFates& within) {
     return log_of_share_up_to(within.parted, parted_by_mistake(within, mistakes));
   };
@@ -142,7 +157,8 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   std::vector<PairFates> fates;
   for (std::size_t i = 0; i < spacings.size() && !line.has_value(); ++i) {
     auto seen = pairs->run(distances, spacings[i]);
-    for (int times = 1; times < most_times_more && seen && spacings[i] == in_a_row && do_all_stay(*seen); times *= 2) {
+    for (int times = 1; times < most_times_more && seen && spacings[i] == in_a_row && do_most_stay(seen->back());
+         times *= 2) {
       LinePairs larger(session, cache, capacity_bytes *= 2, isolation);
       if (!larger.has_room()) break;
       seen = pairs.emplace(larger).run(distances, in_a_row);

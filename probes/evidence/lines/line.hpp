@@ -20,8 +20,8 @@ namespace gputopo::evidence {
 /// powers of two, ascending, of which the first is the shortest line there can be.
 Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, const Contamination& mistakes);
 
-/// For a cache of about `capacity_bytes` (within a tenth), or of up to eight times as much: where nothing is lost of
-/// what would be, twice as much is tried.
+/// For a cache of about `capacity_bytes` (within a tenth), or of up to eight times as much: where less is lost than would
+/// be, twice as much is tried.
 Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
                                 Scope isolation);
 

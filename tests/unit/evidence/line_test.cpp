@@ -59,6 +59,13 @@ TEST(Line, IsOpenWhereMistakesPartAsMany) {
   EXPECT_EQ(line_of(fates_of(128, 36, 30), half_part, mistaken(0.2)).status, Status::inconclusive);
 }
 
+// A neighbour makes one load in ten look lost. As many as that part nowhere, or half of all do everywhere.
+TEST(Line, IsToldWherePairsPartMoreOftenThanByMistake) {
+  EXPECT_EQ(*line_of(fates_of(32, 38), half_part, mistaken(0.1)).value, 32);
+  EXPECT_EQ(*line_of(fates_of(128, 38), half_part, mistaken(0.2)).value, 128);
+  EXPECT_EQ(line_of(fates_of(32, 18), either_way(4096, 18), mistaken(0.1)).status, Status::inconclusive);
+}
+
 // A hit that counts as a miss, or the other way round, is either one of a pair as often; what goes by use parts pairs
 // in one way only.
 TEST(Line, IsToldByWhichOneStaysWhereManyLoadsAreMistaken) {
