@@ -98,12 +98,11 @@ struct Crew {
   std::uint32_t size;
 };
 
-// How long a task's record is, in 16 bytes: no more is written than there is, since it takes the place of other lines
-// in the L2.
+// How long a task's record is: no more is written than there is, since it takes the place of other lines in the L2.
 __device__ std::uint32_t quads_of(const Task& task) {
-  constexpr std::uint32_t latencies = sizeof(uint4) / sizeof(std::uint16_t);
+  static_assert(sizeof(uint4) == quad_bytes);
   const bool are_few = task.record == record_latencies && task.kind == task_walk;
-  return are_few ? (task.loads + latencies - 1) / latencies : histogram_bins / 4;
+  return are_few ? (task.loads + latencies_a_quad - 1) / latencies_a_quad : data_quads;
 }
 
 __device__ void write_result(const Task& task, const Recorder& recorder, const Seen& seen, std::uint32_t sm,

@@ -121,7 +121,7 @@ struct Seen {
   std::uint64_t state;   ///< address of the LaunchState
   std::uint32_t sm;
   std::uint32_t go;              ///< the block has work: it claimed its SM and its turn came
-  std::uint32_t quads;           ///< that the present phase's record is long, 16 bytes each
+  std::uint32_t quads;           ///< that the present phase's record is long
   std::uint32_t held, released;  ///< of jumps that hold what they brought in: it is there, and may be looked at
 };
 static_assert(sizeof(Seen) <= static_shared_bytes, "the kernels' statics outgrew their granule");
@@ -136,11 +136,16 @@ struct Result {
   std::uint32_t sm;
   std::uint32_t done;
   std::uint32_t overflow_count;
-  std::uint32_t pad[2];  ///< data is written 16 bytes at a time
+  std::uint32_t pad[2];  ///< data is whole quads
   std::uint32_t overflow[overflow_entries];
   std::uint32_t data[histogram_bins];
 };
-static_assert(sizeof(Result) % 16 == 0 && offsetof(Result, data) % 16 == 0, "records are written 16 bytes at a time");
+/// Data is written, and read by the host, so many bytes at a time: where loads' latencies are recorded one by one, but
+/// not of code, what they take; all of it otherwise.
+inline constexpr std::uint32_t quad_bytes = 16;
+inline constexpr std::uint32_t latencies_a_quad = quad_bytes / sizeof(std::uint16_t);
+inline constexpr std::uint32_t data_quads = sizeof(Result::data) / quad_bytes;
+static_assert(sizeof(Result) % quad_bytes == 0 && offsetof(Result, data) % quad_bytes == 0, "quads are aligned");
 
 /// Tasks of one SM: tasks[first .. first + count).
 struct Queue {

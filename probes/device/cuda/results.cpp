@@ -100,7 +100,7 @@ const program::Phase& phase_of(const program::Batch& batch, const PlannedPhase& 
   return batch[planned.program].phases[planned.phase];
 }
 
-// What the kernel writes of a Result.
+// What the kernel writes of a Result (quads_of in chase.cu, write_code_result in code.cu).
 std::size_t bytes_of(const program::Phase& phase, Kernel kernel) {
   constexpr std::size_t head = offsetof(Result, data);
   const auto* walk = std::get_if<Walk>(&phase);
@@ -108,8 +108,9 @@ std::size_t bytes_of(const program::Phase& phase, Kernel kernel) {
   const Record record = recorded_as(*walk);
   if (record == Record::nothing || record == Record::lap_time) return head;
   const bool are_few = record == Record::latencies && !walks_code(kernel);
-  constexpr std::size_t at_once = alignof(Result) / sizeof(std::uint16_t);
-  return are_few ? head + (recorded_loads(*walk) + at_once - 1) / at_once * alignof(Result) : sizeof(Result);
+  if (!are_few) return sizeof(Result);
+  using namespace kernels;
+  return head + (recorded_loads(*walk) + latencies_a_quad - 1) / latencies_a_quad * quad_bytes;
 }
 
 bool records(const program::Phase& phase) {
