@@ -234,7 +234,7 @@ double most_hidden_share(const Levels& levels) {
 }
 
 bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded) {
-  // Sets that lose as little as they can keep a half of twice as much as fits, and half of the rest may be strangers'.
+  // Of twice as much as the nearest holds half at least comes from behind, and of that half may look like its hits.
   constexpr double least_share = 0.25, by_chance = 1e-6;  // one of a hundred samples in ten thousand discoveries
   const Histogram known = between(levels.hit, 0, levels.threshold_cycles);
   return std::any_of(graded.begin(), graded.end(), [&](const Histogram& all) {
