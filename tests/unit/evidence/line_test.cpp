@@ -59,7 +59,7 @@ TEST(Line, IsOpenWhereMistakesPartAsMany) {
   EXPECT_EQ(line_of(fates_of(128, 36, 30), half_part, mistaken(0.2)).status, Status::inconclusive);
 }
 
-// A neighbour makes one load in ten look lost. As many as that part nowhere, or half of all do everywhere.
+// A neighbour makes one load in ten look lost, which parts a quarter of the pairs at most. Half of them are more.
 TEST(Line, IsToldWherePairsPartMoreOftenThanByMistake) {
   EXPECT_EQ(*line_of(fates_of(32, 38), half_part, mistaken(0.1)).value, 32);
   EXPECT_EQ(*line_of(fates_of(128, 38), half_part, mistaken(0.2)).value, 128);
