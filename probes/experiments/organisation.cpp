@@ -198,9 +198,9 @@ Expected<void> tell_organisation(Circles& circles, const Collisions& seen, Memor
   Shape shape = shape_of(seen, lines_of(*memory.find("size"), line_bytes), !in_order, !circles.has_other_orders());
   if (counted.ways != 0 && shape.ways == counted.ways) shape.sets = counted.sets;
   state_shape(memory, shape, seen);
-  // What was seen may be two sets or a part of one.
-  if (shape.sets == 0) replacement->policy.clear();
-  if (shape.ways == 0 && seen.sets.front().size() - 1 <= 2) replacement->policy.clear();
+  const bool may_be_another = shape.sets == 0 || (shape.ways == 0 && seen.sets.front().size() - 1 <= 2);
+  if (may_be_another)
+    *replacement = {{}, "lines that were seen to go together may be of two sets or of a part of one", 0};
   if (shape.sets != 0) state_index(memory, index_function(seen, shape.sets, shape.ways, line_bytes));
   state_replacement(memory, *replacement);
   if (has(memory, "line_size", Status::upper_bound)) allow_for_shorter_lines(memory);

@@ -190,6 +190,33 @@ TEST(Instructions, OfLinesShorterThanABlockInUnequalSetsAreABound) {
   EXPECT_EQ(found.find("instruction_l1_5")->find("size")->status, Status::upper_bound);
 }
 
+// Code is walked in one order, in which a tree of bits over ways that are no power of two loses a few lines of a set
+// alone, always the same ones: they are neither its ways nor anything to tell a policy by.
+TEST(Instructions, OfATreeSayNothingOfSetsByTheLinesThatOneOrderLoses) {
+  const nlohmann::json beyond = {{{"level", "l2"}, {"latency", 300}}, {{"level", "device_memory"}, {"latency", 600}}};
+  nlohmann::json code = nlohmann::json::array({{{"level", "code"}, {"latency", 0}}});
+  code.insert(code.end(), beyond.begin(), beyond.end());
+  const nlohmann::json text = {
+      {"schema", "gputopo-model/1"},
+      {"gpu", {{"name", "Tree"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
+      {"caches",
+       {{"l2", {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}},
+        {"code", {{"size", "48 KiB"}, {"line", 128}, {"ways", 6}, {"replacement", "tree_plru"}}}}},
+      {"paths", {{"global_cached", beyond}, {"instruction", code}}},
+      {"execution", {{"block", 128}}}};
+  const auto model = sim::parse_model(text.dump(), "tree");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_instructions(*model);
+  for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+  const Memory* l1 = found.find("instruction_l1");
+  ASSERT_NE(l1, nullptr);
+  EXPECT_EQ(l1->find("size")->value, 49152);
+  EXPECT_EQ(l1->find("ways")->status, Status::inconclusive);
+  ASSERT_EQ(l1->structure.count("replacement"), 1U);
+  EXPECT_EQ(l1->structure.at("replacement").status, Status::inconclusive);
+  EXPECT_THAT(l1->structure.at("replacement").note, testing::HasSubstr("two sets"));
+}
+
 // Of each block of code a walk asks for the first line alone. A hash spreads these over all sets: twice as many blocks
 // seem to fit as do.
 TEST(Instructions, OfLinesShorterThanABlockAreNotTwiceAsLarge) {
