@@ -58,10 +58,10 @@ double parted_by_mistake_at_any(std::span<const PairFates> pairs, const PairFate
   return std::min(parted_by_mistake(all, mistakes), fewest);
 }
 
-// Whether what was pushed is less than the cache holds: of what goes by age or use, by chance or in turn, two of five
-// amounts push one of both out, if it isn't.
+// Whether what was pushed is less than the cache holds: if it isn't, two of five amounts push one of both out, of what
+// goes by use or age or by chance.
 bool do_most_stay(const PairFates& furthest) {
-  constexpr double few = 0.25;
+  constexpr double few = 0.25;  // less than these two by more than chance, and more than strangers' one in ten
   const double lost = furthest.asked_lost + furthest.both_lost + furthest.parted.misses;
   return furthest.parted.loads != 0 && lost < few * (furthest.parted.loads + furthest.asked_lost);
 }

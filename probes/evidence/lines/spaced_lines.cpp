@@ -77,14 +77,9 @@ std::uint64_t rounds_for(std::uint64_t lines) {
 }
 
 // What a first-in-first-out set loses goes by the order in which its lines came, and hits don't change that: of lines
-// that came before the walk, in another order, it may keep some for ever. Half of twice as many as fit weren't there,
-// so that what is there afterwards came in the walk's order.
-program::Walk begin_of(program::Walk walk, std::uint64_t most_lines, std::uint64_t room_bytes) {
-  walk.footprint_bytes =
-      std::min(2 * most_lines, (room_bytes - walk.first_byte) / walk.stride_bytes) * walk.stride_bytes;
-  return walk;
-}
-
+// that came before the walk, in another order, it may keep some for ever. So the longest walk of the row comes first,
+// which is over twice as many lines as fit: half of them weren't there, and what is there then came in the walk's
+// order.
 program::Program row_program(const device::DeviceInfo& info, const CacheFacts& cache, std::uint64_t block_bytes,
                              const SpacedRow& row, std::uint64_t lines, Scope isolation) {
   program::Program p =
@@ -92,10 +87,10 @@ program::Program row_program(const device::DeviceInfo& info, const CacheFacts& c
                    info, cache.path.slot);
   p.isolation = isolation;
   const std::uint64_t stride = row.apart * block_bytes;
-  program::Walk walk = make_walk(cache.path, lines * stride, stride, 1);
-  walk.first_byte = row.first * block_bytes;
-  const program::Walk begin = begin_of(walk, row.looks.back().lines, room_of(info, cache.path.slot));
-  walk = recorded(walk, program::Record::histogram, 1);
+  program::Walk begin = make_walk(cache.path, row.looks.back().lines * stride, stride, 1);
+  begin.first_byte = row.first * block_bytes;
+  program::Walk walk = recorded(make_walk(cache.path, lines * stride, stride, 1), program::Record::histogram, 1);
+  walk.first_byte = begin.first_byte;
   walk.lead_loads = warm_rounds * lines;
   walk.loads_per_lap = walk.lead_loads + rounds_for(lines) * lines;
   p.phases = {begin, walk};

@@ -190,20 +190,22 @@ TEST(Instructions, OfLinesShorterThanABlockInUnequalSetsAreABound) {
   EXPECT_EQ(found.find("instruction_l1_5")->find("size")->status, Status::upper_bound);
 }
 
+nlohmann::json one_level_of_code(const nlohmann::json& cache, const nlohmann::json& execution) {
+  const nlohmann::json beyond = {{{"level", "l2"}, {"latency", 190}}, {{"level", "device_memory"}, {"latency", 320}}};
+  nlohmann::json code = nlohmann::json::array({{{"level", "code"}, {"latency", 0}}});
+  code.insert(code.end(), beyond.begin(), beyond.end());
+  return {{"schema", "gputopo-model/1"},
+          {"gpu", {{"name", "Code"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
+          {"caches", {{"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}, {"code", cache}}},
+          {"paths", {{"global_cached", beyond}, {"instruction", code}}},
+          {"execution", execution}};
+}
+
 // Code is walked in one order, in which a tree of bits over ways that are no power of two loses a few lines of a set
 // alone, always the same ones: they are neither its ways nor anything to tell a policy by.
 TEST(Instructions, OfATreeSayNothingOfSetsByTheLinesThatOneOrderLoses) {
-  const nlohmann::json beyond = {{{"level", "l2"}, {"latency", 300}}, {{"level", "device_memory"}, {"latency", 600}}};
-  nlohmann::json code = nlohmann::json::array({{{"level", "code"}, {"latency", 0}}});
-  code.insert(code.end(), beyond.begin(), beyond.end());
-  const nlohmann::json text = {
-      {"schema", "gputopo-model/1"},
-      {"gpu", {{"name", "Tree"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
-      {"caches",
-       {{"l2", {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}},
-        {"code", {{"size", "48 KiB"}, {"line", 128}, {"ways", 6}, {"replacement", "tree_plru"}}}}},
-      {"paths", {{"global_cached", beyond}, {"instruction", code}}},
-      {"execution", {{"block", 128}}}};
+  const nlohmann::json text = one_level_of_code(
+      {{"size", "48 KiB"}, {"line", 128}, {"ways", 6}, {"replacement", "tree_plru"}}, {{"block", 128}});
   const auto model = sim::parse_model(text.dump(), "tree");
   ASSERT_TRUE(model) << model.error().message;
   const Topology found = discovered_instructions(*model);
@@ -220,17 +222,8 @@ TEST(Instructions, OfATreeSayNothingOfSetsByTheLinesThatOneOrderLoses) {
 // Of each block of code a walk asks for the first line alone. A hash spreads these over all sets: twice as many blocks
 // seem to fit as do.
 TEST(Instructions, OfLinesShorterThanABlockAreNotTwiceAsLarge) {
-  const nlohmann::json beyond = {{{"level", "l2"}, {"latency", 190}}, {{"level", "device_memory"}, {"latency", 320}}};
-  nlohmann::json code = nlohmann::json::array({{{"level", "code"}, {"latency", 0}}});
-  code.insert(code.end(), beyond.begin(), beyond.end());
-  const nlohmann::json text = {
-      {"schema", "gputopo-model/1"},
-      {"gpu", {{"name", "Lines"}, {"sm_count", 4}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
-      {"caches",
-       {{"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}},
-        {"code", {{"size", 4096}, {"line", 64}, {"ways", 8}, {"index", "xor"}}}}},
-      {"paths", {{"global_cached", beyond}, {"instruction", code}}},
-      {"execution", {{"instruction", 8}, {"block", 128}}}};
+  const nlohmann::json text = one_level_of_code({{"size", 4096}, {"line", 64}, {"ways", 8}, {"index", "xor"}},
+                                                {{"instruction", 8}, {"block", 128}});
   const auto model = sim::parse_model(text.dump(), "lines");
   ASSERT_TRUE(model) << model.error().message;
   const Topology found = discovered_instructions(*model);
