@@ -51,6 +51,7 @@ Expected<SearchResult> search_l2(Session& session, L2Rows& rows, L2Rows::Asked& 
   spec.first_bytes = first;
   spec.limit_bytes = limit;
   spec.rows = 16;
+  spec.rows_take_long = true;
   spec.replicates = 2;
   spec.resolution_bytes = resolution_of(session);
   spec.most_patience = session.info().l2_bytes <= l2_patient_bytes ? 16 : 1;

@@ -85,18 +85,22 @@ namespace {
 // What the launch's kernel writes starts with room for gaps, which is read only when there are some.
 constexpr std::size_t gap_bytes = sizeof(kernels::Gap) * kernels::gap_entries;
 
-// A pair of device and host memory of at least `bytes`.
+// Device and host memory of at least so many bytes. Launches of many short records and of few long ones take turns, so
+// neither is made anew because of the other.
 Expected<void> fit(const Driver& driver, Allocation& device, HostAllocation& host, std::size_t device_bytes,
                    std::size_t host_bytes, const char* what) {
-  if (device.bytes() >= device_bytes && host.bytes() >= host_bytes) return {};
-  device = Allocation();
-  host = HostAllocation();
-  auto memory = Allocation::make(driver, 2 * device_bytes, what);
-  if (!memory) return tl::unexpected<Error>(memory.error());
-  device = std::move(*memory);
-  auto mirror = HostAllocation::make(driver, 2 * host_bytes);
-  if (!mirror) return tl::unexpected<Error>(mirror.error());
-  host = std::move(*mirror);
+  if (device.bytes() < device_bytes) {
+    device = Allocation();
+    auto memory = Allocation::make(driver, 2 * device_bytes, what);
+    if (!memory) return tl::unexpected<Error>(memory.error());
+    device = std::move(*memory);
+  }
+  if (host.bytes() < host_bytes) {
+    host = HostAllocation();
+    auto mirror = HostAllocation::make(driver, 2 * host_bytes);
+    if (!mirror) return tl::unexpected<Error>(mirror.error());
+    host = std::move(*mirror);
+  }
   return {};
 }
 

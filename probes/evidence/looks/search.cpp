@@ -128,10 +128,18 @@ class Search {
     SearchResult result;
     std::uint64_t step = 0;  // of the rows
     Stretch swept;           // in such steps
+    bool is_last = false;
     for (int stage = 0; stage < stages_at_most; ++stage) {
       if (step == 0) {
         const std::uint64_t wanted = std::min((stretch.high - stretch.low) / spec_.rows, finest);
         step = std::max(resolution_, multiple(wanted, spec_.unit_bytes));
+        is_last = step == resolution_;
+        // What stays as wide is told by more loads, wherever they are: not by finer rows.
+        const std::uint64_t span = stretch.high - stretch.low;
+        if (spec_.rows_take_long && span / step > 2 * spec_.rows) {
+          step = multiple(span / spec_.rows, spec_.unit_bytes);
+          is_last = true;
+        }
         swept = {limit_, 0};
         result.counts.clear();
       }
@@ -140,7 +148,7 @@ class Search {
         return result;
       }
       auto footprints = footprints_of(stretch, step);
-      auto counts = count(footprints, step == resolution_ ? spec_.replicates : 1, patience_);
+      auto counts = count(footprints, is_last ? spec_.replicates : 1, patience_);
       if (!counts) return tl::unexpected<Error>(counts.error());
       swept = {std::min(swept.low, footprints.front()), std::max(swept.high, footprints.back())};
       result.counts.insert(result.counts.end(), counts->begin(), counts->end());
@@ -162,7 +170,7 @@ class Search {
         stretch = {swept.low > floor_ + span ? swept.low - span : floor_, swept.low + 2 * step};
       } else if (from(p, swept.high) > 0.01 && swept.high + spec_.unit_bytes <= limit_) {
         stretch = {swept.high - std::min(span / 2, 2 * step), std::min(limit_, swept.high + span)};
-      } else if (step == resolution_) {
+      } else if (is_last) {
         return result;
       } else {
         const Interval likely = p.credible(beyond_doubt);

@@ -29,6 +29,7 @@ struct SearchSpec {
   std::uint64_t first_bytes = 512;      ///< the smallest footprint tried
   std::uint64_t limit_bytes = 1 << 20;  ///< the largest
   std::size_t rows = 48;                ///< of a sweep that narrows
+  bool rows_take_long = false;          ///< what stays wide is swept by no more of them, however coarse
   std::size_t replicates = 4;           ///< of each row of the last sweep
   std::uint32_t most_patience = 16;     ///< 1: the cache gets no second look with more laps
   bool narrows_to_the_last = true;      ///< with the most laps, too, of which nothing says any more whether it settled

@@ -131,6 +131,40 @@ TEST(Search, SweepsNoStretchAgainToWiden) {
   EXPECT_LE(most->second, 6) << most->first;
 }
 
+// Of what is more than fits, and no more than twice as much, a twelfth misses: where it ends may lie anywhere between,
+// and the finest rows of that would be a hundred.
+TEST(Search, WalksFewRowsOfAWideStretchWhereTheyTakeLong) {
+  constexpr double fits = 262144;
+  for (const bool take_long : {false, true}) {
+    std::size_t last_rows = 0;
+    SearchSpec spec = spec_of([&](const std::vector<RowRequest>& rows, std::size_t replicates) -> Expected<Counts> {
+      if (replicates > 1) last_rows = std::max(last_rows, rows.size());
+      Counts counts;
+      for (const RowRequest& row : rows)
+        for (std::uint32_t i = 0; i < replicates; ++i) {
+          const auto bytes = static_cast<double>(row.footprint_bytes);
+          const double share = bytes <= fits ? 0 : 1.0 / 12 + std::max(0.0, 1 - 2 * fits / bytes);
+          counts.push_back({bytes, 512, static_cast<std::uint64_t>(512 * share), i});
+        }
+      return counts;
+    });
+    spec.rows = 12;
+    spec.rows_take_long = take_long;
+    spec.resolution_bytes = 2048;
+    spec.most_patience = 1;
+    auto found = search_capacity(spec);
+    ASSERT_TRUE(found.has_value());
+    const Interval likely = found->posterior.credible(0.95);
+    EXPECT_LE(likely.low, 2 * fits);
+    EXPECT_GE(likely.high, fits);
+    if (take_long) {
+      EXPECT_LE(last_rows, spec.rows + 2);
+    } else {
+      EXPECT_GT(last_rows, 24U);  // else this tells nothing
+    }
+  }
+}
+
 // Counts what takes no longer than another process leaves time for: the first of the rows, up to `most` bytes.
 CountRows up_to(std::uint64_t most, const CountRows& count) {
   return [=](std::vector<RowRequest> rows, std::size_t replicates) -> Expected<Counts> {
