@@ -20,7 +20,7 @@ Expected<held::Counted> count(Session& session, const CacheFacts& cache, Scope i
   const std::vector<std::uint64_t> looks = held::looks_of(plan);
   std::vector<std::vector<std::optional<double>>> seen(plan.programs());
   Histogram all;
-  double in_front = 0, off = 0;
+  double in_front = 0, off = 0, hidden = 0;
   for (std::size_t done = 0; done < looks.size();) {
     program::Batch batch;
     const auto stretches = std::span(looks).subspan(done, std::min(most_at_once, looks.size() - done));
@@ -39,14 +39,19 @@ Expected<held::Counted> count(Session& session, const CacheFacts& cache, Scope i
     }
   }
   std::vector<std::vector<double>> hits;
-  for (std::size_t i = 0; i < seen.size(); ++i)
+  for (std::size_t i = 0; i < seen.size(); ++i) {
     hits.push_back(held::held_each_time(seen[i], plan.stretch(i).lines, in_front));
+    hidden += held::hidden_in_front(seen[i], plan.stretch(i).lines);
+  }
   held::Counted counted = held::judge(hits, cache, plan);
   // Hits of an SM's own cache are as long wherever it lies; misses, from some places, may be as short as late hits.
   if (isolation == Scope::sm) held::take_off_short_misses(counted, cache, all, plan.looks);
   counted.in_front = in_front / plan.looks;
+  const double unsure =
+      static_cast<double>(total(between(all, cache.levels.threshold_cycles, cache.levels.surely_missed_cycles)));
+  counted.hidden = hidden + unsure / plan.looks;
   constexpr double half_a_line = 0.5;  // what looks alike pushes out, they don't tell
-  counted.exact = counted.exact && off < half_a_line * plan.looks;
+  counted.exact = counted.exact && off < half_a_line * plan.looks && counted.hidden < half_a_line;
   if (!counted.exact) counted.error += off / plan.looks;
   return counted;
 }
@@ -93,7 +98,8 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     if (is_last) factor = most_factor;
     held::Capacity capacity = held::when_full(counts);
     const double one_piece_more = turns > 1 ? 1 : 0;  // (look_program)
-    held::widen_by_unsure(capacity, cache.levels, one_piece_more);
+    const double hidden = std::max(counted->hidden, counts.size() < 2 ? 0 : counts.rbegin()[1].hidden);
+    held::widen_by_unsure(capacity, cache.levels, one_piece_more + hidden);
     found.bytes = capacity.lines * line;
     found.interval = held::whole_lines(capacity, counted->in_front, line);
     found.steady = capacity.steady;

@@ -17,6 +17,7 @@ struct Counted {
   double scatter = 0;   ///< the part of the error that more looks make smaller
   double faked = 0;     ///< the part that is the same of every count: misses that look like hits
   double in_front = 0;  ///< of those near, may be in the cache in front alone
+  double hidden = 0;    ///< may be near besides
   bool exact = false;   ///< every line was there always or never, but for strangers
   std::uint64_t samples = 0;
 };
@@ -43,8 +44,8 @@ struct Capacity {
 /// Of ever larger footprints; a cache's sets are full when more doesn't hold more.
 Capacity when_full(std::span<const Counted> counts);
 
-/// Not exact ones are as far off as hits that look like misses are unknown, and may be by `more_lines` that were
-/// walked.
+/// Not exact ones are as far off as hits that look like misses are unknown, and may be by `more_lines` that were walked
+/// or are hidden.
 void widen_by_unsure(Capacity& capacity, const Levels& levels, double more_lines);
 
 /// A cache holds whole lines: those within its error, or the two around it. Without those of a cache in front.

@@ -151,4 +151,12 @@ std::vector<double> held_each_time(const std::vector<std::optional<double>>& loo
   return all;
 }
 
+double hidden_in_front(const std::vector<std::optional<double>>& looks, std::uint64_t lines) {
+  double held = 0, told = 0;
+  for (const auto& look : looks)
+    if (look) held += *look, ++told;
+  const auto all = static_cast<double>(looks.size());
+  return told == 0 ? 0 : (static_cast<double>(lines) - held / told) * (all - told) / all;
+}
+
 }  // namespace gputopo::evidence::held

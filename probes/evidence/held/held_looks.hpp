@@ -84,4 +84,8 @@ Looked look_at(const Histogram& timed, const CacheFacts& cache, const Together& 
 std::vector<double> held_each_time(const std::vector<std::optional<double>>& looks, std::uint64_t lines,
                                    double& in_front);
 
+/// By how many more lines a look may have found than it did at those times: where nothing was told at some and others
+/// found lines missing. What looked as though the cache in front answered it may have been a hit from nearby.
+double hidden_in_front(const std::vector<std::optional<double>>& looks, std::uint64_t lines);
+
 }  // namespace gputopo::evidence::held

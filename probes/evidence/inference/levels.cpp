@@ -273,6 +273,7 @@ Levels close_to_hits(Levels levels, double overhead_cycles, bool by_their_spread
     levels.threshold_cycles = std::clamp((levels.threshold_cycles + nearest) / 2, levels.threshold_cycles, was);
   }
   levels.false_miss = share(count_from(levels.hit, levels.threshold_cycles), hits);
+  levels.surely_missed_cycles = was;
   return levels;
 }
 

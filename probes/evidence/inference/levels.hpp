@@ -22,7 +22,10 @@ struct Levels {
   double false_hit = 0;         ///< share of misses that count as hits
   double sure_misses = 0;       ///< loads that this rests on
   double most_false_hit = 0;  ///< the most that it may be where `next` holds hits as well; 0: but for chance it's known
-  double doubt = 1;           ///< probability that both are samples of one and the same kind (two-sample test)
+  /// A load that takes this long or longer missed; one above the threshold that is faster may be a hit from farther
+  /// than any that were seen. 0: the threshold itself.
+  double surely_missed_cycles = 0;
+  double doubt = 1;  ///< probability that both are samples of one and the same kind (two-sample test)
 
   /// Youden's index, the share of loads that the threshold tells apart: 1 for levels without overlap, 0 for one level.
   double told_apart() const { return 1 - false_miss - false_hit; }

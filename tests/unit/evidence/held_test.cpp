@@ -4,6 +4,7 @@
 
 #include "evidence/held/agreed_size.hpp"
 #include "evidence/held/held_counts.hpp"
+#include "evidence/held/held_looks.hpp"
 #include "evidence/inference/estimates.hpp"
 
 namespace gputopo::evidence {
@@ -230,6 +231,16 @@ TEST(AgreeAsOneCache, TakesTheSizeWhereOfTheOtherPathAsMuchFitsAndNoMoreIsKnown)
   agree_as_one_cache(l1, less);
   EXPECT_EQ(less.status, Status::lower_bound);
   EXPECT_EQ(less.value, 200000);
+}
+
+// Of two lines together one look found one, one found both, and of two nothing is told, which may have been hits from
+// nearby.
+TEST(HeldLooks, MayHideLinesBehindTheCacheInFront) {
+  EXPECT_EQ(held::hidden_in_front({1, 2, std::nullopt, std::nullopt}, 2), 0.25);
+  EXPECT_EQ(held::hidden_in_front({2, 2, std::nullopt}, 2), 0);
+  EXPECT_EQ(held::hidden_in_front({0, 0}, 2), 0);
+  // All of these count as in front, alone or not.
+  EXPECT_EQ(held::hidden_in_front({std::nullopt, std::nullopt}, 2), 0);
 }
 
 }  // namespace

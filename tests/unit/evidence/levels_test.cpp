@@ -187,6 +187,9 @@ TEST(Levels, LeaveHitsHalfOfWhatNearerMissesMayLeave) {
   EXPECT_LT(far.threshold_cycles, 225);
   const Levels tight = close_to_hits(levels_of(hits, misses), 30);
   EXPECT_LT(tight.threshold_cycles, 136);
+  // What lies between may be hits from farther away than those.
+  EXPECT_EQ(tight.surely_missed_cycles, levels_of(hits, misses).threshold_cycles);
+  EXPECT_EQ(levels_of(hits, misses).surely_missed_cycles, 0);
   EXPECT_EQ(close_to_hits(levels_of(hits, spread), 30, true).threshold_cycles,
             close_to_hits(levels_of(hits, spread), 30).threshold_cycles);
 }
