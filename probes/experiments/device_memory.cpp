@@ -108,6 +108,7 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   CacheFacts& facts = findings.caches["device_memory"];
   facts.capacity_bytes = flush;
   facts.overhead_cycles = load->overhead_cycles;
+  facts.quartile_cycles = load->quartile_cycles;
   const auto give_up = [&](const Error& why) {
     findings.caches.erase("device_memory");
     return tl::unexpected<Error>(why);

@@ -183,6 +183,7 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   if (!hits) return tl::unexpected<Error>(hits.error());
   findings.others_delay_loads = are_more_than_strangers(hits->delayed, total(hits->timed));
   l2.overhead_cycles = behind->overhead_cycles;
+  l2.quartile_cycles = behind->quartile_cycles;
   l2.levels = levels_of(hits->timed, behind->levels.next);
   if (!l2.levels.usable()) {
     auto absent = keeps_nothing(session, l2, *behind, 2 * (half_width(hits->by_line) + half_width(behind->by_line)));

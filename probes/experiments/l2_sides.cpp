@@ -286,8 +286,9 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   for (const double cycles : found.far) add(hits, static_cast<std::uint32_t>(cycles));
   l2->levels = levels_of(std::move(hits), l2->levels.next);
   // Which of both it is shows in how much an SM finds near, or in what is lost: l2_geometry.cpp, l2_behind.cpp.
+  const double clock_cycles = l2->overhead_cycles - l2->quartile_cycles;
   findings.beyond_own_l2 = {found.sets.size(),
-                            without_clock(median_estimate(found.far, 1, "cycles", "first_loads"), l2->overhead_cycles),
+                            without_clock(median_estimate(found.far, 1, "cycles", "first_loads"), clock_cycles),
                             found.samples};
   statement = undecided("first_loads", "whether this is one L2 with sides or several with a cache behind isn't known");
   return {};

@@ -29,6 +29,14 @@ bool is_on_constants_path(const Model& model, std::size_t cache) {
   return path && std::any_of(path->begin(), path->end(), [&](const Level& level) { return level.cache == cache; });
 }
 
+// What code that lies all over a level takes: of sides that lines live on an SM has one as near as any other has.
+double mean_latency(const Model& model, const Level& level) {
+  if (!level.cache) return level.latency_cycles;
+  const Partitions& sides = model.caches[*level.cache].partitions;
+  if (sides.count < 2 || sides.mode != PartitionMode::home) return level.latency_cycles;
+  return level.far_latency_cycles + (level.latency_cycles - level.far_latency_cycles) / sides.count;
+}
+
 // Of straight-line code that the level serves, bytes a cycle. Of what it brings in at once a cache in front may keep
 // more than those before it: that one serves the rest.
 double fetch_rate(const Model& model, std::size_t number) {
@@ -41,7 +49,7 @@ double fetch_rate(const Model& model, std::size_t number) {
   for (std::uint64_t at = 0; at < at_once; at += step) {
     std::size_t server = 0;
     while (server < number && at % sector(server) == 0) ++server;
-    cycles += x.path[server].latency_cycles +
+    cycles += mean_latency(model, x.path[server]) +
               x.cycles_per_instruction * static_cast<double>(step) / static_cast<double>(x.instruction_bytes);
   }
   return static_cast<double>(at_once) / cycles;

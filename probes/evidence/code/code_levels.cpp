@@ -36,6 +36,21 @@ Mode mode_of(const Histogram& walk, double low_cycles, double high_cycles) {
   return whole_mode(between(walk, low_cycles, high_cycles));
 }
 
+// Between what and what jumps to the nearest of the lines lie that a level lost, cycles as timed.
+struct Lost {
+  double from = 0, to = 0;
+};
+
+// What is behind may lie near and far, of which the slowest jumps are the far ones: `halfway` to these need not be
+// beyond the near ones. Near ones are compared with near ones.
+Lost nearest_of(const Histogram& within, const Histogram& beyond, double front_cycles, const Lost& halfway) {
+  constexpr double a_kind = 0.25;
+  const double served = upper_fence(between(within, front_cycles, halfway.from));
+  const std::vector<Mode> kinds = modes_of(between(beyond, served, halfway.to), a_kind);
+  if (kinds.size() < 2 || kinds.back().median < least_ratio * kinds.front().median) return halfway;
+  return {(served + kinds.front().low_quartile) / 2, (kinds[0].high_quartile + kinds[1].low_quartile) / 2};
+}
+
 class GrowingWalks {
  public:
   explicit GrowingWalks(Session& session) : session_(session), block_(session.info().code_block_bytes) {}
@@ -87,20 +102,22 @@ class GrowingWalks {
     level.front_threshold_cycles = before.empty() ? 0 : before.back().levels.threshold_cycles;
     const Histogram& within = walk_in(here);
     const Histogram& beyond = walk_in(behind);
-    level.levels = levels_of(between(within, level.front_threshold_cycles, 1e9), between(beyond, middle, 1e9));
-    const Mode hit = mode_of(within, level.front_threshold_cycles, middle), lost = mode_of(beyond, middle, end);
+    const Lost nearest = nearest_of(within, beyond, level.front_threshold_cycles, {middle, end});
+    level.levels = levels_of(between(within, level.front_threshold_cycles, 1e9), between(beyond, nearest.from, 1e9));
+    const Mode hit = mode_of(within, level.front_threshold_cycles, middle);
+    const Mode lost = mode_of(beyond, nearest.from, nearest.to);
     // Medians: jumps that something else delays are slower by any amount.
     level.hit_cycles = hit.median;
     level.lost_cycles = lost.median;
     level.error_cycles = 1 + hit.error + lost.error;
     level.samples = total(within) + total(beyond);
     const auto missed = [&](const Histogram& walk) {
-      return static_cast<double>(count_from(walk, middle)) / static_cast<double>(total(walk));
+      return static_cast<double>(count_from(walk, nearest.from)) / static_cast<double>(total(walk));
     };
     // Strangers are a share of all jumps, whichever cache they would have been answered by.
     const double strangers = missed(within);
-    level.of_less = missed_in_a_row(place_of(middle_of(behind)), middle, strangers);
-    level.of_more = missed_in_a_row(place_of(behind.to), middle, strangers);
+    level.of_less = missed_in_a_row(place_of(middle_of(behind)), nearest.from, strangers);
+    level.of_more = missed_in_a_row(place_of(behind.to), nearest.from, strangers);
     level.missed.label = "jumps to blocks in a row";
     for (std::size_t k = 0; k < places_.size() && places_[k] <= behind.to; ++k)
       if (places_[k] >= here.from)

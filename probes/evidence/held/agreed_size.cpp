@@ -149,6 +149,14 @@ bool may_fall_short(const Held& of_neighbours, const Estimate& fits, double line
   return of_neighbours.exact && !is_below(of_neighbours, fits) && !agree;
 }
 
+// Looks in another order that find each line always or never, too, but fewer: neighbours that are looked for together
+// hide lines and add none.
+void widen_to(const std::optional<Held>& more, Held& held) {
+  if (!more || !held.exact || more->bytes <= held.bytes) return;
+  held.interval = {held.bytes, more->bytes};
+  held.exact = false;
+}
+
 }  // namespace
 
 std::optional<Estimate> open_where_it_misses(const Estimate& fits, const Counts& counts, const Levels& levels) {
@@ -162,12 +170,17 @@ Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, 
   const double unknown = missing_of_what_fits(fits, counts, cache.levels);
   SizeAndHeld result{fits, std::nullopt};
   const auto line = static_cast<double>(cache.stride());
-  bool is_unsure = false;  // of neighbours
+  bool is_unsure = false;    // of neighbours
+  std::optional<Held> most;  // of exact ones
   for (const Care care : {Care::few_looks, Care::single_looks, Care::many_looks}) {
     if (care == Care::single_looks && !is_unsure) continue;
     auto held = if_available(count_held(session, cache, about_bytes, isolation, care));
     if (!held) return tl::unexpected<Error>(held.error());
     if (!*held && result.held) break;
+    if (*held) {
+      widen_to(most, **held);
+      if ((*held)->exact) most = **held;
+    }
     if (*held && !(*held)->exact) (*held)->interval.high /= 1 - unknown;
     result = {agreed_size(fits, *held, line), *held};
     is_unsure = *held && care == Care::few_looks && may_fall_short(**held, fits, line);

@@ -24,7 +24,8 @@ struct CacheFacts {
   bool present = false;
   Levels levels;                   ///< of its path: hits of this cache against what lies behind
   double latency_cycles = 0;       ///< of a hit, the load alone
-  double overhead_cycles = 0;      ///< of timing a load of this path
+  double overhead_cycles = 0;      ///< of timing a load of this path, told by its lower quartile
+  double quartile_cycles = 0;      ///< the part of it by which that lies above the middle of such loads
   std::vector<double> by_line;     ///< of the L2 and of memory: what each of some lines takes from SM 0, as timed
   std::optional<Mode> next_level;  ///< of the L2: the cache behind it, as timed, where there is one
   Histogram next_loads;            ///< of the L2: lines that it lost, brought by what is behind it, as timed

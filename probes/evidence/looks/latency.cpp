@@ -151,6 +151,7 @@ program::Program lap_program(program::Program p, program::Walk walk, std::uint32
 
 struct Overhead {
   double cycles = 0, error = 0;  // 95 %
+  double quartile = 0;           // the part of it by which loads' lower quartile lies above their middle
 };
 
 // Laps as loads that were timed one by one make them up, drawn at random.
@@ -172,24 +173,26 @@ Overhead overhead_of(const Place& place) {
   const Quantile with = undisturbed_of(made_up_laps(place.timed), undisturbed_share);
   const Quantile without = undisturbed_of(place.longer, undisturbed_share);
   const Mean load = mean_of(values(place.timed)), lap = mean_of(place.longer);
-  const Overhead by_laps{(with.value - without.value) / loads,
-                         std::hypot(std::max(with.below, with.above), std::max(without.below, without.above)) / loads};
-  const Overhead by_means{load.value - lap.value / loads, std::hypot(load.error, lap.error / loads)};
+  const Overhead by_laps{
+      .cycles = (with.value - without.value) / loads,
+      .error = std::hypot(std::max(with.below, with.above), std::max(without.below, without.above)) / loads};
+  const Overhead by_means{.cycles = load.value - lap.value / loads, .error = std::hypot(load.error, lap.error / loads)};
   Overhead surer = by_laps.error < by_means.error ? by_laps : by_means;
   // Loads are told by their lower quartile, which lies so much beside the centre of those that nothing made slow.
-  surer.cycles += place.swift.quartile - change_point::shorth(values(place.timed));
+  surer.quartile = place.swift.quartile - middle_half(values(place.timed));
+  surer.cycles += surer.quartile;
   return surer;
 }
 
 // The middle one of all places.
 Overhead overhead_of(const std::vector<Place>& places) {
-  std::vector<double> cycles;
+  std::vector<double> cycles, quartiles;
   double squares = 0;
   for (const Place& place : places) {
     const Overhead o = overhead_of(place);
-    cycles.push_back(o.cycles), squares += o.error * o.error;
+    cycles.push_back(o.cycles), quartiles.push_back(o.quartile), squares += o.error * o.error;
   }
-  return {median(cycles), of_a_median * std::sqrt(squares) / static_cast<double>(places.size())};
+  return {median(cycles), of_a_median * std::sqrt(squares) / static_cast<double>(places.size()), median(quartiles)};
 }
 
 // Loads of all places as those of one.
@@ -286,6 +289,7 @@ Expected<LoadLatency> measure_load_latency(Session& session, const CachePath& pa
   LoadLatency result;
   result.timed = all.timed;
   result.overhead_cycles = overhead.cycles;
+  result.quartile_cycles = overhead.quartile;
   result.estimate = difference_of(*timed);
   result.cycles = result.estimate.value.value_or(0);
   DecidingCurve curve = laps_curve(path.id, *timed, result.estimate);

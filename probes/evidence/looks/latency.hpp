@@ -15,6 +15,7 @@ struct LoadLatency {
   Estimate estimate;           ///< cycles; inconclusive where too many loads were slow to tell
   double cycles = 0;           ///< by laps, whatever made their loads slow, of lines that may be near and far
   double overhead_cycles = 0;  ///< what a load's own clock adds to its lower quartile: of mere jitter less than 0
+  double quartile_cycles = 0;  ///< by which the lower quartile of these loads lies above the middle of them
   Histogram timed;             ///< the same loads, each timed
 };
 

@@ -114,12 +114,13 @@ Expected<std::optional<EvictionIndex>> modulo_index(Evictions& look, const std::
 }
 
 // Whether lines all over the memory are pushed out by those that linear differences predict; nothing where there is
-// room for few of them.
+// room for few of them. By twice as many as a set has ways, where there are: of one more a set that goes by the order
+// in which lines came, and has them in another one, may lose as few as strangers hide.
 Expected<std::optional<bool>> is_linear(Evictions& look, const LineDifferences& differences, std::size_t ways) {
   constexpr std::uint64_t lines = 64;
   std::vector<std::vector<std::uint64_t>> predicted;
   for (std::uint64_t i = 0; i < lines; ++i) {
-    predicted.push_back(differences.mates_of(look.room_lines() / lines * i + i, ways + 1));
+    predicted.push_back(differences.mates_of(look.room_lines() / lines * i + i, 2 * ways));
     std::erase_if(predicted.back(), [&](std::uint64_t line) { return line >= look.room_lines(); });
     if (predicted.back().size() <= ways) predicted.pop_back();
   }

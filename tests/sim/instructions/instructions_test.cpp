@@ -285,6 +285,23 @@ TEST(Instructions, InAnL2ThatTheyOverflowAreNoCacheOfTheirOwn) {
   for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
 }
 
+// Half of what a cache lost comes from the other side: near lines are compared with near ones, and what streams through
+// is of both.
+TEST(Instructions, BeforeAnL2OfTwoSidesMissAsItsNearLinesHit) {
+  nlohmann::json text =
+      code_before_an_l2({{"size", "48 KiB"}, {"line", 128}, {"ways", 6}}, 24,
+                        {{"size", "8 MiB"}, {"line", 128}, {"ways", 16}, {"index", "hash"}, {"scope", "gpu"}});
+  text["groups"]["partition"] = {{"interleaved", 2}};
+  text["caches"]["l2"]["partitions"] = {{"count", 2}, {"mode", "home"}, {"interleave", "4 KiB"}};
+  for (auto& [path, levels] : text["paths"].items())
+    for (auto& level : levels)
+      if (level["level"] == "l2") level["far_latency"] = level["latency"].get<double>() + 180;
+  const auto model = sim::parse_model(text.dump(), "sides");
+  ASSERT_TRUE(model) << model.error().message;
+  for (const Found& f : instructions_found(*model, discovered_instructions(*model)))
+    EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+}
+
 TEST(Instructions, InTheConstantsNearestCacheAreToldByItsSize) {
   nlohmann::json text = behind_a_forgetful_one("lru", "modulo");
   text["caches"]["near"] = {{"size", 2048}, {"line", 64}, {"sets", 8}, {"ways", 4}};

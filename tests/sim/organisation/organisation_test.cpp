@@ -245,6 +245,20 @@ TEST(OrganisationOfTheL2, IsNoneOfATlb) {
   }
 }
 
+// Sets that go by the order in which lines came, and have them in another one, lose one line a round of one too many,
+// which strangers hide.
+TEST(OrganisationOfTheL2, ByFifoAndAnXorIsNoHashBesideStrangers) {
+  Json text = model_with_cache({{"size", "16 KiB"}, {"line", 64}, {"ways", 4}}, false);
+  text["caches"]["l2"] = {{"size", "8 MiB"}, {"line", 128},    {"sector", 32},         {"ways", 16},
+                          {"index", "xor"},  {"scope", "gpu"}, {"replacement", "fifo"}};
+  text["noise"] = {{"jitter", "uniform"}, {"cycles", 2}, {"outlier_probability", 0.002}, {"outlier_cycles", {50, 500}}};
+  text["noise"]["seed"] = 24;
+  const auto model = sim::parse_model(text.dump(), "order");
+  ASSERT_TRUE(model) << model.error().message;
+  for (const Found& found : organisation_found(*model, discovered_deep(*model, {"l2"})))
+    EXPECT_NE(found.answer, Answer::wrong) << text_of(found);
+}
+
 // Of two sets by two bits of a line's number neighbours come in runs of two, though each lies where its own bits say.
 TEST(Organisation, OfAnXorWhoseNeighboursComeInPairsIsNoHash) {
   const auto model = sim::parse_model(
