@@ -80,10 +80,44 @@ Expected<LinesApart> how_far_apart(Session& session, Findings& findings, std::ui
   return *untranslated ? in_a_small_page : in_a_large_page;
 }
 
+// How much has to be walked in between.
+struct Flushed {
+  std::uint64_t first = 0, bytes = 0;  // as a beginning, and in the end
+  LooksByLine timed;                   // behind more than that
+  bool is_level = false;               // and took no longer than behind that
+};
+
+Expected<Flushed> flush_to_level(Session& session, std::uint64_t room) {
+  constexpr int most_doublings = 5;
+  // Caches behind an L2 hold up to eight times as much as it does, or half of this (docs/domain.md).
+  constexpr std::uint64_t far_more = 512 << 20;
+  const std::uint64_t first = std::min(room, std::max<std::uint64_t>(8 * session.info().l2_bytes, 32 << 20));
+  Flushed all{first, first, {}, false};
+  const auto look = [&](std::uint64_t begin, std::uint64_t bytes) {
+    return looks_behind(session, begin, bytes, 1, in_a_small_page);
+  };
+  auto less = look(0, first);
+  if (!less) return tl::unexpected<Error>(less.error());
+  all.timed = std::move(*less);
+  for (int doubling = 0; doubling < most_doublings && 2 * all.bytes <= room && !all.is_level; ++doubling) {
+    // All of it new: of what came before a cache that goes by age keeps lines where they are, and lets none go for it.
+    auto more = look(2 * all.bytes - first, 2 * all.bytes);
+    if (!more) return tl::unexpected<Error>(more.error());
+    all.is_level = are_level(histogram_of(all.timed), histogram_of(*more));
+    if (const std::uint64_t most = std::min(room, far_more); all.is_level && 2 * all.bytes < most) {
+      auto far = look(4 * all.bytes - first, most);
+      if (!far) return tl::unexpected<Error>(far.error());
+      all.is_level = are_level(histogram_of(*more), histogram_of(*far));
+    }
+    if (!all.is_level) all.bytes *= 2;
+    all.timed = std::move(*more);
+  }
+  return all;
+}
+
 }  // namespace
 
 Expected<void> measure_device_memory(Session& session, Findings& findings) {
-  constexpr int most_doublings = 5;
   Memory& memory = findings.memory("device_memory");
   memory.kind = Kind::memory;
   memory.physical_cache = memory.id;
@@ -91,20 +125,9 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   auto load = measure_load_latency(session, l2_path);
   if (!load) return tl::unexpected<Error>(load.error());
   const std::uint64_t room = session.info().largest_buffer_bytes / 2;
-  // As much as the largest cache behind an L2 that there is (docs/domain.md), held against twice as much.
-  const std::uint64_t first = std::min(room, std::max<std::uint64_t>(8 * session.info().l2_bytes, 32 << 20));
-  std::uint64_t flush = first;
-  auto timed = looks_behind(session, 0, flush, 1, in_a_small_page);
-  if (!timed) return tl::unexpected<Error>(timed.error());
-  bool level = false;
-  for (int doubling = 0; doubling < most_doublings && 2 * flush <= room && !level; ++doubling) {
-    // All of it new: of what came before a cache that goes by age keeps lines where they are, and lets none go for it.
-    auto more = looks_behind(session, 2 * flush - first, 2 * flush, 1, in_a_small_page);
-    if (!more) return tl::unexpected<Error>(more.error());
-    level = are_level(histogram_of(*timed), histogram_of(*more));
-    if (!level) flush *= 2;
-    timed = more;
-  }
+  auto reached = flush_to_level(session, room);
+  if (!reached) return tl::unexpected<Error>(reached.error());
+  const auto [first, flush, timed, level] = std::move(*reached);
   CacheFacts& facts = findings.caches["device_memory"];
   facts.capacity_bytes = flush;
   facts.overhead_cycles = load->overhead_cycles;
@@ -113,7 +136,7 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
     findings.caches.erase("device_memory");
     return tl::unexpected<Error>(why);
   };
-  const auto apart = how_far_apart(session, findings, flush - first, flush, histogram_of(*timed));
+  const auto apart = how_far_apart(session, findings, flush - first, flush, histogram_of(timed));
   if (!apart) return give_up(apart.error());
   findings.lines_apart = *apart;
   auto again = looks_behind(session, flush - first, flush, looks_at_a_line, *apart);

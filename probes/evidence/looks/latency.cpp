@@ -38,7 +38,8 @@ constexpr double fewest_laps = 10;  // that order statistics take an interval fr
 // Single loads but for those that something made slow: another program's traffic, or lines that it pushed out.
 struct Swift {
   double quartile = 0;
-  double share = 1;  // of all loads
+  double share = 1;          // of all loads
+  double fine_quartile = 0;  // as though loads of a cycle were spread over it: a few more don't move it by a whole one
   // Of laps of `loads` loads the share below which half of those without a slow one lie, or a quarter of all.
   double laps(double loads) const { return std::min(undisturbed_share, std::pow(share, loads) / 2); }
 };
@@ -50,8 +51,12 @@ bool fill_laps(const Swift& swift, std::size_t count) {
 Swift swift_of(const Histogram& timed) {
   const double quartile = lowest_mode(timed).low_quartile;
   const Histogram swift = between(timed, 0, quartile + least_fence_cycles);
-  return {undisturbed(swift).value_or(0),
-          static_cast<double>(total(swift)) / static_cast<double>(std::max<std::uint64_t>(1, total(timed)))};
+  const double at = undisturbed(swift).value_or(0);
+  const auto n = static_cast<double>(total(swift)), below = n - static_cast<double>(count_from(swift, at));
+  const double there = std::max(1.0, static_cast<double>(total(between(swift, at, at + 1))));
+  constexpr double half_a_cycle = 0.5;
+  return {at, n / static_cast<double>(std::max<std::uint64_t>(1, total(timed))),
+          at - half_a_cycle + (undisturbed_share * n - below) / there};
 }
 
 struct Quantile {
@@ -152,6 +157,7 @@ program::Program lap_program(program::Program p, program::Walk walk, std::uint32
 struct Overhead {
   double cycles = 0, error = 0;  // 95 %
   double quartile = 0;           // the part of it by which loads' lower quartile lies above their middle
+  double fine_quartile = 0;      // the same of that one
 };
 
 // Laps as loads that were timed one by one make them up, drawn at random.
@@ -179,39 +185,43 @@ Overhead overhead_of(const Place& place) {
   const Overhead by_means{.cycles = load.value - lap.value / loads, .error = std::hypot(load.error, lap.error / loads)};
   Overhead surer = by_laps.error < by_means.error ? by_laps : by_means;
   // Loads are told by their lower quartile, which lies so much beside the centre of those that nothing made slow.
-  surer.quartile = place.swift.quartile - middle_half(values(place.timed));
+  const double middle = middle_half(values(place.timed));
+  surer.quartile = place.swift.quartile - middle;
+  surer.fine_quartile = place.swift.fine_quartile - middle;
   surer.cycles += surer.quartile;
   return surer;
 }
 
 // The middle one of all places.
 Overhead overhead_of(const std::vector<Place>& places) {
-  std::vector<double> cycles, quartiles;
+  std::vector<double> cycles, quartiles, fine_quartiles;
   double squares = 0;
   for (const Place& place : places) {
     const Overhead o = overhead_of(place);
-    cycles.push_back(o.cycles), quartiles.push_back(o.quartile), squares += o.error * o.error;
+    cycles.push_back(o.cycles), quartiles.push_back(o.quartile), fine_quartiles.push_back(o.fine_quartile);
+    squares += o.error * o.error;
   }
-  return {median(cycles), of_a_median * std::sqrt(squares) / static_cast<double>(places.size()), median(quartiles)};
+  return {median(cycles), of_a_median * std::sqrt(squares) / static_cast<double>(places.size()), median(quartiles),
+          median(fine_quartiles)};
 }
 
 // Loads of all places as those of one.
 struct Pooled {
   Histogram timed;
-  Swift swift{0, 0};
+  Swift swift{0, 0, 0};
   std::size_t longer_laps = 0;
 };
 
 Pooled pool(const std::vector<Place>& places) {
   Pooled all;
-  std::vector<double> quartiles;
+  std::vector<double> quartiles, fine_quartiles;
   for (const Place& place : places) {
     all.timed = merged(all.timed, place.timed);
     all.longer_laps += place.longer.size();
     all.swift.share += place.swift.share / static_cast<double>(places.size());
-    quartiles.push_back(place.swift.quartile);
+    quartiles.push_back(place.swift.quartile), fine_quartiles.push_back(place.swift.fine_quartile);
   }
-  all.swift.quartile = median(quartiles);
+  all.swift.quartile = median(quartiles), all.swift.fine_quartile = median(fine_quartiles);
   return all;
 }
 
@@ -255,7 +265,7 @@ bool do_places_differ(const std::vector<Place>& places, double cycles) {
 // Of loads that are slow more often than not nobody knows which ones hit; an error of half a level might be one.
 Estimate by_single_loads(const Swift& swift, const Overhead& overhead, std::uint64_t samples) {
   constexpr std::string_view method = "single_loads";
-  const double cycles = swift.quartile - overhead.cycles;
+  const double cycles = swift.fine_quartile - (overhead.cycles - overhead.quartile + overhead.fine_quartile);
   if (swift.share < 0.5 || overhead.error > (half_a_level - 1) * cycles)
     return inconclusive("cycles", method, "too many loads were slow, by lines that were lost or by others' traffic");
   Estimate e = measured(cycles, "cycles", method, samples);
