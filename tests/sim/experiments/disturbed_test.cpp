@@ -371,6 +371,21 @@ TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
   }
 }
 
+// A cycle of the clock more or less is where a quarter of loads lies by chance: that of single loads was one less than
+// that of laps, which then seemed to have lost lines.
+TEST(Latency, IsThatOfLapsWhateverCycleAQuarterOfSingleLoadsEndsIn) {
+  for (int seed = 1; seed <= 12; ++seed) {
+    Json model = model_beside(200, 500);
+    model["caches"]["l1"] = {{"size", "16 KiB"}, {"line", 128}, {"ways", 4}};
+    model["paths"]["global_cached"] = {level("l1", 39), level("l2", 200), level("device_memory", 500)};
+    model["noise"] = {{"jitter", "gaussian"}, {"cycles", 0.7}, {"seed", seed}};
+    const Topology found = discovered_beside(*device_of(model), {"l1"});
+    const Estimate& latency = found.find("l1")->attributes.at("latency");
+    EXPECT_EQ(latency.method, "undisturbed_laps") << seed;
+    EXPECT_THAT(latency.value, testing::Optional(DoubleNear(39, 0.5))) << seed;
+  }
+}
+
 // All laps take 4500 loads of 360 cycles, at 1 GHz longer than any slice.
 TEST(BesideAProcessInTurns, LatenciesTakeAsManyLapsAsFitIntoASlice) {
   Json model = model_beside(360, 500);
