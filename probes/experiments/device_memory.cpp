@@ -105,7 +105,8 @@ Expected<Flushed> flush_to_level(Session& session, std::uint64_t room) {
     if (!more) return tl::unexpected<Error>(more.error());
     all.is_level = are_level(histogram_of(all.timed), histogram_of(*more));
     if (const std::uint64_t most = std::min(room, far_more); all.is_level && 2 * all.bytes < most) {
-      auto far = look(4 * all.bytes - first, most);
+      const std::uint64_t looked = device_memory_lines * in_a_small_page.stride_bytes;
+      auto far = look(std::min(4 * all.bytes - first, 2 * room - most - looked), most);
       if (!far) return tl::unexpected<Error>(far.error());
       all.is_level = are_level(histogram_of(*more), histogram_of(*far));
     }

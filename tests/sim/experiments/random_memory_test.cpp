@@ -131,21 +131,25 @@ TEST(MemoryLatency, IsNoneOfAnOpenRow) {
 
 // What comes behind a few times the L2, and behind twice as much, may both lie in a cache of many times its size.
 TEST(MemoryLatency, IsNoneOfACacheOfManyTimesTheL2sSize) {
-  const Json text = {{"schema", "gputopo-model/1"},
-                     {"name", "large"},
-                     {"gpu", {{"name", "Large"}, {"sm_count", 4}, {"memory", "4 GiB"}, {"clock_khz", 1500000}}},
-                     {"caches",
-                      {{"l2", {{"size", "512 KiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}},
-                       {"l3", {{"size", "128 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
-                     {"paths",
-                      {{"global_cached",
-                        {{{"level", "l2"}, {"latency", 220}},
-                         {{"level", "l3"}, {"latency", 380}},
-                         {{"level", "device_memory"}, {"latency", 640}}}}}}};
-  const auto model = sim::parse_model(text.dump(), "large");
-  ASSERT_TRUE(model) << model.error().message;
-  const Topology topology = discovered_plainly(*model);
-  EXPECT_NEAR(*topology.find("device_memory")->find("latency")->value, 640, 4);
+  for (const auto& [memory, behind] : {std::pair{"4 GiB", "128 MiB"}, std::pair{"512 MiB", "48 MiB"}}) {
+    const Json text = {{"schema", "gputopo-model/1"},
+                       {"name", "large"},
+                       {"gpu", {{"name", "Large"}, {"sm_count", 4}, {"memory", memory}, {"clock_khz", 1500000}}},
+                       {"caches",
+                        {{"l2", {{"size", "512 KiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}},
+                         {"l3", {{"size", behind}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
+                       {"paths",
+                        {{"global_cached",
+                          {{{"level", "l2"}, {"latency", 220}},
+                           {{"level", "l3"}, {"latency", 380}},
+                           {{"level", "device_memory"}, {"latency", 640}}}}}}};
+    const auto model = sim::parse_model(text.dump(), "large");
+    ASSERT_TRUE(model) << model.error().message;
+    const Topology topology = discovered_plainly(*model);
+    const Estimate& latency = *topology.find("device_memory")->find("latency");
+    ASSERT_TRUE(latency.value) << latency.note;
+    EXPECT_NEAR(*latency.value, 640, 4) << memory;
+  }
 }
 
 // Sets that an uneven index gives few lines of a flush keep what was there: no more than a few lines in a hundred,
