@@ -1,11 +1,12 @@
 // random_models: discovers random GPUs and holds what it finds against the truth (docs/domain.md).
 //
 //   random_models [--count N] [--first SEED] [--processes P] [--hostile] [--keep FOLDER] [--quiet] [--dump SEED FILE]
+//   random_models --models FILE... [--processes P] [--quiet]
 //
 // GPUTOPO_RANDOM_MODELS and GPUTOPO_RANDOM_SEED stand for --count and --first. One block a model that isn't wholly
 // right, then totals and the table of reliability. Exit 1 where a value is wrong or a discovery fails. --keep writes
 // the models with wrong values to FOLDER, --dump one seed's model to FILE, for `gputopo discover --device
-// sim:FILE.json`.
+// sim:FILE.json`. --models takes models of files (docs/models.md) instead of drawn ones.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -33,11 +34,10 @@ struct Options {
   unsigned processes = 1;
   bool hostile = false, quiet = false;
   std::string keep;
-  std::vector<std::string> dump;
+  std::vector<std::string> dump, models;
 };
 
 struct Result {
-  std::uint64_t seed = 0;
   std::string text;
   Tally tally;
 };
@@ -54,12 +54,22 @@ bool write(const std::string& path, const nlohmann::json& model) {
   return !file.fail();
 }
 
-Result discover(const Options& options, std::uint64_t seed) {
-  Result result{seed, "", {}};
-  const auto json = model_of(options, seed);
-  const std::string name = json["name"].get<std::string>();
+std::string name_of(const Options& options, std::uint64_t i) {
+  if (!options.models.empty()) return options.models[i];
+  return fmt::format("{}-{}", options.hostile ? "hostile" : "random", options.first + i);
+}
+
+// The `i`th model: of the files that were named, or drawn.
+Expected<sim::Model> model_number(const Options& options, std::uint64_t i) {
+  if (!options.models.empty()) return sim::load_model(options.models[i]);
+  return sim::parse_model(model_of(options, options.first + i).dump(), name_of(options, i));
+}
+
+Result discover(const Options& options, std::uint64_t i) {
+  Result result;
+  const std::string name = name_of(options, i);
   const auto begin = std::chrono::steady_clock::now();
-  auto model = sim::parse_model(json.dump(), name);
+  auto model = model_number(options, i);
   auto found = Expected<Topology>(tl::unexpect, Error{});
   Topology truth;
   if (model) {
@@ -81,7 +91,8 @@ Result discover(const Options& options, std::uint64_t seed) {
     result.text += complaints(all);
   }
   const bool is_bad = result.tally.wrong + result.tally.failed_models > 0;
-  if (is_bad && !options.keep.empty()) write(fmt::format("{}/{}.json", options.keep, name), json);
+  if (is_bad && !options.keep.empty())
+    write(fmt::format("{}/{}.json", options.keep, name), model_of(options, options.first + i));
   return result;
 }
 
@@ -89,8 +100,8 @@ Result discover(const Options& options, std::uint64_t seed) {
 void work(const Options& options, unsigned worker, int out) {
   FILE* pipe = fdopen(out, "w");
   for (std::uint64_t i = worker; i < options.count; i += options.processes) {
-    const Result r = discover(options, options.first + i);
-    const nlohmann::json line = {r.seed, r.text, to_json(r.tally)};
+    const Result r = discover(options, i);
+    const nlohmann::json line = {r.text, to_json(r.tally)};
     const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     std::fprintf(pipe, "%s\n", text.c_str());
     std::fflush(pipe);
@@ -127,13 +138,13 @@ Tally run_all(const Options& options) {
     std::size_t capacity = 0;
     std::FILE* out = workers[i % options.processes].out;
     if (out == nullptr || getline(&line, &capacity, out) < 0) {
-      fmt::print("seed {}: FAILED: the discovery ended its process\n", options.first + i);
+      fmt::print("{}: FAILED: the discovery ended its process\n", name_of(options, i));
       ++total.models;
       ++total.failed_models;
     } else {
       const auto json = nlohmann::json::parse(line);
-      total.add(tally_of(json[2]));
-      if (!options.quiet) fmt::print("{}", json[1].get<std::string>());
+      total.add(tally_of(json[1]));
+      if (!options.quiet) fmt::print("{}", json[0].get<std::string>());
       std::fflush(stdout);
     }
     std::free(line);
@@ -153,13 +164,18 @@ int random_models(int argc, char** argv) {
   app.add_option("--count", options.count, "How many models")->envname("GPUTOPO_RANDOM_MODELS");
   app.add_option("--first", options.first, "The first model's seed")->envname("GPUTOPO_RANDOM_SEED");
   app.add_option("--processes", options.processes, "How many at once")->check(CLI::Range(1, 256));
-  app.add_option("--keep", options.keep, "Folder for models with wrong values")->check(CLI::ExistingDirectory);
+  auto* models =
+      app.add_option("--models", options.models, "Files of models, instead of drawn ones")->check(CLI::ExistingFile);
+  app.add_option("--keep", options.keep, "Folder for drawn models with wrong values")
+      ->check(CLI::ExistingDirectory)
+      ->excludes(models);
   app.add_option("--dump", options.dump, "SEED FILE: write that model and do nothing else")->expected(2);
   app.add_flag("--hostile", options.hostile, "Models beyond the domain");
   app.add_flag("--quiet", options.quiet, "Totals only");
   CLI11_PARSE(app, argc, argv);
   if (!options.dump.empty())
     return write(options.dump[1], model_of(options, std::strtoull(options.dump[0].c_str(), nullptr, 10))) ? 0 : 1;
+  if (!options.models.empty()) options.count = options.models.size();
   const Tally total = run_all(options);
   fmt::print("{}", text_of(total));
   return total.wrong + total.failed_models == 0 ? 0 : 1;
