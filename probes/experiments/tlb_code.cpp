@@ -74,7 +74,7 @@ class TlbCode {
   PageProgram data_program(std::uint64_t others) const {
     return [this, others](std::uint64_t variant) {
       PageProbe probe(pages_.session().info(), {0});
-      return probe.touch(0, 0).walk(0, pages_.spread(others, variant)).look(0, pages_.margin());
+      return probe.touch(0, 0).walk(0, pages_.spread(others, variant)).look(0, pages_.elsewhere(variant));
     };
   }
 
@@ -102,7 +102,8 @@ class TlbCode {
     // code lies elsewhere, where jumps take longer or shorter.
     const std::uint64_t lines = std::min(1 + again, least_page / pages_.line_bytes());
     add_loads(p, pages_.spread(others, variant), 1);
-    add_loads(p, {pages_.margin(), pages_.line_bytes(), lines}, static_cast<std::uint32_t>(1 + again / lines));
+    add_loads(p, {pages_.elsewhere(variant), pages_.line_bytes(), lines},
+              static_cast<std::uint32_t>(1 + again / lines));
     p.phases.emplace_back(recorded(looked_at, program::Record::latencies, 1));
     return p;
   }

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "change_point/robust.hpp"
 #include "evidence/held/agreed_size.hpp"
 #include "evidence/inference/curves.hpp"
@@ -23,23 +25,62 @@ constexpr std::string_view tlb_entries_method = "page_circles";
 constexpr double may_be_lost = 0.125;
 constexpr std::size_t replicates_of_a_circle = 2;
 
-struct PageLayout {
-  std::uint64_t stride_bytes = 0, most_lines = 0;
-};
+// Lines of the largest circle, of which surely some are lost.
+std::uint64_t most_walked(const TlbLevel& level) {
+  return 3 * level.lost_from + 16;
+}
 
-// Lines an entry apart, and a line of the L2 further each time, so that they don't crowd a few of its sets, as long as
-// each still lies in an entry of its own. Without that step they may take all that lies between them of the L2.
-PageLayout layout_of(const TlbLevel& level, const Pages& pages) {
+// Lines an entry apart, and `lines_on` of the L2 further each time, so that they don't crowd a few of its sets, as long
+// as each still lies in an entry of its own. Without that step they may take all that lies between them of the L2.
+PageLayout layout_of(const TlbLevel& level, const Pages& pages, std::uint64_t lines_on) {
   const std::uint64_t entry = level.entry.bytes;
   const std::uint64_t own_lines = std::min(level.entry.first_border, entry) / pages.line_bytes();
-  const std::uint64_t stepping = own_lines - std::min(own_lines, LineTimes::variants);
+  const std::uint64_t stepping = (own_lines - std::min(own_lines, LineTimes::variants)) / lines_on;
   const std::uint64_t plain =
       level.l2_bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : level.l2_bytes / 2 / entry;
   const bool steps = stepping >= plain || stepping > 4 * level.lost_from;
   PageLayout layout;
-  layout.stride_bytes = entry + (steps ? pages.line_bytes() : 0);
+  layout.stride_bytes = entry + (steps ? lines_on * pages.line_bytes() : 0);
   layout.most_lines = std::min({steps ? stepping : plain, pages.bytes() / layout.stride_bytes - 1, pages.most()});
   return layout;
+}
+
+// The largest circle, and then looks at some of its lines, each right after another line of its entry
+// and once more behind that.
+program::Program looks_at_translated(Pages& pages, const PageLayout& layout, std::uint64_t lines, std::uint64_t looks,
+                                     std::uint32_t sm) {
+  program::Program p = make_program(fmt::format("{} lines {} B apart, translated", lines, layout.stride_bytes),
+                                    pages.session().info(), slot_pages);
+  p.isolation = Scope::gpu;
+  p.agents = {{sm, 0}};
+  p.phases = {make_walk(pages_path, lines * layout.stride_bytes, layout.stride_bytes, 3)};
+  for (std::uint64_t i = 0; i < looks; ++i) {
+    program::Walk neighbour = make_walk(pages_path, 4, 4, 1);
+    const std::uint64_t at = i * lines / looks * layout.stride_bytes;
+    neighbour.first_byte = neighbour_of(at);
+    program::Walk look = recorded(neighbour, program::Record::latencies, 1);
+    look.first_byte = at;
+    p.phases.insert(p.phases.end(), {neighbour, look, look});
+  }
+  return p;
+}
+
+// Whether the L2 loses lines of such a circle: steps that an index folds onto each other crowd a few of its sets.
+Expected<bool> crowd_the_l2(Pages& pages, const TlbLevel& level, const PageLayout& layout, std::uint32_t sm) {
+  constexpr std::uint64_t most_looks = 32;
+  const std::uint64_t lines = std::min(layout.most_lines, most_walked(level));
+  const std::uint64_t looks = std::min(lines, most_looks);
+  if (looks == 0) return false;
+  auto traces = pages.session().run(program::Batch(2, looks_at_translated(pages, layout, lines, looks, sm)));
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  const double later = (level.lost_cycles - level.in_front_cycles) / 2;
+  std::size_t lost = 0;
+  for (const program::ProgramTrace& trace : *traces)
+    for (std::uint64_t i = 0; i < looks; ++i) {
+      const double first = trace.phases[3 * i + 2].latencies.back(), again = trace.phases[3 * i + 3].latencies.back();
+      lost += first > again + later ? 1 : 0;
+    }
+  return static_cast<double>(lost) > may_be_lost * static_cast<double>(traces->size() * looks);
 }
 
 CacheFacts page_facts(const TlbLevel& level, std::string_view id, const PageLayout& layout, LineTimes& times) {
@@ -59,12 +100,25 @@ CacheFacts page_facts(const TlbLevel& level, std::string_view id, const PageLayo
 
 }  // namespace
 
-TlbEntries::TlbEntries(Pages& pages, std::string_view id, const TlbLevel& level, std::uint32_t sm)
+Expected<std::optional<PageLayout>> page_layout(Pages& pages, const TlbLevel& level, std::uint32_t sm) {
+  // An index that takes bits of an address as they are, or two such fields XORed, folds a step of one onto a power of
+  // two, and no odd one beside it.
+  for (const std::uint64_t lines_on : {1, 3, 5}) {
+    const PageLayout layout = layout_of(level, pages, lines_on);
+    auto crowd = crowd_the_l2(pages, level, layout, sm);
+    if (!crowd) return tl::unexpected<Error>(crowd.error());
+    if (!*crowd) return std::optional(layout);
+  }
+  return std::optional<PageLayout>();
+}
+
+TlbEntries::TlbEntries(Pages& pages, std::string_view id, const TlbLevel& level, const PageLayout& layout,
+                       std::uint32_t sm)
     : pages_(pages),
       level_(level),
-      most_lines_(layout_of(level, pages).most_lines),
-      times_(pages.session(), pages_path, layout_of(level, pages).stride_bytes, pages.line_bytes(), sm),
-      facts_(page_facts(level, id, layout_of(level, pages), times_)),
+      most_lines_(layout.most_lines),
+      times_(pages.session(), pages_path, layout.stride_bytes, pages.line_bytes(), sm),
+      facts_(page_facts(level, id, layout, times_)),
       circles_(pages.session(), facts_, Scope::gpu) {}
 
 std::uint64_t TlbEntries::fewest_lines() const {
@@ -153,7 +207,7 @@ Expected<FittingEntries> TlbEntries::fitting() {
   spec.unit_bytes = level_.entry.bytes;
   // Fewer lines than the level before holds say nothing of this one.
   spec.first_bytes = fewest_lines() * level_.entry.bytes;
-  spec.limit_bytes = std::min(most_lines_, 3 * level_.lost_from + 16) * level_.entry.bytes;
+  spec.limit_bytes = std::min(most_lines_, most_walked(level_)) * level_.entry.bytes;
   spec.rows = 24;
   spec.replicates = replicates_of_a_circle;
   // What replaces at random settles slowly. Of many entries each repetition takes a second, and what their sets hold is

@@ -29,10 +29,20 @@ struct FittingEntries {
   std::uint64_t about = 0;  ///< the likeliest number of entries, sure or not; 0: there is none
 };
 
+/// How the lines of a level's circles lie.
+struct PageLayout {
+  std::uint64_t stride_bytes = 0, most_lines = 0;
+};
+
+/// One of which the L2 keeps all lines while a circle is walked that loses entries; nothing where it keeps those of
+/// none. The level's entry size is known. Errors are the session's.
+Expected<std::optional<PageLayout>> page_layout(evidence::Pages& pages, const TlbLevel& level, std::uint32_t sm);
+
 class TlbEntries {
  public:
-  /// `level`'s entry size is known. Both must outlive it.
-  TlbEntries(evidence::Pages& pages, std::string_view id, const TlbLevel& level, std::uint32_t sm);
+  /// `pages` and `level` must outlive it.
+  TlbEntries(evidence::Pages& pages, std::string_view id, const TlbLevel& level, const PageLayout& layout,
+             std::uint32_t sm);
   TlbEntries(const TlbEntries&) = delete;
   TlbEntries& operator=(const TlbEntries&) = delete;
 

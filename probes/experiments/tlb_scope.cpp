@@ -45,7 +45,7 @@ class TlbScope {
     std::vector<PageProgram> programs;
     for (const auto& others : sets) programs.push_back(program(first, others, line));
     programs.push_back(program(first, {}, line));
-    programs.push_back(program(first, sets.front(), elsewhere()));
+    programs.push_back(program(first, sets.front(), pages_.margin()));
     programs.push_back(at_hand(pages_, first, line));
     auto seen = pages_.run(programs, looks_);
     if (!seen) return tl::unexpected<Error>(seen.error());
@@ -64,8 +64,6 @@ class TlbScope {
 
   static constexpr std::uint64_t line = 0;
 
-  std::uint64_t elsewhere() const { return pages_.margin(); }
-
   // The first SM loses a line's translation from the levels up to this one. Then the others (or else itself) lose what
   // they have in nearer levels, so that they ask this one, and touch `touched`.
   PageProgram program(std::uint32_t first, const std::vector<std::uint32_t>& others, std::uint64_t touched) const {
@@ -78,9 +76,9 @@ class TlbScope {
       const std::uint32_t first_other = sms.size() == 1 ? 0 : 1;
       // So many places and the one that a look begins with (tlb_levels.cpp).
       for (std::uint32_t agent = first_other; agent < sms.size(); ++agent)
-        probe.walk(agent, pages_.spread(drop_nearer_, variant + agent)).touch(agent, elsewhere());
+        probe.walk(agent, pages_.spread(drop_nearer_, variant + agent)).touch(agent, pages_.elsewhere(variant));
       for (std::uint32_t agent = first_other; agent < sms.size(); ++agent) probe.touch(agent, neighbour_of(touched));
-      return probe.walk(0, pages_.spread(drop_nearer_, variant + sms.size())).look(line, elsewhere());
+      return probe.walk(0, pages_.spread(drop_nearer_, variant + sms.size())).look(line, pages_.elsewhere(variant));
     };
   }
 

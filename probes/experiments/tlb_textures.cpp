@@ -43,8 +43,6 @@ class TlbTextures {
  private:
   static constexpr std::uint64_t line = 0;
 
-  std::uint64_t elsewhere() const { return pages_.margin(); }
-
   // Touched, then lost from nearer levels, and in between `others` by a path.
   PageProgram program(program::Path path, std::uint64_t others) const {
     return [this, path, others](std::uint64_t variant) {
@@ -62,7 +60,7 @@ class TlbTextures {
         probe.walk(0, {first, entry_bytes_, count, 1, path});
         i += count;
       }
-      return probe.walk(0, pages_.spread(drop_nearer_, variant)).look(line, elsewhere());
+      return probe.walk(0, pages_.spread(drop_nearer_, variant)).look(line, pages_.elsewhere(variant));
     };
   }
 

@@ -125,7 +125,14 @@ class Translation {
   // Entries, reach and organisation. Gives what a line that this level just lost takes longer, where that was seen.
   Expected<std::optional<double>> measure_entries(const TlbLevel& level, Memory& memory) {
     using Cycles = std::optional<double>;
-    TlbEntries entries(pages_, tlb_ids[level.number - 1], level, looking_sm);
+    const auto layout = page_layout(pages_, level, looking_sm);
+    if (!layout) return tl::unexpected<Error>(layout.error());
+    if (!*layout) {
+      leave_translation_open(memory, "the L2 loses lines that lie an entry apart: they crowd a few of its sets");
+      in_front_ = levels_.plateaus[level.number].from;
+      return Cycles();
+    }
+    TlbEntries entries(pages_, tlb_ids[level.number - 1], level, **layout, looking_sm);
     auto fitting = entries.fitting();
     if (!fitting) return tl::unexpected<Error>(fitting.error());
     // Lines that the nearer levels go on answering needn't fit into this one.

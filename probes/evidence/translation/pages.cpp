@@ -54,12 +54,17 @@ Expected<void> Pages::fit_between_interruptions(std::uint32_t sm) {
   constexpr std::size_t looks = 3;
   for (;; most_ /= 2) {
     const PageProgram longest = [&](std::uint64_t variant) {
-      return PageProbe(session_->info(), {sm}).walk(0, spread(most_, variant)).look(0, margin());
+      return PageProbe(session_->info(), {sm}).walk(0, spread(most_, variant)).look(0, elsewhere(variant));
     };
     auto seen = run({longest}, looks);
     if (seen) return {};
     if (seen.error().kind != Error::Kind::unavailable || most_ < 2) return tl::unexpected<Error>(seen.error());
   }
+}
+
+std::uint64_t Pages::elsewhere(std::uint64_t variant) const {
+  const double share = 1 - even_place(variant) / 4;
+  return static_cast<std::uint64_t>(share * static_cast<double>(margin())) / line_bytes_ * line_bytes_;
 }
 
 Others Pages::spread(std::uint64_t count, std::uint64_t variant) const {
@@ -109,9 +114,9 @@ std::uint64_t neighbour_of(std::uint64_t at) {
 }
 
 PageProgram at_hand(Pages& pages, std::uint32_t sm, std::uint64_t line) {
-  return [&pages, sm, line](std::uint64_t) {
+  return [&pages, sm, line](std::uint64_t variant) {
     PageProbe probe(pages.session().info(), {sm});
-    return probe.touch(0, line).touch(0, neighbour_of(line)).look(line, pages.margin());
+    return probe.touch(0, line).touch(0, neighbour_of(line)).look(line, pages.elsewhere(variant));
   };
 }
 

@@ -48,6 +48,9 @@ class Pages {
   std::uint64_t line_bytes() const { return line_bytes_; }
   /// Where others begin. Lines that are timed lie below, in the lower half of that.
   std::uint64_t margin() const { return bytes_ / 16; }
+  /// Where a look begins, in the upper quarter of the margin. Another place for each `variant`: one that shares a small
+  /// set of a TLB with the line that is timed would push its translation out each time.
+  std::uint64_t elsewhere(std::uint64_t variant) const;
   /// The most places that may be touched.
   std::uint64_t most() const { return most_; }
   /// Makes them as few as SM `sm` walks between two interruptions, where another process takes turns on the GPU.

@@ -96,7 +96,7 @@ class Refill {
       probe.touch(0, timed).walk(0, pages_.spread_quickly(drop.here, variant));
       // Another line than the one that is timed: what serves that is the entry.
       if (brought_back) probe.touch(0, neighbour_of(*brought_back));
-      return probe.walk(0, pages_.spread(drop.nearer, variant + 1)).look(timed, pages_.margin());
+      return probe.walk(0, pages_.spread(drop.nearer, variant + 1)).look(timed, pages_.elsewhere(variant));
     };
   }
 

@@ -82,7 +82,7 @@ PageProgram probe_of(Pages& pages, std::uint32_t sm, std::uint64_t count, bool t
     PageProbe p(pages.session().info(), {sm});
     p.touch(0, neighbour_of(line_at)).touch(0, line_at).walk(0, pages.spread_quickly(count, variant));
     if (touches) p.touch(0, neighbour_of(line_at));
-    return p.look(line_at, pages.margin());
+    return p.look(line_at, pages.elsewhere(variant));
   };
 }
 

@@ -180,6 +180,27 @@ TEST(Translation, OfCodeIsToldByJumpsPastItsCaches) {
 
 // What is slower after many places were touched isn't translation where the L2 lost the line: its neighbour's touch
 // doesn't bring it back.
+// Lines a page and a line apart, each in the next way's next line: an XOR of both puts all of them into one set.
+TEST(Translation, OfAsManyEntriesAsTheL2HasWaysIsNotThoseWays) {
+  Json text = model_with_tlbs({{"1", {{"page", "256 KiB"}, {"entries", 8}, {"ways", 4}, {"miss_penalty", 60}}}});
+  text["caches"]["l2"].update({{"size", "2 MiB"}, {"ways", 8}, {"index", "xor"}});
+  for (const Found& found : translation_found(parsed(text), discovered_translation(parsed(text))))
+    EXPECT_NE(found.answer, Answer::wrong) << text_of(found);
+}
+
+// What a look begins with shared its set with the line: each look had lost its translation, and none looked at hand.
+TEST(Translation, OfADirectMappedTlbIsSeenInFrontOfAnother) {
+  Json text = model_with_tlbs({{"1", {{"page", "64 KiB"}, {"entries", 16}, {"ways", 1}, {"miss_penalty", 12}}},
+                               {"2", {{"page", "64 KiB"}, {"entries", 64}, {"ways", 4}, {"miss_penalty", 200}}}});
+  text["gpu"]["memory"] = "64 GiB";
+  int exact = 0;
+  for (const Found& found : translation_found(parsed(text), discovered_translation(parsed(text)))) {
+    EXPECT_NE(found.answer, Answer::wrong) << text_of(found);
+    exact += found.answer == Answer::exact ? 1 : 0;
+  }
+  EXPECT_GE(exact, 16);
+}
+
 TEST(Translation, IsNotSeenInAnL2ThatLosesItsLines) {
   Json text = model_with_tlbs(Json::object());
   text["caches"]["l2"]["size"] = "128 KiB";
