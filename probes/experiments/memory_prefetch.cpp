@@ -21,12 +21,20 @@ using program::Record;
 
 constexpr std::uint64_t least_stride_bytes = 32;  // no sector there has been is smaller
 constexpr std::uint64_t most_stride_bytes = 4096;
-constexpr std::uint64_t run_loads = 16;
-constexpr std::uint64_t runs_of_an_order = 24;  // with 15 loads each: 5 % of them are 18
+constexpr std::uint64_t runs_of_an_order = 24;  // with 11 loads each: 5 % of them are 13
 // Runs lie in 64 KiB each, the smallest page that GPUs are known to give device memory, and so far apart that nothing
 // of one is fetched with another. Translation is warmed by a load at the end of these, before a run's first.
 constexpr std::uint64_t run_apart_bytes = 192 << 10;
 constexpr std::uint64_t warming_at_bytes = 62 << 10;
+// A prefetch may begin behind up to 16 misses (docs/models.md). What warms the translation is no step of a run: it lies
+// more than the longest stride behind the furthest of its loads.
+constexpr std::uint64_t most_run_loads = 32;
+constexpr std::uint64_t run_bytes = 48 << 10;
+
+std::uint64_t run_loads(std::uint64_t stride) {
+  return std::min(most_run_loads, run_bytes / stride);
+}
+
 constexpr std::size_t phases_of_a_run = 4;
 constexpr std::array<Order, 3> run_orders{Order::forward, Order::reverse, Order::shuffled};
 constexpr std::uint64_t runs_room_bytes = run_orders.size() * runs_of_an_order * run_apart_bytes;
@@ -38,7 +46,7 @@ program::Program runs_of(const ColdMemory& cold, std::uint64_t stride, std::size
     const std::uint64_t place = cold.begin() + (order * runs_of_an_order + i) * run_apart_bytes;
     program::Walk warm = make_walk(l2_path, 4, 4, 1);
     warm.first_byte = place + warming_at_bytes;
-    program::Walk run = recorded(make_walk(l2_path, run_loads * stride, stride, 1), Record::latencies, 1);
+    program::Walk run = recorded(make_walk(l2_path, run_loads(stride) * stride, stride, 1), Record::latencies, 1);
     run.first_byte = place;
     run.order = run_orders[order];
     run.order_seed = i + 1;
@@ -109,13 +117,13 @@ program::Program closed_runs(const ColdMemory& cold, std::uint64_t stride, Befor
     const std::uint64_t place = cold.begin() + i * run_apart_bytes;
     program::Walk warm = make_walk(l2_path, 4, 4, 1);
     warm.first_byte = place + warming_at_bytes;
-    const std::uint64_t turn = 1 + i % (run_loads - 1);
+    const std::uint64_t most = run_loads(stride), turn = 1 + i % (most - 1);
     const bool is_forward = before == Before::forward;
     const std::uint64_t loads = before == Before::one_above ? 1 : turn;
     // From its end on in reverse; a single load is one above what comes next after a run forward.
     const std::uint64_t first = is_forward                  ? 0
-                                : before == Before::reverse ? run_loads - loads
-                                                            : std::min(turn + 1, run_loads - 1);
+                                : before == Before::reverse ? most - loads
+                                                            : std::min(turn + 1, most - 1);
     program::Walk run = recorded(make_walk(l2_path, loads * stride, stride, 1), Record::latencies, 1);
     run.first_byte = place + first * stride;
     run.order = is_forward ? Order::forward : Order::reverse;

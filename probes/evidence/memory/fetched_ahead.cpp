@@ -22,17 +22,23 @@ Share share_of(std::uint64_t hits, std::uint64_t loads) {
   return {(static_cast<double>(hits) + 0.5) / (static_cast<double>(loads) + 1), static_cast<double>(loads) + 1};
 }
 
+bool more_than_by_chance(const Share& a, const Share& b) {
+  constexpr double sigmas = 4;
+  const auto variance = [](const Share& s) { return s.of * (1 - s.of) / s.loads; };
+  return a.of - b.of > sigmas * std::sqrt(variance(a) + variance(b));
+}
+
 // By one in twenty at least, as many loads as are a stranger's (docs/domain.md), and not by chance.
 bool more(const Share& a, const Share& b) {
-  constexpr double least = 0.05, sigmas = 4;
-  const auto variance = [](const Share& s) { return s.of * (1 - s.of) / s.loads; };
-  return a.of - b.of > std::max(least, sigmas * std::sqrt(variance(a) + variance(b)));
+  constexpr double least = 0.05;
+  return a.of - b.of > least && more_than_by_chance(a, b);
 }
 
 // What one stride says.
 struct SeenAtStride {
   bool ahead = false;     // one order hits more often than another
   bool at_once = false;   // and there a run's second load does
+  bool a_few = false;     // or hardly any of its loads do, and none of the other's
   bool together = false;  // every order hits alike
 };
 
@@ -42,6 +48,7 @@ SeenAtStride seen_at(const StrideHits& s) {
   const auto of = [](const RunHits& h) { return share_of(h.hits, h.loads); };
   SeenAtStride seen;
   for (const auto& [own, other] : {std::pair{&s.forward, &s.reverse}, std::pair{&s.reverse, &s.forward}}) {
+    seen.a_few = seen.a_few || more_than_by_chance(of(*own), shuffled) || more_than_by_chance(of(*own), of(*other));
     if (!more(of(*own), shuffled) && !more(of(*own), of(*other))) continue;
     seen.ahead = true;
     // What one fetch brings is there for a run's second load in either direction.
@@ -98,7 +105,7 @@ bool depends_on_order(const StrideHits& hits) {
 Statement fetched_ahead(std::span<const StrideHits> strides) {
   std::vector<std::uint64_t> alone, ahead, open_rows;  // strides
   std::uint64_t together = 0, loads = 0, hits = 0;
-  bool at_once = false, is_unknown = false;
+  bool at_once = false, is_unknown = false, hit_a_few = false;
   for (const StrideHits& s : strides) {
     const SeenAtStride seen = seen_at(s);
     const Ahead what = seen.ahead ? ahead_of(s) : Ahead::fetched;
@@ -109,6 +116,7 @@ Statement fetched_ahead(std::span<const StrideHits> strides) {
       together = std::max(together, s.stride_bytes);
       continue;
     }
+    hit_a_few = hit_a_few || seen.a_few;
     (seen.ahead ? ahead : alone).push_back(s.stride_bytes);
     at_once = at_once || seen.at_once;
     for (const RunHits* h : {&s.forward, &s.reverse}) loads += h->loads, hits += h->hits;
@@ -128,6 +136,8 @@ Statement fetched_ahead(std::span<const StrideHits> strides) {
   }
   if (is_unknown)
     return undecided(ahead_method, "loads in order are faster, and what was fetched can't be told from an open row");
+  if (hit_a_few)
+    return undecided(ahead_method, "a few loads hit in order and hardly any out of it: too few to tell why");
   if (alone.empty() && !open_rows.empty())
     return undecided(ahead_method, "loads of every stride are faster in order, while a row is open");
   if (alone.empty())
