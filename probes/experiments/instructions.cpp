@@ -77,6 +77,11 @@ class Instructions {
       leave_instruction_caches_open(findings_, "whether a cache of code that shows is the L2 can't be told");
       return {};
     }
+    if (std::any_of(found_.begin(), found_.end(), [](const auto& cache) { return cache.level.may_be_two; })) {
+      leave_instruction_caches_open(findings_,
+                                    "jumps take ever longer where one cache should serve them: there may be two");
+      return {};
+    }
     auto behind =
         found_.empty() ? Expected<std::optional<bool>>(true) : is_l2_behind(session_, findings_, found_.back());
     if (!behind) return tl::unexpected<Error>(behind.error());

@@ -51,6 +51,18 @@ Lost nearest_of(const Histogram& within, const Histogram& beyond, double front_c
   return {(served + kinds.front().low_quartile) / 2, (kinds[0].high_quartile + kinds[1].low_quartile) / 2};
 }
 
+// Of jumps, in cycles, and its standard error.
+struct Mean {
+  double cycles = 0, error = 0;
+};
+
+Mean mean_of(const Histogram& jumps) {
+  const double middle = mean(jumps).value_or(0), n = static_cast<double>(total(jumps));
+  double squares = 0;
+  for (const auto& bin : jumps) squares += static_cast<double>(bin.count) * std::pow(bin.latency_cycles - middle, 2);
+  return {middle, std::sqrt(squares) / n};
+}
+
 class GrowingWalks {
  public:
   explicit GrowingWalks(Session& session) : session_(session), block_(session.info().code_block_bytes) {}
@@ -111,6 +123,7 @@ class GrowingWalks {
     level.lost_cycles = lost.median;
     level.error_cycles = 1 + hit.error + lost.error;
     level.samples = total(within) + total(beyond);
+    level.may_be_two = grows_within(here, level.front_threshold_cycles, middle);
     const auto missed = [&](const Histogram& walk) {
       return static_cast<double>(count_from(walk, nearest.from)) / static_cast<double>(total(walk));
     };
@@ -126,6 +139,34 @@ class GrowingWalks {
     for (std::size_t k = 0; k < places_.size(); ++k)
       level.slowest.points.emplace_back(static_cast<double>(places_[k] * block_), cycles_[k]);
     return level;
+  }
+
+  // Whether jumps between two latencies, all of which one plateau's level should serve, take longer in some walks than
+  // in others over less code: three in a row against three, by more than chance and nearly as much as levels are apart.
+  bool grows_within(const Plateau& plateau, double low_cycles, double high_cycles) const {
+    constexpr double deviations = 4, nearly = 0.8, least_cycles = 0.75;
+    constexpr std::size_t in_a_row = 3;
+    std::vector<Mean> means;
+    for (std::size_t k = 0; k < places_.size(); ++k) {
+      const Histogram served = between(walks_[k], low_cycles, high_cycles);
+      if (places_[k] >= plateau.from && places_[k] <= plateau.to && !served.empty()) means.push_back(mean_of(served));
+    }
+    Mean least{1e9, 0};
+    for (std::size_t end = in_a_row; end + in_a_row <= means.size(); ++end) {
+      const Mean before = middle_of_three(means, end - in_a_row), behind = middle_of_three(means, end);
+      if (before.cycles < least.cycles) least = before;
+      const double further = behind.cycles - cycles_.front();
+      const double told = std::max(least_cycles, nearly * (least_ratio - 1) * further);
+      if (behind.cycles - least.cycles > std::max(told, deviations * std::hypot(behind.error, least.error)))
+        return true;
+    }
+    return false;
+  }
+
+  static Mean middle_of_three(const std::vector<Mean>& means, std::size_t first) {
+    std::array<Mean, 3> three{means[first], means[first + 1], means[first + 2]};
+    std::sort(three.begin(), three.end(), [](const Mean& x, const Mean& y) { return x.cycles < y.cycles; });
+    return three[1];
   }
 
   // More code is no faster than less. Of few blocks most may lie where the walk's own code pushes them out.

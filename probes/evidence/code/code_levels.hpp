@@ -29,6 +29,9 @@ struct CodeLevel {
   /// Jumps to blocks in a row, each once, of less code and of more, both too much for it. Where these differ it still
   /// held some.
   MissedInARow of_less, of_more;
+  /// Jumps that it serves take longer the more code is walked, by more than chance: another cache may lie in it, nearer
+  /// than levels are told apart.
+  bool may_be_two = false;
   std::uint64_t samples = 0;
   Series missed;   ///< share of jumps that found their block lost from here, over code walked, bytes
   Series slowest;  ///< what nearly the slowest jumps take, over all code walked: of all levels alike

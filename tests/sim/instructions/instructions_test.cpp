@@ -325,6 +325,35 @@ TEST(Instructions, AreDeepAndNeverMeasuredUnasked) {
   EXPECT_EQ(discovered_plainly(*model).find("instruction_l1"), nullptr);
 }
 
+// What is told apart is a tenth: of two that are nearer the one behind was stated as though it were alone, under the
+// name of the one in front.
+TEST(Instructions, OfTwoCachesTooNearToBeToldApartAreLeftOpen) {
+  for (const double behind : {21.0, 23.0}) {
+    const nlohmann::json text = {
+        {"schema", "gputopo-model/1"},
+        {"gpu", {{"name", "Code"}, {"sm_count", 4}, {"memory", "4 GiB"}, {"clock_khz", 1500000}}},
+        {"caches",
+         {{"near", {{"size", "4 KiB"}, {"line", 128}, {"ways", 4}}},
+          {"next", {{"size", "16 KiB"}, {"line", 128}, {"ways", 8}}},
+          {"third", {{"size", "64 KiB"}, {"line", 128}, {"ways", 8}}},
+          {"l2", {{"size", "256 KiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
+        {"paths",
+         {{"global_cached", {{{"level", "l2"}, {"latency", 210}}, {{"level", "device_memory"}, {"latency", 520}}}},
+          {"instruction",
+           {{{"level", "near"}, {"latency", 0}},
+            {{"level", "next"}, {"latency", 20}},
+            {{"level", "third"}, {"latency", behind}},
+            {{"level", "l2"}, {"latency", 210}},
+            {{"level", "device_memory"}, {"latency", 510}}}}}},
+        {"execution", {{"block", 128}}},
+        {"noise", {{"jitter", "uniform"}, {"cycles", 1}, {"outlier_probability", 2e-3}, {"outlier_cycles", 300}}}};
+    const auto model = sim::parse_model(text.dump(), "code");
+    ASSERT_TRUE(model) << model.error().message;
+    const Topology found = discovered_instructions(*model);
+    for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+  }
+}
+
 TEST(Instructions, WithoutACacheAreLeftOpen) {
   const nlohmann::json text = {
       {"schema", "gputopo-model/1"},
