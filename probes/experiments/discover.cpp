@@ -40,7 +40,8 @@ void leave_open(const Experiment& experiment, const Error& error, Findings& find
 }
 
 // The nearest memory behind each: what serves its misses.
-void set_parents(Topology& t) {
+void set_parents(Findings& findings) {
+  Topology& t = findings.topology;
   const auto status_of = [&](std::string_view id) {
     const Memory* m = t.find(id);
     const Estimate* latency = m == nullptr ? nullptr : m->find("latency");
@@ -56,6 +57,7 @@ void set_parents(Topology& t) {
     const bool is_there = std::ranges::any_of(m.attributes, [](const auto& named) { return named.second.has_value(); });
     if (!is_there || (status_of(m.parent) == Status::inconclusive && !is_told))
       m.parent.clear();  // whether either is there isn't known
+    if (const auto* cache = findings.cache(m.id); cache != nullptr && cache->is_before_another) m.parent.clear();
   }
 }
 
@@ -210,7 +212,7 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
     finished = *ran;
   }
   Topology& t = findings.topology;
-  set_parents(t);
+  set_parents(findings);
   keep_wanted(t, options.only);
   add_disturbance(session.disturbance(), t.provenance);
   if (device.is_shared() || (session.info().may_run_beside_others && findings.others_fill_l2))

@@ -25,12 +25,13 @@ constexpr std::string_view nearer_is_hidden =
 constexpr std::string_view near_lines_hide = "lines that are near in the level behind may be as fast as hits";
 constexpr std::uint64_t first_bytes = 512;  // fits into every first-level cache there has been
 
-SearchSpec size_spec(Session& session, const CacheFacts& cache, std::uint64_t stride, std::uint64_t most_loads = 0) {
+SearchSpec size_spec(Session& session, CacheFacts& cache, std::uint64_t stride, std::uint64_t most_loads = 0) {
   SearchSpec spec;
   FootprintSpec rows;
   rows.most_loads = most_loads;
   rows.path = cache.path;
   rows.stride_bytes = stride;
+  rows.walked = &cache.walked;
   spec.count = count_footprints(session, rows, cache.levels.threshold_cycles);
   spec.sweep = {static_cast<double>(stride), most_loads == 0, cache.contamination()};
   spec.sweep.own_lines = cache.path.slot != slot_constant;  // what a kernel writes passes these caches
@@ -47,7 +48,7 @@ struct Rough {
 };
 
 // A first idea of the capacity, within a tenth.
-Expected<Rough> rough_capacity(Session& session, const CacheFacts& cache) {
+Expected<Rough> rough_capacity(Session& session, CacheFacts& cache) {
   const std::uint64_t stride = cache.stride();
   constexpr std::uint64_t sampled_loads = 1024;
   SearchSpec spec = size_spec(session, cache, stride, sampled_loads);

@@ -66,7 +66,22 @@ Expected<Samples> time_pairs(Session& session, const CachePath& path) {
   return result;
 }
 
-Expected<Samples> time_footprints(Session& session, const CachePath& path) {
+// Constants that something else pushed out of the nearest cache: what surely comes from behind it.
+Expected<Histogram> time_pushed_constants(Session& session, const CacheFacts& cache) {
+  Cold cold = cold_region(session, cache.path, 8192, fmt::format("{} cold lines", cache.path.id), cache.pushed_by);
+  program::Walk lines =
+      recorded(make_walk(cache.path, cold.bytes, longest_line_of_constants, 1), program::Record::histogram, 1);
+  lines.first_byte = cold.first_byte;
+  cold.program.phases.emplace_back(lines);
+  auto traces = session.run(program::Batch(levels_repetitions, cold.program));
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  Histogram all;
+  for (const auto& trace : *traces) all = merged(all, recorded_histogram(trace));
+  return all;
+}
+
+Expected<Samples> time_footprints(Session& session, CacheFacts& cache) {
+  const CachePath& path = cache.path;
   FootprintSpec rows;
   rows.path = path;
   rows.stride_bytes = shortest_line_of_constants;
@@ -79,18 +94,19 @@ Expected<Samples> time_footprints(Session& session, const CachePath& path) {
   // may.
   auto footprints = session.run_while_they_fit(batch);
   if (!footprints) return tl::unexpected<Error>(footprints.error());
-  Cold cold = cold_region(session, path, 8192, fmt::format("{} cold lines", path.id));
-  program::Walk lines =
-      recorded(make_walk(path, cold.bytes, longest_line_of_constants, 1), program::Record::histogram, 1);
-  lines.first_byte = cold.first_byte;
-  cold.program.phases.emplace_back(lines);
-  auto behind = session.run(program::Batch(levels_repetitions, cold.program));
+  auto behind = time_pushed_constants(session, cache);
   if (!behind) return tl::unexpected<Error>(behind.error());
   Samples result;
   for (const auto& trace : *footprints) result.graded.push_back(recorded_histogram(trace));
-  result.graded.emplace_back();
-  for (const auto& trace : *behind) result.graded.back() = merged(result.graded.back(), recorded_histogram(trace));
   result.hits = result.graded.front();
+  // Half a bank pushed nothing out of a cache that holds a whole one.
+  if (session.info().constant_modules > 1 &&
+      are_alike(result.hits, *behind, cache.overhead_cycles, session.clock_share())) {
+    cache.pushed_by = PushedBy::other_banks;
+    behind = time_pushed_constants(session, cache);
+    if (!behind) return tl::unexpected<Error>(behind.error());
+  }
+  result.graded.push_back(std::move(*behind));
   return result;
 }
 
@@ -151,7 +167,7 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
     return fail(Error::Kind::device, fmt::format("no laps of {} loads were timed; try again", path.id));
   cache.overhead_cycles = load->overhead_cycles;
   cache.latency_cycles = load->cycles;
-  auto samples = path.slot == slot_constant ? time_footprints(session, path) : time_pairs(session, path);
+  auto samples = path.slot == slot_constant ? time_footprints(session, cache) : time_pairs(session, path);
   if (!samples) return tl::unexpected<Error>(samples.error());
   // Lines that were timed by the lap may have pushed each other out, in a cache of one way.
   const bool all_hit = !hold_slower_loads(samples->hits, load->timed, cache.overhead_cycles);
@@ -166,7 +182,10 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
                            });
     auto pushed_out = all_alike ? may_be_pushed_out(session, cache, *samples, load->timed) : Expected<bool>(false);
     if (!pushed_out) return tl::unexpected<Error>(pushed_out.error());
-    if (*pushed_out)
+    const bool holds_all = path.slot == slot_constant && session.info().constant_modules < 2;
+    if (all_alike && holds_all)
+      set_open(memory, "levels", "nothing is farther than anything else: a cache that holds all constants, or none");
+    else if (*pushed_out)
       set_open(
           memory, "levels",
           "a load repeated at once takes as long as the first, but another program may push out what it brought in");
@@ -184,6 +203,11 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
   }
   if (session.clock_share() * least_ratio < 1 && hide_a_level(cache.levels, samples->graded)) {
     set_open(memory, "levels", "at this SM clock a level behind takes as long as its hits");
+    return {};
+  }
+  if (path.slot == slot_constant && pass_for_hits(cache.levels, samples->graded, cache.overhead_cycles)) {
+    set_open(memory, "levels",
+             "of more lines loads take longer than hits, by less than they differ: from a level behind");
     return {};
   }
   cache.present = true;

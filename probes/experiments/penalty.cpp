@@ -148,6 +148,15 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   LostLines lost = penalty_of_lost({*looks}, cache->levels, findings.far_less_near_cycles(),
                                    l2 == nullptr ? std::vector<double>() : l2->by_line);
   session.keep(lost.curve(path.id));
+  const std::vector<double> by_line = undisturbed_by_line(*looks);
+  const double nearest = by_line.empty() ? 0 : *std::min_element(by_line.begin(), by_line.end());
+  cache->is_before_another =
+      path.slot != slot_constant && are_served_sooner(cache->levels, cache->walked, nearest, cache->overhead_cycles);
+  if (cache->is_before_another) {
+    penalty = inconclusive("cycles", "miss_latency",
+                           "walks that it can't hold are served sooner than lines of the L2: by a cache in between");
+    return {};
+  }
   penalty = std::move(lost.penalty);
   if (!findings.may_lines_be_far() || !penalty.has_value()) return {};
   auto near = near_penalty(session, findings, *cache, *looks, first, penalty);
@@ -189,6 +198,9 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
     penalty = penalty_of(lowest_mode(l2->next_loads), hit, own.samples);
     penalty.interval->low -= own.interval->high - *own.value;
     penalty.interval->high += *own.value - own.interval->low;
+    // Of what was just lost all may lie in open rows, and of memory's lines fewer.
+    if (findings.memory_farther_cycles != 0 && next.interval)
+      penalty.interval->high = std::max(penalty.interval->high, next.interval->high - own.interval->low);
   } else {
     penalty = measured(*next.value - *own.value, "cycles", "difference", next.samples);
     penalty.interval = Interval{next.interval->low - own.interval->high, next.interval->high - own.interval->low};

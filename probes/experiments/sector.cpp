@@ -19,7 +19,7 @@ Expected<void> measure_sector(Session& session, Findings& findings, const CacheP
   constexpr std::uint64_t word_bytes = 4;
   CacheFacts* cache = findings.cache(path.id);
   if (cache == nullptr || !cache->present) return {};
-  Cold cold = cold_region(session, path, walk_bytes, fmt::format("{} cold", path.id));
+  Cold cold = cold_region(session, path, walk_bytes, fmt::format("{} cold", path.id), cache->pushed_by);
   program::Walk walk = recorded(make_walk(path, cold.bytes, word_bytes, 1), program::Record::latencies, 1);
   walk.first_byte = cold.first_byte;
   cold.program.phases.emplace_back(walk);

@@ -233,6 +233,15 @@ double most_hidden_share(const Levels& levels) {
   return hidden.share(std::max(0.0, hidden.loads) + 1.96 * hidden.deviation);
 }
 
+bool are_served_sooner(const Levels& levels, const Histogram& walked, double cycles, double overhead_cycles) {
+  constexpr double many = 0.25;  // strangers among hits, and lines that are nearer than those that were looked at
+  const double from = least_threshold(levels.hit, overhead_cycles);
+  const double until = overhead_cycles + (cycles - overhead_cycles) / least_ratio;
+  if (walked.empty() || until <= from) return false;
+  const double between_both = share_from(walked, from) - share_from(walked, until);
+  return are_some(between_both, walked) && between_both > many * share_from(walked, from);
+}
+
 bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded) {
   // Of twice as much as the nearest holds half at least comes from behind, and of that half may look like its hits.
   constexpr double least_share = 0.25, by_chance = 1e-6;  // one of a hundred samples in ten thousand discoveries
@@ -243,6 +252,22 @@ bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded) {
     const Levels slower = levels_of(known, fast), faster = levels_of(fast, known);
     const Levels& other = slower.doubt < faster.doubt ? slower : faster;
     return !fast.empty() && other.doubt < by_chance && other.told_apart() * below > least_share + levels.false_hit;
+  });
+}
+
+bool pass_for_hits(const Levels& levels, const std::vector<Histogram>& graded, double overhead_cycles) {
+  constexpr double nearly_all = 0.9, twice = 2;  // as far as an interval reaches: once in ten thousand samples
+  const auto middle_of = [&](const Histogram& loads) {
+    Mode mode = whole_mode(between(loads, 0, levels.threshold_cycles));
+    mode.error -= half_a_tick;  // both are of one clock
+    return mode;
+  };
+  const Mode known = middle_of(levels.hit);
+  const double half = (half_a_level - 1) * (known.centre - overhead_cycles);
+  return std::any_of(graded.begin(), graded.end(), [&](const Histogram& loads) {
+    if (loads.empty() || share_from(loads, levels.threshold_cycles) > 1 - nearly_all) return false;
+    const Mode middle = middle_of(loads);
+    return middle.centre - known.centre > std::max(half, twice * std::hypot(known.error, middle.error));
   });
 }
 

@@ -122,7 +122,7 @@ Mode whole_mode(std::span<const LatencyCount> histogram) {
   for (const auto& bin : inner)
     square += static_cast<double>(bin.count) * (bin.latency_cycles - mode.centre) * (bin.latency_cycles - mode.centre);
   const auto n = static_cast<double>(std::max<std::uint64_t>(1, total(inner)));
-  mode.error = 1.96 * std::sqrt(square / n / n) + 0.5;  // and half a cycle of the clock
+  mode.error = 1.96 * std::sqrt(square / n / n) + half_a_tick;
   return mode;
 }
 

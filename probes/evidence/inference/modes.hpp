@@ -9,6 +9,9 @@
 
 namespace gputopo::evidence {
 
+/// A clock that counts whole cycles may be off by so much, alike for all that it times.
+inline constexpr double half_a_tick = 0.5;
+
 /// One level of latency, in cycles.
 struct Mode {
   double median = 0;
@@ -16,7 +19,7 @@ struct Mode {
   double high_quartile = 0;
   double share = 0;   ///< of all loads of the histogram
   double centre = 0;  ///< mean without outliers: finer than the median, which is a whole number of cycles
-  double error = 0;   ///< half-width of its 95 % interval
+  double error = 0;   ///< half-width of its 95 % interval, with half a tick
 };
 
 /// Peaks of the smoothed histogram (Gaussian kernel, 1.5 % of the median wide) that a valley of less than half the

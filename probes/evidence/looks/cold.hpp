@@ -1,6 +1,7 @@
 // Bytes that the nearest cache of a path can't have and the level behind it has: where 'miss' is known by construction.
 #pragma once
 
+#include "evidence/looks/findings.hpp"
 #include "evidence/looks/session.hpp"
 
 namespace gputopo::evidence {
@@ -12,7 +13,8 @@ struct Cold {
 };
 
 /// Global memory: a region that no walk has touched, brought into the L2 by loads past L1. Constants: the near end of a
-/// bank, walked before half of it was, several times: more than a constant L1 holds.
-Cold cold_region(Session& session, const CachePath& path, std::uint64_t bytes, std::string label);
+/// bank, walked before what pushes it out was, several times: more than a constant L1 holds.
+Cold cold_region(Session& session, const CachePath& path, std::uint64_t bytes, std::string label,
+                 PushedBy pushed_by = PushedBy::half_a_bank);
 
 }  // namespace gputopo::evidence

@@ -18,6 +18,10 @@ namespace gputopo::evidence {
 
 class LineTimes;
 
+/// What is walked to push constants out of the nearest cache: half of their bank, or all other modules' banks, where
+/// that cache holds a bank.
+enum class PushedBy { half_a_bank, other_banks };
+
 /// A cache as later experiments walk it.
 struct CacheFacts {
   CachePath path;
@@ -27,22 +31,25 @@ struct CacheFacts {
   double overhead_cycles = 0;      ///< of timing a load of this path, told by its lower quartile
   double quartile_cycles = 0;      ///< the part of it by which that lies above the middle of such loads
   std::vector<double> by_line;     ///< of the L2 and of memory: what each of some lines takes from SM 0, as timed
+  Histogram walked;                ///< all loads of the walks that its size was searched by, as timed
   std::optional<Mode> next_level;  ///< of the L2: the cache behind it, as timed, where there is one
   Histogram next_loads;            ///< of the L2: lines that it lost, brought by what is behind it, as timed
   bool is_before_memory = false;   ///< of the L2: what it loses comes from memory
   /// Of constants: loads that take so long were served further on than by what is right behind, whose near lines may be
   /// as fast as hits; 0 where these can't be.
   double behind_next_cycles = 0;
+  bool is_before_another = false;  ///< what it loses comes from a cache that has no name here
   std::uint64_t sector_bytes = 0;
   std::uint64_t line_bytes = 0;
   std::uint64_t capacity_bytes = 0;    ///< 0 where unknown
   std::uint32_t warm_laps = 3;         ///< until its steady state
   std::uint64_t front_line_bytes = 0;  ///< what a cache in front of it asks for at once; 0: none
   std::uint64_t front_capacity_bytes = 0;
-  double front_threshold_cycles = 0;      ///< what is faster was served by that one
-  std::uint64_t bank_bytes = 0;           ///< it is larger than a module's bank, of so much, and walked over several
-  std::uint64_t room_lines = 0;           ///< of its buffer that may be walked; 0: all
-  LineTimes* line_times = nullptr;        ///< what each line's hits take, taken off before thresholds; null: all alike
+  double front_threshold_cycles = 0;  ///< what is faster was served by that one
+  std::uint64_t bank_bytes = 0;       ///< it is larger than a module's bank, of so much, and walked over several
+  std::uint64_t room_lines = 0;       ///< of its buffer that may be walked; 0: all
+  LineTimes* line_times = nullptr;    ///< what each line's hits take, taken off before thresholds; null: all alike
+  PushedBy pushed_by = PushedBy::half_a_bank;
   std::uint64_t pushed_out_by_bytes = 0;  ///< lines of it were seen to be lost to so much, themselves included; 0: none
 
   Contamination contamination() const { return levels.contamination(); }
@@ -78,6 +85,7 @@ struct Findings {
   bool may_have_sides = false;      ///< that, or distance: which of both isn't known
   LinesApart lines_apart =
       in_a_small_page;  ///< so that each one's translation is there, and memory's row isn't, as far as is known
+  double memory_farther_cycles = 0;  ///< what lines in rows of their own may take more than those
   std::optional<KeptTranslation>
       kept_translation;  ///< as evidence/memory/kept_translation.hpp asks it; nothing before that
   /// What some SMs bring in others find beyond their own L2 and nearer than memory: sides that keep copies of what

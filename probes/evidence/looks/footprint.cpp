@@ -93,6 +93,7 @@ CountRows count_footprints(Session& session, FootprintSpec spec, double threshol
     const std::size_t whole = traces->size() / replicates * replicates;
     for (std::size_t i = 0; i < std::max(whole, std::min(traces->size(), replicates)); ++i) {
       const Histogram timed = recorded_histogram((*traces)[i]);
+      if (spec.walked != nullptr) *spec.walked = merged(*spec.walked, timed);
       const std::uint64_t told = count_from(timed, spec.front_threshold_cycles);
       Count count{static_cast<double>(rows[i / replicates].footprint_bytes), told, count_from(timed, threshold_cycles),
                   static_cast<std::uint32_t>(i % replicates), total(timed) - told};

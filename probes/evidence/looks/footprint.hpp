@@ -17,6 +17,7 @@ struct FootprintSpec {
   std::uint64_t front_line_bytes = 0;  ///< line of a smaller cache in front, which must not answer; 0: none
   double front_threshold_cycles = 0;   ///< loads that it answers all the same aren't counted
   std::uint64_t bank_bytes = 0;        ///< a footprint goes on in the next module's constant bank; 0: one buffer
+  Histogram* walked = nullptr;         ///< where all that is timed is added up; null: nowhere
 };
 
 /// Pieces of a line that a cache in front asks for by themselves, one where nothing lies in front: rounds go to each of
@@ -37,7 +38,7 @@ program::Walk rounds_of(const FootprintSpec& spec, std::uint64_t bytes, std::uin
 /// All that a program recorded.
 Histogram recorded_histogram(const program::ProgramTrace& trace);
 
-/// Counts misses of footprints for search_capacity(). `session` and `spec` must outlive it.
+/// Counts misses of footprints for search_capacity(). `session` and `spec` and what is walked into must outlive it.
 CountRows count_footprints(Session& session, FootprintSpec spec, double threshold_cycles);
 
 }  // namespace gputopo::evidence

@@ -76,14 +76,16 @@ using LooksByWay = std::array<ColdMemory::Pairs, ways_to_look>;
 enum class Kept { yes, no, unsure };
 
 // Whether a load of its large page leaves a line as near as one of its own page does, which the L2 may have lost as
-// well. Of so few lines a third that aren't can pass for chance: only where hardly one more is late they surely are.
+// well. Where it doesn't all are late, but those that the L2 lost.
 Kept kept_by(const LooksByWay& looks) {
-  constexpr double deviations = 3, hardly_one = 1;
+  constexpr double deviations = 3, hardly_one = 1, some = 1.0 / 3;
   const auto own = ColdMemory::longer_of(looks[own_page]), large = ColdMemory::longer_of(looks[own_large_page]);
   const double more = (large.first - large.second) - (own.first - own.second);
   if (more <= hardly_one) return Kept::yes;
   const double by_chance = std::sqrt(large.first + large.second + own.first + own.second);
-  return more > deviations * by_chance ? Kept::no : Kept::unsure;
+  if (more > deviations * by_chance) return Kept::no;
+  const double most = more + deviations * by_chance;
+  return most < some * static_cast<double>(looks[own_large_page].size()) ? Kept::yes : Kept::unsure;
 }
 
 // Looks after so many pages, again while they leave it unsure. Nothing where a neighbour leaves no time for them.
@@ -124,7 +126,9 @@ Expected<std::optional<KeptTranslation>> ask(Session& session, const Findings& f
     if (lost <= half && (!found || lost <= most_left)) {
       std::vector<double> missing;
       for (const auto& [first, second] : looks[nothing]) missing.push_back(first);
-      found = KeptTranslation{kept_by(looks) != Kept::no, change_point::median(std::move(missing))};
+      const Kept kept = kept_by(looks);
+      found = KeptTranslation{kept == Kept::unsure ? std::nullopt : std::optional(kept == Kept::yes),
+                              change_point::median(std::move(missing))};
     }
     if (lost <= most_left || pages == 0) return found;
   }

@@ -12,6 +12,7 @@ void state_memory_latency(Session& session, Findings& findings, std::vector<doub
   Estimate& stated = findings.memory("device_memory").attributes["latency"];
   Estimate latency = without_clock(mean_estimate(by_line, "cycles", method), overhead_cycles);
   latency.samples = samples;
+  if (latency.interval) latency.interval->high += findings.memory_farther_cycles;
   if (stated.status == Status::lower_bound) bound_below(latency, stated.note);
   stated = latency;
   for (double& cycles : by_line) cycles -= overhead_cycles;

@@ -1,0 +1,145 @@
+// One thing that looks like another: constants that all fit into a cache, a level that has no name, levels nearer to
+// each other than their loads differ, open rows of DRAM that look like a cache or like memory.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/sim/organisation/found.hpp"
+
+namespace gputopo::test {
+namespace {
+
+using Json = nlohmann::json;
+
+Json level(const char* cache, double latency) {
+  return {{"level", cache}, {"latency", latency}};
+}
+
+Json model_of(Json caches, Json paths) {
+  caches["l2"] = {{"size", "256 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}};
+  return {{"schema", "gputopo-model/1"},
+          {"gpu", {{"name", "Rivals"}, {"sm_count", 4}, {"memory", "4 GiB"}, {"clock_khz", 1500000}}},
+          {"caches", std::move(caches)},
+          {"paths", std::move(paths)},
+          {"noise", {{"jitter", "gaussian"}, {"cycles", 1}, {"outlier_probability", 1e-3}, {"outlier_cycles", 300}}}};
+}
+
+Json data_path() {
+  return {level("l2", 220), level("device_memory", 520)};
+}
+
+Topology found_in(const Json& text, const std::vector<std::string>& ids) {
+  const auto model = sim::parse_model(text.dump(), "rivals");
+  EXPECT_TRUE(model) << model.error().message;
+  const auto device = sim::make_device(*model);
+  experiments::DiscoverOptions options;
+  options.only = ids;
+  options.extras = false;
+  auto found = experiments::discover(*device, options);
+  EXPECT_TRUE(found) << found.error().message;
+  return *found;
+}
+
+bool holds(const Estimate& e, double truth) {
+  return e.status == Status::measured && e.interval && e.interval->low <= truth && truth <= e.interval->high;
+}
+
+// Nothing that lies in a bank pushes anything else of it out of such a cache: the other banks do.
+TEST(ConstantL1, ThatHoldsAWholeBankIsThere) {
+  for (const char* size : {"16 KiB", "32 KiB"}) {
+    Json text = model_of({{"constant", {{"size", size}, {"line", 64}, {"ways", 16}}}},
+                         {{"global_cached", data_path()},
+                          {"constant", {level("constant", 60), level("l2", 220), level("device_memory", 520)}}});
+    text["limits"] = {{"constant_bank", 16384}};
+    const Topology found = found_in(text, {"constant_l1", "constant_l1_5"});
+    const Memory& l1 = *found.find("constant_l1");
+    EXPECT_EQ(l1.find("size")->status, Status::lower_bound) << l1.find("size")->note;
+    EXPECT_EQ(*l1.find("size")->value, 16384);
+    EXPECT_NEAR(*l1.find("latency")->value, 60, 1.5);
+    EXPECT_EQ(*l1.find("sector_size")->value, 64);
+    EXPECT_EQ(found.find("constant_l1_5")->find("size")->status, Status::inconclusive);
+  }
+}
+
+// And where there are no others, that nothing is slower says nothing.
+TEST(ConstantL1, ThatHoldsAllConstantsIsNotSaidToBeAbsent) {
+  Json text = model_of({{"constant", {{"size", "64 KiB"}, {"line", 64}, {"ways", 16}}}},
+                       {{"global_cached", data_path()},
+                        {"constant", {level("constant", 60), level("l2", 220), level("device_memory", 520)}}});
+  text["limits"] = {{"constant_modules", 1}};
+  const Topology found = found_in(text, {"constant_l1", "constant_l1_5"});
+  for (const char* id : {"constant_l1", "constant_l1_5"})
+    EXPECT_EQ(found.find(id)->find("size")->status, Status::inconclusive) << id;
+}
+
+// 16.5 cycles for 15.5, of loads that differ by 2: each by itself says nothing, and the larger one isn't the L1.
+TEST(ConstantL1, InFrontOfALevelWhoseLoadsOverlapWithItsHitsIsOpen) {
+  Json text = model_of(
+      {{"constant", {{"size", "2 KiB"}, {"line", 64}, {"ways", 4}, {"replacement", "random"}}},
+       {"behind", {{"size", "8 KiB"}, {"line", 64}, {"ways", 8}, {"scope", "gpu"}}}},
+      {{"global_cached", data_path()},
+       {"constant", {level("constant", 15.5), level("behind", 16.5), level("l2", 250), level("device_memory", 550)}}});
+  text["noise"]["cycles"] = 2;
+  const Topology found = found_in(text, {"constant_l1", "constant_l1_5"});
+  EXPECT_EQ(found.find("constant_l1")->find("size")->status, Status::inconclusive);
+  EXPECT_EQ(found.find("constant_l1_5")->find("size")->status, Status::inconclusive);
+}
+
+// What is looked at was brought into the L2 past it, and would say that a miss costs what the L2 takes.
+TEST(MissPenalty, InFrontOfACacheWithoutANameIsNotTheL2s) {
+  const Json l1 = {{"size", "16 KiB"}, {"line", 128}, {"ways", 4}};
+  for (const double latency : {40.0, 100.0}) {
+    Json text =
+        model_of({{"l1", l1}, {"between", {{"size", "64 KiB"}, {"line", 128}, {"ways", 8}}}},
+                 {{"global_cached",
+                   {level("l1", 30), level("between", latency), level("l2", 220), level("device_memory", 520)}}});
+    const Topology found = found_in(text, {"l1", "l2"});
+    const Memory& cache = *found.find("l1");
+    EXPECT_EQ(cache.find("miss_penalty")->status, Status::inconclusive) << *cache.find("miss_penalty")->value;
+    EXPECT_EQ(cache.parent, "");
+  }
+  const Topology plain = found_in(
+      model_of({{"l1", l1}}, {{"global_cached", {level("l1", 30), level("l2", 220), level("device_memory", 520)}}}),
+      {"l1", "l2"});
+  EXPECT_NEAR(*plain.find("l1")->find("miss_penalty")->value, 190, 1.5);
+  EXPECT_EQ(plain.find("l1")->parent, "l2");
+}
+
+struct Opened {
+  const char* name;
+  Json rows, tlbs, ways;
+};
+
+class OpenRowsOf : public testing::TestWithParam<Opened> {};
+
+// Lines that the L2 just lost lie in rows that are open still; so do lines of one page, whose translation one of them
+// brought. Neither is a cache behind the L2, and memory takes more.
+TEST_P(OpenRowsOf, MemoryAreNotWhatItTakes) {
+  Json memory = level("l2", 200);
+  Json text = model_of(Json::object(), Json::object());
+  text["caches"]["l2"]["ways"] = GetParam().ways;
+  text["rows"] = GetParam().rows;
+  if (!GetParam().tlbs.is_null()) {
+    text["tlbs"] = {{"tlb", GetParam().tlbs}};
+    memory["tlbs"] = {"tlb"};
+  }
+  text["paths"] = {{"global_cached", {memory, level("device_memory", 500)}}};
+  const Topology found = found_in(text, {"l2", "device_memory"});
+  const Estimate& latency = *found.find("device_memory")->find("latency");
+  const Estimate& penalty = *found.find("l2")->find("miss_penalty");
+  EXPECT_TRUE(holds(latency, 500)) << *latency.value << ", up to " << latency.interval->high;
+  EXPECT_TRUE(holds(penalty, 300)) << *penalty.value << ", up to " << penalty.interval->high;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, OpenRowsOf,
+    testing::Values(Opened{"as_many_as_lost_lines", {{"size", "8 KiB"}, {"banks", 512}, {"gain", 100}}, nullptr, 16},
+                    Opened{"that_gain_little", {{"size", "2 KiB"}, {"banks", 16}, {"gain", 10}}, nullptr, 16},
+                    Opened{"behind_an_l2_of_two_ways", {{"size", "2 KiB"}, {"banks", 16}, {"gain", 60}}, nullptr, 2},
+                    Opened{"as_long_as_pages",
+                           {{"size", "4 KiB"}, {"banks", 16}, {"gain", 40}},
+                           {{"page", "4 KiB"}, {"entries", 16}, {"miss_penalty", 40}},
+                           16}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+}  // namespace
+}  // namespace gputopo::test
