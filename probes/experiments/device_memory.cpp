@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "evidence/inference/estimates.hpp"
+#include "evidence/inference/modes.hpp"
 #include "evidence/looks/flush.hpp"
 #include "evidence/looks/latency.hpp"
 #include "evidence/memory/kept_translation.hpp"
 #include "evidence/memory/memory_latency.hpp"
+#include "evidence/memory/open_rows.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -67,27 +69,26 @@ bool are_level(const Histogram& less, const Histogram& more) {
   return *now.value - *before.value <= same * *before.value + std::hypot(half_width(before), half_width(now));
 }
 
-// By how much at most, where they surely take longer than those that less came between; else 0.
-double surely_farther_cycles(const Histogram& less, const Histogram& more) {
-  const Estimate before = mean_estimate(values(less), "cycles", ""), now = mean_estimate(values(more), "cycles", "");
-  return now.interval->low > before.interval->high ? now.interval->high - before.interval->low : 0;
+// Whether loads take longer than others by more than chance, strangers left out.
+bool are_surely_farther(const Histogram& near, const Histogram& far) {
+  const Mode before = whole_mode(near), now = whole_mode(far);
+  return now.centre - before.centre > std::hypot(before.error, now.error);
 }
 
 // Neighbours in one row of DRAM are as near as open rows are. Where lines in rows of their own are farther, and TLBs
-// have their translations, they are memory's. Where TLBs haven't, or they are farther by less than levels are apart, it
-// may be either that makes them so.
+// have their translations, they are memory's. Where TLBs haven't it may be either that makes them so.
 Expected<LinesApart> how_far_apart(Session& session, Findings& findings, std::uint64_t begin, std::uint64_t flush_bytes,
                                    const Histogram& near) {
   auto far = looks_behind(session, begin, flush_bytes, 1, in_a_large_page);
   if (!far) return tl::unexpected<Error>(far.error());
-  const Histogram in_own_rows = histogram_of(*far);
-  if (!are_level(near, in_own_rows)) {
-    const auto untranslated = why_untranslated(session, findings);
-    if (!untranslated) return tl::unexpected<Error>(untranslated.error());
-    findings.kept_translation.reset();  // more will be known of the L2 when it is asked for that
-    if (!*untranslated) return in_a_large_page;
-  }
-  findings.memory_farther_cycles = surely_farther_cycles(near, in_own_rows);
+  if (!are_surely_farther(near, histogram_of(*far))) return in_a_small_page;
+  const auto untranslated = why_untranslated(session, findings);
+  if (!untranslated) return tl::unexpected<Error>(untranslated.error());
+  findings.kept_translation.reset();  // more will be known of the L2 when it is asked for that
+  if (!*untranslated) return in_a_large_page;
+  const auto rows = do_rows_show(session, flush_bytes);
+  if (!rows) return tl::unexpected<Error>(rows.error());
+  findings.memory_in_open_rows = rows->value_or(true);
   return in_a_small_page;
 }
 

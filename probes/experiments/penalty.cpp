@@ -8,6 +8,7 @@
 #include "evidence/lines/lost_lines.hpp"
 #include "evidence/lines/near_and_far.hpp"
 #include "evidence/looks/latency.hpp"
+#include "evidence/memory/memory_latency.hpp"
 #include "experiments/experiments.hpp"
 
 namespace gputopo::experiments {
@@ -165,6 +166,23 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   return {};
 }
 
+// A level's own loads, and those of the nearest level of what it lost.
+struct HitAndNext {
+  double hit_cycles = 0;
+  Mode next;
+};
+
+// Single loads against single loads: what jitter adds to them a line's lower quartile doesn't have. The nearest level
+// of both, without what another level or another program makes slower where that is apart. Where that is less than
+// lines take on average, `own_cycles`, it is that of some of the slices: then of all, which lie as far apart in either.
+HitAndNext nearest_of_both(const Histogram& hits, const Histogram& lost, double own_cycles) {
+  constexpr double strangers_apart = 0.9;
+  const Mode swiftest = lowest_mode(hits), nearest = lowest_mode(lost);
+  if (swiftest.centre * half_a_level > own_cycles) return {swiftest.centre, nearest};
+  const double reach = quantile(hits, strangers_apart).value_or(0) - swiftest.low_quartile + least_fence_cycles;
+  return {whole_mode(hits).centre, whole_mode(between(lost, 0, nearest.low_quartile + reach))};
+}
+
 // What lines take that it lost. Memory behind an L2 with sides is as near or far as the line's home: the mean of all
 // against the mean of all would need far hits in the same mixture, so what a near hit has is held against memory as a
 // whole.
@@ -175,7 +193,9 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   const Estimate& own = findings.memory("l2").attributes["latency"];
   const Estimate& next = findings.memory("device_memory").attributes["latency"];
   Estimate& penalty = findings.memory("l2").attributes["miss_penalty"];
-  const bool is_timed = !l2->next_loads.empty();
+  // Lines that were just lost lie in open rows, where rows make a difference: then both latencies tell.
+  const bool may_be_open = l2->is_before_memory && findings.lines_apart.stride_bytes == in_a_large_page.stride_bytes;
+  const bool is_timed = !l2->next_loads.empty() && !may_be_open;
   if (!is_usable(own) || !own.interval || (!is_timed && (!is_usable(next) || !next.interval))) {
     penalty = inconclusive("cycles", "difference", "needs both latencies");
     return {};
@@ -191,20 +211,18 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   }
   double hit = *own.value + l2->overhead_cycles;
   if (is_timed) {
-    // Single loads against single loads: what jitter adds to them a line's lower quartile doesn't have. The nearest
-    // level of both, without what another level or another program makes slower where that is apart.
     const std::optional<double> far_less_near = findings.far_less_near_cycles();
-    hit = lowest_mode(between(l2->levels.hit, 0, far_less_near ? hit + *far_less_near / 2 : 1e9)).centre;
-    penalty = penalty_of(lowest_mode(l2->next_loads), hit, own.samples);
+    const double end = far_less_near ? hit + *far_less_near / 2 : l2->levels.threshold_cycles;
+    const auto [own_loads, nearest] = nearest_of_both(between(l2->levels.hit, 0, end), l2->next_loads, hit);
+    hit = own_loads;
+    penalty = penalty_of(nearest, hit, own.samples);
     penalty.interval->low -= own.interval->high - *own.value;
     penalty.interval->high += *own.value - own.interval->low;
-    // Of what was just lost all may lie in open rows, and of memory's lines fewer.
-    if (findings.memory_farther_cycles != 0 && next.interval)
-      penalty.interval->high = std::max(penalty.interval->high, next.interval->high - own.interval->low);
   } else {
     penalty = measured(*next.value - *own.value, "cycles", "difference", next.samples);
     penalty.interval = Interval{next.interval->low - own.interval->high, next.interval->high - own.interval->low};
   }
+  if (findings.memory_in_open_rows) bound_below(penalty, in_open_rows);
   DecidingCurve curve =
       make_curve("l2", "miss_penalty", {"cycles more than a hit", "cycles", false}, share_axis("loads"));
   curve.series = {is_timed ? share_up_to("lines that it lost", l2->next_loads, hit)

@@ -52,11 +52,11 @@ Lost nearest_of(const Histogram& within, const Histogram& beyond, double front_c
 }
 
 // Of jumps, in cycles, and its standard error.
-struct Mean {
+struct JumpTime {
   double cycles = 0, error = 0;
 };
 
-Mean mean_of(const Histogram& jumps) {
+JumpTime time_of_jumps(const Histogram& jumps) {
   const double middle = mean(jumps).value_or(0), n = static_cast<double>(total(jumps));
   double squares = 0;
   for (const auto& bin : jumps) squares += static_cast<double>(bin.count) * std::pow(bin.latency_cycles - middle, 2);
@@ -146,14 +146,15 @@ class GrowingWalks {
   bool grows_within(const Plateau& plateau, double low_cycles, double high_cycles) const {
     constexpr double deviations = 4, nearly = 0.8, least_cycles = 0.75;
     constexpr std::size_t in_a_row = 3;
-    std::vector<Mean> means;
+    std::vector<JumpTime> means;
     for (std::size_t k = 0; k < places_.size(); ++k) {
       const Histogram served = between(walks_[k], low_cycles, high_cycles);
-      if (places_[k] >= plateau.from && places_[k] <= plateau.to && !served.empty()) means.push_back(mean_of(served));
+      if (places_[k] >= plateau.from && places_[k] <= plateau.to && !served.empty())
+        means.push_back(time_of_jumps(served));
     }
-    Mean least{1e9, 0};
+    JumpTime least{1e9, 0};
     for (std::size_t end = in_a_row; end + in_a_row <= means.size(); ++end) {
-      const Mean before = middle_of_three(means, end - in_a_row), behind = middle_of_three(means, end);
+      const JumpTime before = middle_of_three(means, end - in_a_row), behind = middle_of_three(means, end);
       if (before.cycles < least.cycles) least = before;
       const double further = behind.cycles - cycles_.front();
       const double told = std::max(least_cycles, nearly * (least_ratio - 1) * further);
@@ -163,9 +164,9 @@ class GrowingWalks {
     return false;
   }
 
-  static Mean middle_of_three(const std::vector<Mean>& means, std::size_t first) {
-    std::array<Mean, 3> three{means[first], means[first + 1], means[first + 2]};
-    std::sort(three.begin(), three.end(), [](const Mean& x, const Mean& y) { return x.cycles < y.cycles; });
+  static JumpTime middle_of_three(const std::vector<JumpTime>& means, std::size_t first) {
+    std::array<JumpTime, 3> three{means[first], means[first + 1], means[first + 2]};
+    std::sort(three.begin(), three.end(), [](const JumpTime& x, const JumpTime& y) { return x.cycles < y.cycles; });
     return three[1];
   }
 

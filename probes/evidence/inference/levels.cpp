@@ -235,7 +235,7 @@ double most_hidden_share(const Levels& levels) {
 
 bool are_served_sooner(const Levels& levels, const Histogram& walked, double cycles, double overhead_cycles) {
   constexpr double many = 0.25;  // strangers among hits, and lines that are nearer than those that were looked at
-  const double from = least_threshold(levels.hit, overhead_cycles);
+  const double from = std::max(least_threshold(levels.hit, overhead_cycles), reach_of(levels.hit));
   const double until = overhead_cycles + (cycles - overhead_cycles) / least_ratio;
   if (walked.empty() || until <= from) return false;
   const double between_both = share_from(walked, from) - share_from(walked, until);

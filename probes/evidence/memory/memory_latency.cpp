@@ -12,8 +12,10 @@ void state_memory_latency(Session& session, Findings& findings, std::vector<doub
   Estimate& stated = findings.memory("device_memory").attributes["latency"];
   Estimate latency = without_clock(mean_estimate(by_line, "cycles", method), overhead_cycles);
   latency.samples = samples;
-  if (latency.interval) latency.interval->high += findings.memory_farther_cycles;
-  if (stated.status == Status::lower_bound) bound_below(latency, stated.note);
+  if (stated.status == Status::lower_bound)
+    bound_below(latency, stated.note);
+  else if (findings.memory_in_open_rows)
+    bound_below(latency, in_open_rows);
   stated = latency;
   for (double& cycles : by_line) cycles -= overhead_cycles;
   session.keep(numbers_curve("device_memory", "latency", {"latency without the clock", "cycles", false}, "lines",

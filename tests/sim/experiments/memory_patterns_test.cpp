@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Ahead{"short_lines", {{"line", 32}, {"prefetch_lines", 2}}, "next_line"},
                     // What warmed the translation of a run would be a step of it, were it that near.
                     Ahead{"of_one_step", {{"prefetch_lines", 2}, {"prefetch_after", 1}}, "stride"},
-                    Ahead{"of_sixteen_equal_steps", {{"prefetch_lines", 4}, {"prefetch_after", 16}}, "stride"},
+                    Ahead{"of_sixteen_equal_steps", {{"prefetch_lines", 16}, {"prefetch_after", 16}}, "stride"},
                     Ahead{"of_two_equal_steps", {{"prefetch_lines", 4}, {"prefetch_after", 2}}, "stride"},
                     Ahead{"of_three_equal_steps", {{"prefetch_lines", 2}, {"prefetch_after", 3}}, "stride"},
                     Ahead{"whole_lines", {{"sector", 128}}, "none"},

@@ -1,11 +1,31 @@
 #include "random_model.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "random_parts.hpp"
 
 namespace gputopo::test {
 namespace {
 
 using Json = nlohmann::json;
+
+// Of the model as it was drawn so far, and by numbers of their own, so that seeds without them draw what they did.
+// Behind an L2: a line of memory alone is nearer when it comes again by its row, as from a cache.
+void add_rows(Draw draw, double least_ratio, Json& model) {
+  constexpr double least_gain = 10;
+  const Json& paths = model["paths"];
+  const Json& path = paths[paths.contains("global_l2_only") ? "global_l2_only" : "global_cached"];
+  if (!draw.chance(0.2) || path.size() < 2) return;
+  const double memory = path.back()["latency"].get<double>();
+  const Json& before = path[path.size() - 2];
+  const double farthest = before.value("far_latency", before["latency"].get<double>());
+  const double most = std::min(memory / 5, memory - least_ratio * farthest);
+  if (most < least_gain) return;
+  model["rows"] = {{"size", draw.one_of({"1 KiB", "2 KiB", "8 KiB"})},
+                   {"banks", draw.one_of({16, 64, 512})},
+                   {"gain", std::round(draw.between(least_gain, most))}};
+}
 
 Json drawn(Drawn d, std::uint64_t seed) {
   draw_gpu(d, seed);
@@ -16,6 +36,8 @@ Json drawn(Drawn d, std::uint64_t seed) {
   d.model["caches"] = d.caches;
   d.model["tlbs"] = d.tlbs;
   d.model["paths"] = d.paths;
+  constexpr std::uint64_t rows = 0x726f7773;
+  add_rows(Draw(seed ^ rows), d.least_ratio, d.model);
   return d.model;
 }
 
