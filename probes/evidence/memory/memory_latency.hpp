@@ -12,7 +12,7 @@ namespace gputopo::evidence {
 
 /// Why latencies of memory, and of what it brings, are bounds below.
 inline constexpr std::string_view in_open_rows =
-    "lines of one page lie in rows of DRAM that are open, and others' translation isn't kept";
+    "lines of one page may lie in open rows of DRAM, and others' translation isn't kept";
 
 /// States the mean of what lines of memory take, as timed, of `samples` looks, and keeps what decided it. What was a
 /// bound stays one.
