@@ -1,5 +1,6 @@
 // Traces in which no size, stride or granularity has a part: nothing may be told of them but by the chance that a test
 // allows itself.
+#include <cmath>
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -40,6 +41,17 @@ int traces_told(const std::function<Estimate(Random&)>& find, bool bounds_too) {
     told += static_cast<int>(bounds_too ? status != Status::inconclusive : status == Status::measured);
   }
   return told;
+}
+
+// A cycle of drift is no level's step, however far away one load in fifty is.
+TEST(NoiseTells, NoSizeByACycleBesideLoadsThatAreFarAway) {
+  constexpr int hardly_any = 2;  // of 240; half of them were told while means of all loads said how far they moved
+  const auto far_or_drifting = [](Random& random, int row) {
+    if (random.uniform() < 0.02) return std::floor(60 * (8 + 32 * random.uniform()));
+    return row > 8 ? 61.0 : 60.0;
+  };
+  const auto size_of = [&](Random& random) { return find_size(trace_of_noise(random, 12, 24, 64, far_or_drifting)); };
+  EXPECT_LE(traces_told(size_of, false), hardly_any);
 }
 
 TEST(NoiseTells, NoSize) {
