@@ -85,7 +85,7 @@ struct Findings {
   bool may_have_sides = false;      ///< that, or distance: which of both isn't known
   LinesApart lines_apart =
       in_a_small_page;  ///< so that each one's translation is there, and memory's row isn't, as far as is known
-  bool memory_in_open_rows = false;  ///< those lie in rows of DRAM that are open, from which loads are nearer
+  bool memory_in_open_rows = false;  ///< those may lie in open rows of DRAM, from which loads are nearer
   std::optional<KeptTranslation>
       kept_translation;  ///< as evidence/memory/kept_translation.hpp asks it; nothing before that
   /// What some SMs bring in others find beyond their own L2 and nearer than memory: sides that keep copies of what

@@ -38,7 +38,7 @@ program::Walk rounds_of(const FootprintSpec& spec, std::uint64_t bytes, std::uin
 /// All that a program recorded.
 Histogram recorded_histogram(const program::ProgramTrace& trace);
 
-/// Counts misses of footprints for search_capacity(). `session` and `spec` and what is walked into must outlive it.
+/// Counts misses of footprints for search_capacity(). `session` and `spec.walked` must outlive it.
 CountRows count_footprints(Session& session, FootprintSpec spec, double threshold_cycles);
 
 }  // namespace gputopo::evidence

@@ -38,7 +38,7 @@ bool more(const Share& a, const Share& b) {
 struct SeenAtStride {
   bool ahead = false;     // one order hits more often than another
   bool at_once = false;   // and there a run's second load does
-  bool a_few = false;     // or hardly any of its loads do, and none of the other's
+  bool a_few = false;     // or does so by however little, but not by chance
   bool together = false;  // every order hits alike
 };
 

@@ -1,4 +1,4 @@
-// What is said of latencies and levels where another program takes a part of every load, and a cache close behind.
+// What is said of latencies and levels where another program takes a part of every load.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -354,21 +354,6 @@ TEST(BesideATenant, LinesThatAreGoneBeforeTheSecondLookDontMakeTwoL2sOne) {
   const auto found = experiments::discover(*device, options);
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->find("l2")->structure.at("scope").status, Status::inconclusive);
-}
-
-// What the L2 loses the cache behind it has, by longer sectors and hardly slower: every other sector comes from there.
-TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
-  Json model = model_beside(374, 482);
-  model["caches"]["l2"]["line"] = 256;
-  model["caches"]["l2"]["sector"] = 128;
-  model["caches"]["l3"] = {{"size", "1 MiB"},         {"line", 256},   {"sector", 256}, {"ways", 16},
-                           {"replacement", "random"}, {"scope", "gpu"}};
-  for (const char* path : {"global_cached", "global_l2_only"})
-    model["paths"][path] = {level("l2", 374), level("l3", 398), level("device_memory", 482)};
-  const Estimate sector = *discovered_beside(model).find("l2")->find("sector_size");
-  if (sector.value) {
-    EXPECT_EQ(*sector.value, 128) << sector.note;
-  }
 }
 
 // A cycle of the clock more or less is where a quarter of loads lies by chance: that of single loads was one less than

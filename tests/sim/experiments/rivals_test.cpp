@@ -1,5 +1,5 @@
 // One thing that looks like another: constants that all fit into a cache, a level that has no name, levels nearer to
-// each other than their loads differ, open rows of DRAM that look like a cache or like memory.
+// each other than their loads differ, a cache close behind the L2, open rows of DRAM that look like a cache or memory.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -107,6 +107,25 @@ TEST(MissPenalty, InFrontOfACacheWithoutANameIsNotTheL2s) {
       {"l1", "l2"});
   EXPECT_NEAR(*plain.find("l1")->find("miss_penalty")->value, 190, 1.5);
   EXPECT_EQ(plain.find("l1")->parent, "l2");
+}
+
+// What the L2 loses the cache behind it has, by longer sectors and hardly slower: every other sector comes from there.
+TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
+  Json text = model_of_rivals(
+      {{"l3",
+        {{"size", "1 MiB"},
+         {"line", 256},
+         {"sector", 256},
+         {"ways", 16},
+         {"replacement", "random"},
+         {"scope", "gpu"}}}},
+      {{"global_cached", {served_by("l2", 374), served_by("l3", 398), served_by("device_memory", 482)}}});
+  text["caches"]["l2"].update({{"line", 256}, {"sector", 128}});
+  text.erase("noise");
+  const Estimate sector = *found_of_rivals(text, {"l2"}).find("l2")->find("sector_size");
+  if (sector.value) {
+    EXPECT_EQ(*sector.value, 128) << sector.note;
+  }
 }
 
 struct Opened {

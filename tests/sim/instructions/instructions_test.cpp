@@ -327,7 +327,7 @@ TEST(Instructions, AreDeepAndNeverMeasuredUnasked) {
 
 // What is told apart is a tenth: of two that are nearer the one behind was stated as though it were alone, under the
 // name of the one in front.
-TEST(Instructions, OfTwoCachesTooNearToBeToldApartAreLeftOpen) {
+TEST(Instructions, OfTwoCachesNearEachOtherAreNotToldAsOne) {
   for (const double behind : {21.0, 23.0}) {
     const nlohmann::json text = {
         {"schema", "gputopo-model/1"},
