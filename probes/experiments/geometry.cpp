@@ -55,6 +55,7 @@ Expected<Rough> rough_capacity(Session& session, CacheFacts& cache) {
   spec.rows = 24;
   spec.replicates = 1;
   spec.most_patience = 4;
+  spec.sweep.by_law_alone = true;
   auto found = search_capacity(session, spec);
   if (!found) return tl::unexpected<Error>(found.error());
   const CapacityPosterior& p = found->posterior;

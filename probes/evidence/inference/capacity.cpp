@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "evidence/inference/estimates.hpp"
+#include "evidence/inference/fitting_rows.hpp"
 #include "stop/stop.hpp"
 
 namespace gputopo::evidence {
@@ -60,96 +61,32 @@ double dispersion_of(std::span<const Observation> rows, const LevelModel& levels
   return change_point::dispersion(rows, rising.fitted(), levels, blocks);
 }
 
-// The same of what fits around its mean, by blocks of ever more rows: what disturbs may come and go slowly, and levels
-// that only rise take that for the end of what fits.
-double slow_dispersion_of(std::span<const Observation> rows) {
+// The same of what fits around its mean, or from `fixed_from` on the one with fixed misses, by blocks of ever more
+// rows: what disturbs may come and go slowly, and levels that only rise take that for the end of what fits.
+double slow_dispersion_of(std::span<const Observation> rows, std::size_t fixed_from) {
   constexpr std::size_t least_blocks = 6;
   constexpr double deviations = 4, least_expected = 5;  // of fewer misses a block chi-squared isn't (Cochran 1954)
+  Observation parts[2];
+  const auto part_of = [&](std::size_t row) -> Observation& { return parts[row < fixed_from ? 0 : 1]; };
+  for (std::size_t i = 0; i < rows.size(); ++i) part_of(i).weight += rows[i].weight, part_of(i).sum += rows[i].sum;
+  const double all = parts[0].sum + parts[1].sum;
   double most = 1;
   for (std::size_t size = 1; size * least_blocks <= rows.size(); size *= 2) {
     std::vector<Observation> blocks;
-    Observation all;
+    std::vector<double> levels;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (i % size == 0) blocks.push_back({});
-      for (Observation* o : {&blocks.back(), &all}) o->weight += rows[i].weight, o->sum += rows[i].sum;
+      if (i % size == 0) blocks.push_back({}), levels.push_back(0);
+      blocks.back().weight += rows[i].weight, blocks.back().sum += rows[i].sum;
+      levels.back() += part_of(i).level() * rows[i].weight;
     }
-    if (all.sum < least_expected * static_cast<double>(blocks.size())) continue;
+    if (all < least_expected * static_cast<double>(blocks.size())) continue;
+    for (std::size_t i = 0; i < blocks.size(); ++i) levels[i] /= blocks[i].weight;
     const double degrees = static_cast<double>(blocks.size()) - 1;
-    const double ratio =
-        change_point::dispersion(blocks, std::vector<double>(blocks.size(), all.level()), LevelModel{}, 1);
+    const double ratio = change_point::dispersion(blocks, levels, LevelModel{}, 1);
     if (ratio > 1 + deviations * std::sqrt(2 / degrees)) most = std::max(most, ratio);
   }
   return most;
 }
-
-// Rows that fit: the contamination, known from loads that were hits by construction, and perhaps a few fixed misses in
-// each lap from some row on.
-class Fitting {
- public:
-  Fitting(std::span<const Observation> rows, const Sweep& sweep, const change_point::RisingLevels& rising)
-      : rows_(rows), sweep_(sweep) {
-    const Contamination& c = sweep.contamination;
-    sums_.push_back({0, c.loads, c.loads * c.false_miss});
-    for (const Observation& row : rows)
-      sums_.push_back({row.control, sums_.back().weight + row.weight, sums_.back().sum + row.sum});
-    reference_ = block_log_likelihood(sweep.levels, c.loads, c.loads * c.false_miss);
-    for (std::size_t i = 0; sweep.own_lines && i < rows.size() && steps_.size() < most_steps; i = rising.block(i).end)
-      steps_.push_back(i);
-  }
-
-  struct Fit {
-    double log_likelihood = 0;
-    double base = 0;  // the level of what fits, but for fixed misses
-  };
-
-  // Of the first `count` rows.
-  Fit operator()(std::size_t count) const {
-    Fit best{alike(count), base(count)};
-    for (const std::size_t step : steps_) {
-      if (step >= count) break;
-      const double with_step = alike(step) + fixed_misses(step, count) - cost(count - step);
-      if (with_step > best.log_likelihood) best = {with_step, base(step)};
-    }
-    return best;
-  }
-
- private:
-  // All of them at one level, together with the loads that hit by construction.
-  double alike(std::size_t count) const {
-    return block_log_likelihood(sweep_.levels, sums_[count].weight, sums_[count].sum) - reference_;
-  }
-  double base(std::size_t count) const {
-    return sums_[count].weight == 0 ? sweep_.contamination.false_miss : sums_[count].level();
-  }
-
-  // A fixed number of misses a lap: k of a footprint of n lines. Others' lines are few (docs/measuring.md): more than
-  // these are no longer the kernel's own, and a cache whose every footprint misses more isn't one that fits.
-  static constexpr double most_fixed_share = 0.05;
-  static constexpr double most_fixed_lines = 2;
-  static constexpr std::size_t most_steps = 8;  // where levels that only rise do so for the first times
-
-  // Two parameters and a choice. Rows of a foreign trace are few and far apart: three alike are a level, one or two are
-  // the onset of a rise as well.
-  double cost(std::size_t rows) const {
-    constexpr double own = 3, level = 2.5, onset = 4;
-    return !sweep_.foreign ? own : rows >= 3 ? level : onset;
-  }
-  double fixed_misses(std::size_t first, std::size_t end) const {
-    const double loads = sums_[end].weight - sums_[first].weight;
-    const double misses = sums_[end].sum - sums_[first].sum;
-    if (misses == 0) return -std::numeric_limits<double>::infinity();
-    const double lines = rows_[first].control / sweep_.line_bytes;
-    const double most = std::max(most_fixed_share, most_fixed_lines / lines) + sweep_.contamination.false_miss;
-    return misses <= most * loads ? block_log_likelihood(sweep_.levels, loads, misses)
-                                  : -std::numeric_limits<double>::infinity();
-  }
-
-  std::span<const Observation> rows_;
-  const Sweep& sweep_;
-  std::vector<Observation> sums_;
-  std::vector<std::size_t> steps_;
-  double reference_ = 0;
-};
 
 // The log-likelihood of 'these rows fit and no others', which gets ever smaller the nearer one looks: levels that only
 // rise are quickly found, what they lack to a full cache's misses isn't looked for where the rest is out of question.
@@ -163,44 +100,70 @@ class Likelihood {
 
   // That the first `fit` rows do; -infinity where it lies below `least`.
   double operator()(std::size_t fit, double least) const {
-    const Fitting::Fit fitting = fitting_(fit);
+    const FittingRows::Fit fitting = fitting_(fit);
     const double most = fitting.log_likelihood + rising_.log_likelihood(fit);
     if (fit == rows_.size()) return most;
     if (most < least || (fit == 0 && sweep_.first_fits)) return never;
     const double capacity = rows_[fit].control - sweep_.line_bytes;
     const double enough = most - least;
-    double loss = sweep_.whole_laps ? lacking(fit, capacity, enough) : 0;
+    double loss = sweep_.whole_laps ? lacking(fit, fitting, enough) : 0;
     if (loss <= enough)
       loss += below_pigeonhole(fit, capacity, base_of(fit, fitting), enough - loss) + unlikely_overflow(fit, fitting);
     return loss > enough ? never : most - loss;
   }
+  std::size_t fixed_from(std::size_t fit) const { return fitting_(fit).fixed_from; }
   double all_fit() const { return fitting_(rows_.size()).log_likelihood; }
   double isotonic() const { return rising_.log_likelihood(0); }
 
   static constexpr double never = -1e300;
 
  private:
+  bool weighs_rises() const { return !sweep_.foreign && !sweep_.by_law_alone; }
+
   // An overflow that shows in none of n loads: as its level may be any, one in n + 1 does. One that shows in few of
   // them is of few bytes at most, by the pigeonhole, and the capacity may lie anywhere between two footprints.
-  double unlikely_overflow(std::size_t first, const Fitting::Fit& fitting) const {
+  double unlikely_overflow(std::size_t first, const FittingRows::Fit& fitting) const {
     const change_point::Block& block = rising_.block(first);
-    if (!sweep_.foreign) return 0;
-    if (block.level() <= fitting.base) return std::log(block.weight + 1);
+    if (sweep_.by_law_alone) return 0;
+    if (sweep_.foreign && block.level() <= fitting.base) return std::log(block.weight + 1);
     if (first == 0 || sweep_.levels.kind == LevelModel::Kind::gaussian) return 0;
     const double share = (block.level() - fitting.base + 1 / block.weight) / std::max(top_ - fitting.base, 1e-9);
     const double most = std::max(share * rows_[first].control, sweep_.line_bytes);
-    return std::max(0.0, std::log((rows_[first].control - rows_[first - 1].control) / most));
+    const double step = rows_[first].control - rows_[first - 1].control;
+    const double beyond = std::min(step, most);
+    return std::log(step / beyond) + (sweep_.foreign ? 0 : late_rise(first, beyond, fitting));
   }
 
-  // Misses of whole laps that must be there and aren't: each a miss counted as a hit.
-  double lacking(std::size_t first, double capacity, double enough) const {
+  // Sets overflow one after the other: a line beyond the capacity costs about as many misses as each one further on. If
+  // the first ones (`beyond` bytes) cost less, by any factor r, that is as likely as the factor is large: 1 / r.
+  double late_rise(std::size_t first, double beyond, const FittingRows::Fit& fitting) const {
+    const std::size_t next = rising_.block(first).end;
+    if (next == rows_.size()) return 0;
+    const double fixed = fitting.base + fitting.fixed_misses * sweep_.line_bytes / rows_[first].control;
+    const double least = beyond / rows_[first].control;
+    const double at_first = std::max(rising_.block(first).level() - fixed, least) / beyond;
+    const double then = (rising_.block(next).level() - fixed) / (beyond + rows_[next].control - rows_[first].control);
+    return then > at_first ? std::log(then / at_first) : 0;
+  }
+
+  // Misses of whole laps that must be there and aren't: each a miss counted as a hit. Beside a fixed number of them, as
+  // a rule: that lines which are missing anyhow make room for the first beyond happens in about one cache of twenty.
+  double lacking(std::size_t first, const FittingRows::Fit& fitting, double enough) const {
+    constexpr double one_in_twenty = 3;
+    const double capacity = rows_[first].control - sweep_.line_bytes;
+    const double loss = lacking(first, capacity, 0, enough);
+    if (fitting.fixed_misses == 0 || !weighs_rises() || loss > enough) return loss;
+    return std::min(loss + one_in_twenty, lacking(first, capacity, fitting.fixed_misses, enough));
+  }
+  double lacking(std::size_t first, double capacity, double fixed_misses, double enough) const {
     const double false_hit = sweep_.contamination.false_hit;
     const double each = -std::log(std::clamp(false_hit, 1e-5, 0.5));
     const double share = std::max(0.0, sweep_.saturation);
     double loss = 0;
     for (std::size_t i = first; i < rows_.size() && loss <= enough; ++i) {
       const Observation& row = rows_[i];
-      const double must = share * std::max(0.0, row.weight - capacity * row.walked_by_control());
+      const double must = share * std::max(0.0, row.weight - capacity * row.walked_by_control()) +
+                          fixed_misses * row.weight * sweep_.line_bytes / row.control;
       loss += each * std::max(0.0, must - sweep_.dropped_loads - row.sum - 3 * std::sqrt(must * false_hit));
     }
     return loss;
@@ -208,7 +171,7 @@ class Likelihood {
 
   // The level that what doesn't fit rises from: that of what fits, as far as the loads that hit by construction leave
   // it open. What misses more in every row are misses, not strangers.
-  double base_of(std::size_t first, const Fitting::Fit& fitting) const {
+  double base_of(std::size_t first, const FittingRows::Fit& fitting) const {
     constexpr double deviations = 3;
     const bool are_means = sweep_.levels.kind == LevelModel::Kind::gaussian;
     if (are_means && first == 0) return rising_.block(0).level();
@@ -237,7 +200,7 @@ class Likelihood {
   std::span<const Observation> rows_;
   const Sweep& sweep_;
   change_point::RisingLevels rising_;
-  Fitting fitting_;
+  FittingRows fitting_;
   double top_ = 1;
 };
 
@@ -261,7 +224,8 @@ CapacityPosterior capacity_posterior(const Counts& counts, const Sweep& sweep) {
   const double surely = posterior.none_fits > better_part ? 0 : posterior.credible(0.95).low;
   const auto end = std::find_if(rows.begin(), rows.end(), [&](const Observation& row) { return row.control > surely; });
   const std::span fitting(rows.begin(), end);
-  const double of_rows = std::max(dispersion_of(fitting, sweep.levels), slow_dispersion_of(fitting));
+  const double of_rows =
+      std::max(dispersion_of(fitting, sweep.levels), slow_dispersion_of(fitting, posterior.fixed_from));
   if (of_rows <= by_launches.scatter) return posterior;
   by_launches.scatter = of_rows;
   CapacityPosterior wider = capacity_posterior(rows, by_launches);
@@ -290,16 +254,18 @@ CapacityPosterior capacity_posterior(std::span<const Observation> rows, const Sw
     log_weight.back() += std::log(static_cast<double>(rows.size()));
     result.slack = 0.5;  // an overflow that isn't seen has cost its part already
   }
+  // Levels that only rise follow the counts' scatter and gain a parameter's worth (AIC) on a level that is constant.
+  if (sweep.by_law_alone) result.slack = 1;
   result.probability = probabilities(std::move(log_weight));
   result.none_fits = result.probability.front();
   result.probability.erase(result.probability.begin());
+  result.fixed_from = likelihood.fixed_from(result.best() + 1);
   return result;
 }
 
 std::size_t CapacityPosterior::best() const {
   if (answer) return *answer;
-  // Levels that only rise follow the counts' scatter and gain a parameter's worth (AIC) on a level that is constant: of
-  // rows that are nearly as likely the last one is the better.
+  // Of rows that are nearly as likely the last one is the better.
   const double nearly = std::exp(-slack);
   const auto end = probability.size() > 1 ? probability.end() - 1 : probability.end();
   const double most = *std::max_element(probability.begin(), end);

@@ -28,6 +28,8 @@ struct Sweep {
   bool whole_laps = true;  ///< every position as often as any other: then the pigeonhole holds for every count
   Contamination contamination;
   bool own_lines = false;  ///< the kernel takes lines of its own each lap
+  /// Asks the pigeonhole, and not how misses of a full cache usually rise: for what to walk next, in rows far apart.
+  bool by_law_alone = false;
 
   // What a trace that somebody else recorded may be like.
   double saturation = 1;     ///< share of loads that miss where nothing fits; negative: unknown, where the rise ends
@@ -44,8 +46,9 @@ struct CapacityPosterior {
   std::vector<double> probability;       ///< by row: it is the last that fits; the last row's is that of 'all fit'
   double none_fits = 0;                  ///< even the first row is too large
   double misfit = 0;                     ///< log-likelihood that even the best row lacks to levels that only rise
-  double slack = 1;                      ///< rows whose log-probability differs by less are alike
+  double slack = 0;                      ///< rows whose log-probability differs by less are alike
   std::uint64_t loads = 0;
+  std::size_t fixed_from = 0;         ///< where a fixed number of misses a lap begins, if the best row fits
   std::optional<std::size_t> answer;  ///< the row to report, where that isn't for these probabilities to say
 
   /// `answer`, or the last of the likeliest rows to be the last that fits, of those with a row behind them.

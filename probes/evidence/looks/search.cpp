@@ -48,12 +48,24 @@ class Search {
   const Counts& seen() const { return seen_; }
 
   Expected<SearchResult> run() {
+    auto result = searched();
+    if (result) result->posterior = capacity_posterior(seen_, spec_.sweep);
+    return result;
+  }
+
+ private:
+  CapacityPosterior by_law_alone() const {
+    Sweep sweep = spec_.sweep;
+    sweep.by_law_alone = true;
+    return capacity_posterior(seen_, sweep);
+  }
+
+  Expected<SearchResult> searched() {
     auto stretch = doubled();
     if (!stretch) return tl::unexpected<Error>(stretch.error());
     if (stretch->low == limit_) {  // even the largest fits
       SearchResult all;
       all.counts = seen_;
-      all.posterior = capacity_posterior(seen_, spec_.sweep);
       return all;
     }
     auto result = narrowed(*stretch);
@@ -74,7 +86,6 @@ class Search {
     return result;
   }
 
- private:
   // Leaves out footprints that can't be had, from where on there is nothing to search.
   Expected<Counts> count(std::vector<std::uint64_t>& footprints, std::size_t replicates, std::uint32_t patience) {
     std::vector<RowRequest> rows;
@@ -100,7 +111,7 @@ class Search {
       auto counts = count(footprints, 1, 1);
       if (!counts) return tl::unexpected<Error>(counts.error());
       seen_.insert(seen_.end(), counts->begin(), counts->end());
-      const CapacityPosterior p = capacity_posterior(seen_, spec_.sweep);
+      const CapacityPosterior p = by_law_alone();
       if (change_within(p) > beyond_doubt) {
         const Interval likely = p.credible(beyond_doubt);
         // A footprint a little too large can miss so rarely that it seems to fit.
@@ -162,7 +173,7 @@ class Search {
                  c.footprint_bytes <= counts->back().footprint_bytes;
         });
       seen_.insert(seen_.end(), counts->begin(), counts->end());
-      result.posterior = capacity_posterior(seen_, spec_.sweep);
+      result.posterior = by_law_alone();
       const CapacityPosterior& p = result.posterior;
       const std::uint64_t span = std::max(swept.high - swept.low, 8 * spec_.unit_bytes);
       // Where it ends beyond what was swept, that goes on there.

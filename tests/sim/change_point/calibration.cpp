@@ -33,9 +33,20 @@ double Calibration::overstated() const {
   double largest = 0;
   for (std::size_t i = 5; i < by_confidence.size(); ++i) {
     const Bin& bin = by_confidence[i];
-    if (bin.said >= enough) largest = std::max(largest, (bin.confidence_sum - bin.right) / bin.said);
+    if (bin.said < enough) continue;
+    const double said = bin.confidence_sum / bin.said, right = static_cast<double>(bin.right) / bin.said;
+    largest = std::max(largest, said - right - 2 * std::sqrt(said * (1 - said) / bin.said));
   }
   return largest;
+}
+
+Bin Calibration::half_sure() const {
+  Bin sum;
+  for (std::size_t i = 5; i < 9; ++i) {
+    sum.said += by_confidence[i].said, sum.right += by_confidence[i].right;
+    sum.confidence_sum += by_confidence[i].confidence_sum;
+  }
+  return sum;
 }
 
 Calibration calibrate(std::uint64_t first, std::uint64_t count) {
@@ -52,6 +63,8 @@ Calibration calibrate(std::uint64_t first, std::uint64_t count) {
     all.covered_95 += holds(*e.interval) ? 1 : 0;
     if (const Interval half = p.credible(0.5); half.high > half.low) {
       ++all.wide;
+      for (std::size_t i = 0; i < p.probability.size(); ++i)
+        if (half.low <= p.footprints_bytes[i] && p.footprints_bytes[i] <= half.high) all.within_50 += p.probability[i];
       all.covered_50 += holds(half) ? 1 : 0;
     }
     Bin& bin = all.by_confidence[std::min<std::size_t>(9, static_cast<std::size_t>(*e.confidence * 10))];
@@ -67,12 +80,18 @@ std::string table_of(const Calibration& c) {
   std::string text = fmt::format(
       "{} caches, {} sizes said; their 95 % intervals hold the capacity in {:.1f} %, the {} 50 % intervals of more "
       "than a "
-      "row in {:.1f} %\n\n| confidence | said | right |\n| --- | --- | --- |\n",
-      c.caches, c.measured, percent(c.covered_95, c.measured), c.wide, percent(c.covered_50, c.wide));
+      "row in {:.1f} %, where their rows have {:.1f} % of the probability\n\n| confidence | said | right |\n| --- | "
+      "--- | --- |\n",
+      c.caches, c.measured, percent(c.covered_95, c.measured), c.wide, percent(c.covered_50, c.wide),
+      c.wide == 0 ? 0 : 100 * c.within_50 / c.wide);
   for (const Bin& bin : c.by_confidence)
     if (bin.said != 0)
       text += fmt::format("| {:.2f} | {} | {:.1f} % |\n", bin.confidence_sum / bin.said, bin.said,
                           percent(bin.right, bin.said));
+  const Bin half = c.half_sure();
+  if (half.said != 0)
+    text += fmt::format("\nfrom 0.5 to 0.9: {} said, with {:.2f} on the average, {:.1f} % right\n", half.said,
+                        half.confidence_sum / half.said, percent(half.right, half.said));
   return text;
 }
 

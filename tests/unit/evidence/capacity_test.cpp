@@ -33,18 +33,89 @@ TEST(Capacity, FindsTheLastRowThatFits) {
   EXPECT_GT(*e.confidence, 0.95);
 }
 
-// One miss in each lap from some row on, which no further footprint adds to: somebody else's line. It costs the row
-// before the onset its certainty, not the answer its truth.
+// Rows of one lap, from 40 lines on, that 64 lines fit: one miss in each from the 55th line on, and then these.
+CapacityPosterior with_one_fixed(const std::vector<std::uint64_t>& missed_beyond) {
+  Counts counts;
+  for (std::uint64_t lines = 40; lines <= 64 + missed_beyond.size(); ++lines) {
+    const std::uint64_t missed = lines > 64 ? missed_beyond[lines - 65] : lines > 55 ? 1 : 0;
+    counts.push_back({static_cast<double>(lines) * line_bytes, lines, missed, 0});
+  }
+  Sweep sweep = clean();
+  sweep.own_lines = true;
+  return capacity_posterior(counts, sweep);
+}
+
+// One miss in each lap from some row on, which no further footprint adds to: somebody else's line. The row before the
+// last that fits would be the last where the first line beyond makes no miss more than these.
 TEST(Capacity, TellsFixedMissesFromOverflow) {
-  Counts counts = lru_sweep(40, 80, 64, 4);
-  for (Count& c : counts)
-    if (c.footprint_bytes > 55 * line_bytes) c.misses += 1;
-  Sweep beside_own_lines = clean();
-  beside_own_lines.own_lines = true;
-  const Estimate e = capacity_estimate(capacity_posterior(counts, beside_own_lines), "misses");
+  const CapacityPosterior posterior = with_one_fixed({6, 11, 16, 21, 26, 31, 36, 41});
+  const Estimate e = capacity_estimate(posterior, "misses");
   ASSERT_EQ(e.status, Status::measured);
   EXPECT_EQ(*e.value, 64 * line_bytes);
+  EXPECT_EQ(e.interval->low, 64 * line_bytes);
   EXPECT_EQ(e.interval->high, 64 * line_bytes);
+  EXPECT_GT(*e.confidence, 0.95);
+  EXPECT_EQ(posterior.fixed_from, 56U - 40);
+}
+
+// Three misses in a lap are two more than the one that each lap has, not three by chance where one is usual.
+TEST(Capacity, TakesFixedMissesForAsManyInEachLap) {
+  const Estimate e = capacity_estimate(with_one_fixed({3, 5, 8, 11, 13, 17, 19, 23}), "misses");
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_EQ(*e.value, 64 * line_bytes);
+  EXPECT_GT(*e.confidence, 0.9);
+}
+
+// That three begin with is no disturbance that comes and goes: nothing scatters.
+TEST(Capacity, DoesNotScatterWhereFixedMissesBegin) {
+  Counts counts;
+  for (std::uint64_t lines = 200; lines <= 280; ++lines)
+    counts.push_back({static_cast<double>(lines) * line_bytes, lines,
+                      lines > 260   ? 3 + 9 * (lines - 260)
+                      : lines > 230 ? 3U
+                                    : 0U,
+                      0});
+  Sweep sweep = clean();
+  sweep.own_lines = true;
+  const Estimate e = capacity_estimate(capacity_posterior(counts, sweep), "misses");
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_EQ(*e.value, 260 * line_bytes);
+  EXPECT_GT(*e.confidence, 0.95);
+}
+
+// Lines that are missing anyhow may make room for the first beyond: nine rows with one miss leave two last rows open,
+// where the next one misses ten.
+TEST(Capacity, AddsToFixedMissesAsARule) {
+  const CapacityPosterior posterior = with_one_fixed({1, 10, 15, 20, 25, 30, 35});
+  EXPECT_EQ(posterior.footprints_bytes[posterior.best()], 65 * line_bytes);
+  EXPECT_GT(posterior.probability[64 - 40], 0.001);
+  EXPECT_LT(posterior.probability[64 - 40], 0.1);
+}
+
+// A stray load in the last row that fits, and ten misses from the next one on: were it the first beyond, one line too
+// many would cost a miss, and the second nine.
+TEST(Capacity, IsNoStrayMissBeforeManySetIn) {
+  Counts counts = lru_sweep(40, 80, 64, 9);
+  counts[64 - 40].misses = 1;
+  Sweep sweep = clean();
+  sweep.contamination = {5e-3, 1e-4, 1000};
+  const CapacityPosterior posterior = capacity_posterior(counts, sweep);
+  EXPECT_EQ(posterior.footprints_bytes[posterior.best()], 64 * line_bytes);
+  EXPECT_GT(posterior.probability[64 - 40], 0.6);
+  sweep.by_law_alone = true;
+  EXPECT_LT(capacity_posterior(counts, sweep).probability[64 - 40], 0.6);
+}
+
+// Of a step of eight lines, one miss in a lap leaves the capacity one place of eight.
+TEST(Capacity, LiesAnywhereBetweenTwoRows) {
+  Counts counts;
+  for (std::uint64_t lines = 16; lines <= 128; lines += 8)
+    counts.push_back({static_cast<double>(lines) * line_bytes, lines, lines < 64 ? 0 : lines - 63, 0});
+  Sweep sweep = clean();
+  sweep.contamination = {5e-3, 1e-4, 1000};
+  EXPECT_GT(capacity_posterior(counts, sweep).probability[6], 0.5);
+  sweep.by_law_alone = true;
+  EXPECT_LT(capacity_posterior(counts, sweep).probability[6], 0.5);
 }
 
 // Of 260 lines one in eleven or one in nine is found elsewhere, as what disturbs comes and goes: no stretch of more
