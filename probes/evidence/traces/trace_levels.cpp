@@ -126,7 +126,7 @@ void expect_overlap(std::span<const Row> before, const Boundary& boundary, Conta
 
 void infer(Separation& separation) {
   const Rise rise = rise_of(separation.rows);
-  const double gap = separation.boundary.upper_mean - separation.boundary.lower_mean;
+  const double gap = std::log(separation.boundary.upper_mean / std::max(separation.boundary.lower_mean, 0.5));
   separation.gain = rise.gain;
   separation.effect_of_size = gap * gap * rise.deviation;
   separation.posterior = capacity_posterior(separation.rows, separation.sweep);
