@@ -49,11 +49,8 @@ double saturation_of(const std::vector<std::size_t>& gaps) {
 }  // namespace
 
 Sweep sweep_of(const Trace& trace, std::span<const Observation> rows, double threshold_cycles) {
-  // A footprint that fits misses on isolated loads, others' lines and strangers: nobody counted those of somebody
-  // else's GPU, so it is as if one of two hundred loads that hit for sure had been slow.
-  constexpr Contamination unknown{0.005, 1e-4, 200};
   Sweep sweep;
-  sweep.contamination = unknown;
+  sweep.contamination = foreign_contamination;
   sweep.own_lines = true;
   sweep.whole_laps = false;
   sweep.saturation = -1;

@@ -8,6 +8,10 @@
 
 namespace gputopo::evidence {
 
+/// A footprint that fits misses on isolated loads, others' lines and strangers: nobody counted those of somebody else's
+/// GPU, so it is as if one of two hundred loads that hit for sure had been slow.
+inline constexpr Contamination foreign_contamination{0.005, 1e-4, 200};
+
 /// Whole laps where the rows' lengths grow in proportion to their footprints, as they do if every line is loaded
 /// equally often (up to a few loads that the recorder dropped); a row that stops after a fixed number of loads is none,
 /// and the loads that were kept may miss less than the others. Saturation from the distances between the misses of a

@@ -25,8 +25,6 @@ constexpr std::size_t max_bins = 400;
 constexpr double trace_beyond_doubt = 1e-4;
 constexpr double significant_rise = 0.05;
 
-// Misses that a fitting footprint may show: isolated slow loads, and the line or two that something else takes.
-constexpr double tolerated_share = 0.02;
 constexpr double tolerated_of_few = 0.25;  // of a row's loads: of more, those that fit and those that don't are alike
 
 bool is_material(const Boundary& boundary, double quantum, std::size_t loads) {

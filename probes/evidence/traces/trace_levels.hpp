@@ -7,6 +7,7 @@
 #include "change_point/latency_histogram.hpp"
 #include "change_point/mixture.hpp"
 #include "evidence/inference/capacity.hpp"
+#include "evidence/traces/trace_laps.hpp"
 
 namespace gputopo::evidence {
 
@@ -19,11 +20,13 @@ struct Separation {
   CapacityPosterior posterior;
   double gain = 0;          ///< log-likelihood that levels which rise with size gain over one that doesn't
   std::size_t choices = 1;  ///< boundaries that this one was chosen from for telling rows apart
-  /// How much of the boundary is size's doing, cycles^2: the standard deviation of the rows' fitted shares (outliers
-  /// and banks that no size changes have none, however far they lie) times the squared distance of the two sides' means
-  /// (a drift of the hit level changes many loads by little).
+  /// How much of the boundary is size's doing: the standard deviation of the rows' fitted shares (outliers and banks
+  /// that no size changes have none, however far they lie) times the squared logarithm of the ratio of the two sides'
+  /// means (a drift of the hit level changes many loads by little, what makes few loads ten times as slow lies far).
   double effect_of_size = 0;
 
+  /// Whether a gap lies between both levels: of hits, no more are beyond the boundary than of any others.
+  bool has_a_gap() const { return sweep.contamination.false_miss <= foreign_contamination.false_miss; }
   /// Whether a load's side says more of its level than chance does, as far as loads about the boundary tell.
   bool tells_apart() const { return sweep.contamination.false_miss + sweep.contamination.false_hit < 0.5; }
 };
@@ -31,7 +34,9 @@ struct Separation {
 /// Levels of memory differ by at least this share of the nearer.
 inline constexpr double least_level_share = 0.04;
 
-/// Misses of a row by the line or two that something else takes.
+/// Loads on the other side of a boundary that a level may have: isolated slow ones, and of a row those of the line or
+/// two that something else takes.
+inline constexpr double tolerated_share = 0.02;
 inline constexpr double tolerated_misses = 2.5;
 
 /// Misses among all loads of the rows.

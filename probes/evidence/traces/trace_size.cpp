@@ -176,13 +176,49 @@ bool is_of_hits_as_well(const Trace& trace, const Separation& s) {
          (!hold_two_levels(trace, s.boundary.threshold_cycles) && may_begin_with_a_level(s));
 }
 
+double share_between(std::span<const Row> rows, double least, double most) {
+  double loads = 0, between = 0;
+  for (const Row& row : rows) {
+    loads += static_cast<double>(row.values.size());
+    between += static_cast<double>(
+        std::ranges::count_if(row.values, [&](double value) { return value >= least && value < most; }));
+  }
+  return between / loads;
+}
+
+// The loads that the change is about, where it lies behind row `last`: a level below that lies apart, and that loads are
+// on before the change as well as behind it, has nothing to do with it, if others take part.
+Trace about_change(const Trace& trace, std::span<const Separation> candidates, const Separation& s, std::size_t last) {
+  const std::span rows(trace.rows);
+  const double change = s.boundary.threshold_cycles;
+  double least = 0;
+  for (const Separation& below : candidates) {
+    const double threshold = below.boundary.threshold_cycles;
+    if (threshold < change && below.has_a_gap() && share_between(rows.subspan(last), 0, threshold) > tolerated_share &&
+        share_between(rows.first(last + 1), threshold, change) > tolerated_share)
+      least = std::max(least, threshold);
+  }
+  Trace about = trace;
+  for (Row& row : about.rows) std::erase_if(row.values, [&](double value) { return value < least; });
+  return about;
+}
+
+// From row `first` on, but for rows without loads.
+std::vector<Row> rows_from(const Trace& trace, std::size_t first) {
+  std::vector<Row> rows(trace.rows.begin() + static_cast<std::ptrdiff_t>(first), trace.rows.end());
+  std::erase_if(rows, [](const Row& row) { return row.values.empty(); });
+  return rows;
+}
+
 // Hits that become slower before other loads miss: averages over laps, of which ever more miss. Then the size lies
 // anywhere from there on. Where all loads of a row become slower together, that they cross the boundary is a drift's
 // doing, or an average's: their means say the rest.
-Estimate with_slow_hits(const Trace& trace, const Separation& s, Estimate size) {
+Estimate with_slow_hits(const Trace& trace, std::span<const Separation> candidates, const Separation& s,
+                        Estimate size) {
   const std::size_t last = s.posterior.none_fits > better_part ? 0 : s.posterior.best();
-  if (size.has_value() && do_loads_move_together(std::span(trace.rows).subspan(last))) {
-    const Estimate by_means = size_by_means(trace);
+  const Trace about = size.has_value() ? about_change(trace, candidates, s, last) : Trace{};
+  if (size.has_value() && do_loads_move_together(rows_from(about, last))) {
+    const Estimate by_means = size_by_means({rows_from(about, 0)});
     const bool are_alike = size.status == Status::measured && by_means.status == Status::measured &&
                            by_means.interval->low <= *size.value && *size.value <= by_means.interval->high;
     return are_alike ? size : by_means;
@@ -252,7 +288,7 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
     return inconclusive(
         "B", trace_size_method,
         "as many loads are slow in the first rows, and more from there on: of which level hits are isn't known");
-  return with_slow_hits(trace, s, size);
+  return with_slow_hits(trace, candidates, s, size);
 }
 
 }  // namespace
