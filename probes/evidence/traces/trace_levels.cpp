@@ -107,15 +107,18 @@ bool changes_before(const Separation& other, const Separation& main, std::size_t
   return trace_chance_of(rise_of(rows).gain, count, candidates) < trace_beyond_doubt;
 }
 
-// Where the hits of rows before means rise go on beyond the boundary, no gap between, about as many may lie farther: as
-// if one of so few had. Averages of hits and misses lie anywhere, but in other rows.
-void expect_overlap(std::span<const Row> before, const Boundary& boundary, Contamination& contamination) {
+// Where the hits of rows before means rise go on beyond the boundary, no gap between (of more than the clock's
+// quantum), about as many may lie farther: as if one of so few had. Averages of hits and misses lie anywhere, but in
+// other rows.
+void expect_overlap(std::span<const Row> before, const Boundary& boundary, double quantum,
+                    Contamination& contamination) {
   constexpr double most = 0.5;  // more would be the other level
+  const double near = std::max(boundary.near, quantum);
   double below = 0, above = 0, loads = 0;
   for (const Row& row : before)
     for (const double value : row.values) {
       ++loads;
-      if (std::abs(value - boundary.middle) > boundary.near) continue;
+      if (std::abs(value - boundary.middle) > near) continue;
       (value < boundary.middle ? below : above) += 1;
     }
   contamination.false_miss = std::clamp(std::min(below, above) / std::max(1.0, loads), contamination.false_miss, most);
@@ -216,7 +219,7 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
     separation.boundary = boundary;
     if (is_new && boundary.threshold_cycles == rising->boundary.threshold_cycles) separation.choices = bins.size();
     separation.sweep = sweep_of(trace, counts[i], boundary.threshold_cycles);
-    expect_overlap(before, boundary, separation.sweep.contamination);
+    expect_overlap(before, boundary, quantum, separation.sweep.contamination);
     separation.loads_an_event = loads_an_event(trace, counts[i], boundary.threshold_cycles);
     separation.rows = independent(std::move(counts[i]), separation.loads_an_event);
     infer(separation);
@@ -245,7 +248,7 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
   // Boundaries that explain about as much differ in a few loads between two levels: the sharper change decides, and of
   // those that are as sharp, but for a likelihood that is no better than chance, the one that fewer loads lie about.
   constexpr double by_chance = 2;
-  const double as_much = 0.9 * candidates[*main].effect_of_size;
+  const double as_much = 0.75 * candidates[*main].effect_of_size;
   std::vector<std::size_t> alike;
   for (std::size_t i = 0; i < candidates.size(); ++i)
     if (is_significant(candidates[i]) && candidates[i].effect_of_size >= as_much) alike.push_back(i);

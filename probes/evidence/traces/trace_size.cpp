@@ -71,7 +71,9 @@ Estimate at_least(const CapacityPosterior& posterior) {
 Estimate size_of(const CapacityPosterior& posterior) {
   const Estimate e = capacity_estimate(posterior, trace_size_method);
   const double none = posterior.none_fits;
-  if (e.status != Status::measured || none + posterior.probability.back() <= doubtful) return e;
+  if (e.status == Status::upper_bound && none >= 1 - doubtful) return e;
+  if (e.status != Status::measured && e.status != Status::upper_bound) return e;
+  if (none + posterior.probability.back() <= doubtful) return e;
   if (none <= doubtful) return at_least(posterior);
   return inconclusive("B", trace_size_method, "there are too few loads to tell whether the smallest footprint fits");
 }
@@ -186,8 +188,8 @@ double share_between(std::span<const Row> rows, double least, double most) {
   return between / loads;
 }
 
-// The loads that the change is about, where it lies behind row `last`: a level below that lies apart, and that loads are
-// on before the change as well as behind it, has nothing to do with it, if others take part.
+// The loads that the change is about, where it lies behind row `last`: a level below that lies apart, and that loads
+// are on before the change as well as behind it, has nothing to do with it, if others take part.
 Trace about_change(const Trace& trace, std::span<const Separation> candidates, const Separation& s, std::size_t last) {
   const std::span rows(trace.rows);
   const double change = s.boundary.threshold_cycles;

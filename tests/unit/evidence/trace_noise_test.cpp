@@ -54,6 +54,60 @@ TEST(NoiseTells, NoSizeByACycleBesideLoadsThatAreFarAway) {
   EXPECT_LE(traces_told(size_of, false), hardly_any);
 }
 
+double gaussian(Random& random) {
+  double sum = 0;
+  for (int i = 0; i < 12; ++i) sum += random.uniform();
+  return sum - 6;
+}
+
+// How many sizes are told wrongly of rows of which the first `fit` do.
+int sizes_wrong(int rows, int fit, const LoadNoise& noise) {
+  constexpr double unit = 64;
+  int wrong = 0;
+  for (std::uint64_t seed = 1; seed <= traces_of_noise; ++seed) {
+    Random random(seed);
+    const Estimate e = find_size(trace_of_noise(random, rows, 200, unit, noise));
+    if (!e.has_value()) continue;
+    const Interval said = e.status == Status::lower_bound   ? Interval{*e.value, HUGE_VAL}
+                          : e.status == Status::upper_bound ? Interval{0, *e.value}
+                                                            : *e.interval;
+    const double most = e.status == Status::measured ? unit * fit : unit * (fit + 1);
+    wrong += said.low > most || said.high < unit * fit ? 1 : 0;
+  }
+  return wrong;
+}
+
+// One load in fifty takes 5 to 80 times as long, whichever level it is of: what lies farthest is no level of memory.
+TEST(NoiseTells, NoBoundByLoadsOfEachLevelThatTakeManyTimesAsLong) {
+  constexpr int hardly_any = 3;  // of 240; 42 where how far boundaries lie apart was counted in cycles
+  const auto far_in_proportion = [](Random& random, int row) {
+    const double level = row > 12 && random.uniform() < 0.2 * (row - 12) ? 260 : 60;
+    return std::floor(level * (random.uniform() < 0.02 ? 5 + 75 * random.uniform() : 1));
+  };
+  EXPECT_LE(sizes_wrong(20, 12, far_in_proportion), hardly_any);
+}
+
+// All rows are larger than the cache, and what they miss takes the longer the larger they are.
+TEST(NoiseTells, NoSizeByMissesThatGetSlower) {
+  constexpr int hardly_any = 3;  // of 240; all before the loads that hit were left aside
+  const auto slower = [](Random& random, int row) {
+    const double footprint = 1 + 0.4 * (row - 1);  // of the first one
+    const bool hits = random.uniform() < 0.6 / footprint;
+    return std::round((hits ? 130 : 390 * (1 + 0.06 * std::log(footprint))) + 0.3 * gaussian(random));
+  };
+  EXPECT_LE(sizes_wrong(24, 0, slower), hardly_any);
+}
+
+// Levels two cycles apart, loads that differ by half a cycle, and three rows that fit.
+TEST(NoiseTells, NoUpperBoundOfLevelsThatAreNear) {
+  constexpr int hardly_any = 1;  // of 240; 7 before
+  const auto near = [](Random& random, int row) {
+    const bool misses = row > 3 && random.uniform() < 0.3 * (row - 3);
+    return std::round((misses ? 40 : 38) + 0.5 * gaussian(random));
+  };
+  EXPECT_LE(sizes_wrong(16, 3, near), hardly_any);
+}
+
 TEST(NoiseTells, NoSize) {
   const auto size_of = [](int rows, int loads, const LoadNoise& noise) {
     return [=](Random& random) { return find_size(trace_of_noise(random, rows, loads, 64, noise)); };
@@ -61,13 +115,9 @@ TEST(NoiseTells, NoSize) {
   EXPECT_LE(traces_told(size_of(20, 4, either_level), false), most_by_chance);
   EXPECT_LE(traces_told(size_of(100, 1, either_level), false), most_by_chance);
   EXPECT_LE(traces_told(size_of(40, 8, either_level), false), most_by_chance);
-  const LoadNoise gaussian = [](Random& random, int) {
-    double sum = 0;
-    for (int i = 0; i < 12; ++i) sum += random.uniform();
-    return 100 + 20 * (sum - 6);
-  };
-  EXPECT_LE(traces_told(size_of(100, 8, gaussian), false), most_by_chance);
-  const LoadNoise drift = [&](Random& random, int row) { return 180 + 0.2 * row + 0.1 * gaussian(random, row); };
+  const LoadNoise wide = [](Random& random, int) { return 100 + 20 * gaussian(random); };
+  EXPECT_LE(traces_told(size_of(100, 8, wide), false), most_by_chance);
+  const LoadNoise drift = [](Random& random, int row) { return 190 + 0.2 * row + 2 * gaussian(random); };
   EXPECT_LE(traces_told(size_of(50, 8, drift), false), most_by_chance);
 }
 
