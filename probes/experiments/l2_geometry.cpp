@@ -47,6 +47,7 @@ Expected<SearchResult> search_l2(Session& session, L2Rows& rows, L2Rows::Asked& 
   spec.count = rows.counter(levels.threshold_cycles, asked);
   spec.sweep = {static_cast<double>(rows.stride()), false, levels.contamination()};
   spec.sweep.saturation = rows.saturation();
+  spec.sweep.by_law_alone = true;  // pages lie anywhere, and fill sets unevenly
   spec.unit_bytes = l2_unit_bytes;
   spec.first_bytes = first;
   spec.limit_bytes = limit;

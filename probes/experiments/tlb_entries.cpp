@@ -231,6 +231,7 @@ Expected<FittingEntries> TlbEntries::fitting() {
   spec.sweep.line_bytes = static_cast<double>(level_.entry.bytes);
   spec.sweep.contamination = facts_.contamination();
   spec.sweep.scatter = scatter_of_fitting();
+  spec.sweep.by_law_alone = true;  // pages fill sets unevenly: of more, a circle may lose none again
   auto found = search_capacity(pages_.session(), spec);
   if (!found) return tl::unexpected<Error>(found.error());
   FittingEntries fitting{estimate_of(*found, tlb_entries_method), 0};

@@ -28,7 +28,8 @@ struct Sweep {
   bool whole_laps = true;  ///< every position as often as any other: then the pigeonhole holds for every count
   Contamination contamination;
   bool own_lines = false;  ///< the kernel takes lines of its own each lap
-  /// Asks the pigeonhole, and not how misses of a full cache usually rise: for what to walk next, in rows far apart.
+  /// Asks the pigeonhole, and not how misses of a full cache usually rise: for what to walk next, in rows far apart,
+  /// and where pages lie anywhere and fill sets unevenly.
   bool by_law_alone = false;
 
   // What a trace that somebody else recorded may be like.
