@@ -54,7 +54,7 @@ TEST(NoiseTells, NoSizeByACycleBesideLoadsThatAreFarAway) {
   EXPECT_LE(traces_told(size_of, false), hardly_any);
 }
 
-double gaussian(Random& random) {
+double sum_of_uniforms(Random& random) {
   double sum = 0;
   for (int i = 0; i < 12; ++i) sum += random.uniform();
   return sum - 6;
@@ -93,7 +93,7 @@ TEST(NoiseTells, NoSizeByMissesThatGetSlower) {
   const auto slower = [](Random& random, int row) {
     const double footprint = 1 + 0.4 * (row - 1);  // of the first one
     const bool hits = random.uniform() < 0.6 / footprint;
-    return std::round((hits ? 130 : 390 * (1 + 0.06 * std::log(footprint))) + 0.3 * gaussian(random));
+    return std::round((hits ? 130 : 390 * (1 + 0.06 * std::log(footprint))) + 0.3 * sum_of_uniforms(random));
   };
   EXPECT_LE(sizes_wrong(24, 0, slower), hardly_any);
 }
@@ -103,7 +103,7 @@ TEST(NoiseTells, NoUpperBoundOfLevelsThatAreNear) {
   constexpr int hardly_any = 1;  // of 240; 7 before
   const auto near = [](Random& random, int row) {
     const bool misses = row > 3 && random.uniform() < 0.3 * (row - 3);
-    return std::round((misses ? 40 : 38) + 0.5 * gaussian(random));
+    return std::round((misses ? 40 : 38) + 0.5 * sum_of_uniforms(random));
   };
   EXPECT_LE(sizes_wrong(16, 3, near), hardly_any);
 }
@@ -115,9 +115,9 @@ TEST(NoiseTells, NoSize) {
   EXPECT_LE(traces_told(size_of(20, 4, either_level), false), most_by_chance);
   EXPECT_LE(traces_told(size_of(100, 1, either_level), false), most_by_chance);
   EXPECT_LE(traces_told(size_of(40, 8, either_level), false), most_by_chance);
-  const LoadNoise wide = [](Random& random, int) { return 100 + 20 * gaussian(random); };
+  const LoadNoise wide = [](Random& random, int) { return 100 + 20 * sum_of_uniforms(random); };
   EXPECT_LE(traces_told(size_of(100, 8, wide), false), most_by_chance);
-  const LoadNoise drift = [](Random& random, int row) { return 190 + 0.2 * row + 2 * gaussian(random); };
+  const LoadNoise drift = [](Random& random, int row) { return 190 + 0.2 * row + 2 * sum_of_uniforms(random); };
   EXPECT_LE(traces_told(size_of(50, 8, drift), false), most_by_chance);
 }
 
