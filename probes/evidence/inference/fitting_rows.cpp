@@ -28,8 +28,10 @@ FittingRows::FittingRows(std::span<const Observation> rows, const Sweep& sweep,
     : rows_(rows), sweep_(sweep) {
   const Contamination& c = sweep.contamination;
   sums_.push_back({0, c.loads, c.loads * c.false_miss});
-  for (const Observation& row : rows)
+  for (const Observation& row : rows) {
     sums_.push_back({row.control, sums_.back().weight + row.weight, sums_.back().sum + row.sum});
+    laps_.push_back(laps_.back() + laps_of(row, sweep));
+  }
   reference_ = block_log_likelihood(sweep.levels, c.loads, c.loads * c.false_miss);
   for (std::size_t i = 0; sweep.own_lines && i < rows.size() && steps_.size() < most_steps; i = rising.block(i).end) {
     steps_.push_back({i, {}});
@@ -60,13 +62,11 @@ double FittingRows::most_fixed(std::size_t first) const {
 
 FittingRows::Fit FittingRows::at_two_levels(std::size_t first, std::size_t count) const {
   Fit fit = at_one_level(first);
-  double laps = 0;
-  for (std::size_t i = first; i < count; ++i) laps += laps_of(rows_[i], sweep_);
   const double loads = sums_[count].weight - sums_[first].weight;
   const double misses = sums_[count].sum - sums_[first].sum;
   if (misses == 0 || misses > (most_fixed(first) + sweep_.contamination.false_miss) * loads) return {impossible};
   fit.log_likelihood += block_log_likelihood(sweep_.levels, loads, misses) - cost(count - first);
-  fit.fixed_misses = std::max(0.0, misses - fit.base * loads) / laps;
+  fit.fixed_misses = std::max(0.0, misses - fit.base * loads) / (laps_[count] - laps_[first]);
   fit.fixed_from = first;
   return fit;
 }

@@ -48,7 +48,8 @@ class FittingRows {
 
   std::span<const change_point::Observation> rows_;
   const Sweep& sweep_;
-  std::vector<change_point::Observation> sums_;
+  std::vector<change_point::Observation> sums_;  // of the first 0, 1, 2, ... rows
+  std::vector<double> laps_{0};                  // in these
   std::vector<Step> steps_;
   double reference_ = 0;
 };

@@ -40,6 +40,7 @@ struct Swift {
   double quartile = 0;
   double share = 1;          // of all loads
   double fine_quartile = 0;  // as though loads of a cycle were spread over it: a few more don't move it by a whole one
+  double middle = 0;
   // Of laps of `loads` loads the share below which half of those without a slow one lie, or a quarter of all.
   double laps(double loads) const { return std::min(undisturbed_share, std::pow(share, loads) / 2); }
 };
@@ -56,7 +57,7 @@ Swift swift_of(const Histogram& timed) {
   const double there = std::max(1.0, static_cast<double>(total(between(swift, at, at + 1))));
   constexpr double half_a_cycle = 0.5;
   return {at, n / static_cast<double>(std::max<std::uint64_t>(1, total(timed))),
-          at - half_a_cycle + (undisturbed_share * n - below) / there};
+          at - half_a_cycle + (undisturbed_share * n - below) / there, middle_half(values(swift))};
 }
 
 struct Quantile {
@@ -185,9 +186,8 @@ Overhead overhead_of(const Place& place) {
   const Overhead by_means{.cycles = load.value - lap.value / loads, .error = std::hypot(load.error, lap.error / loads)};
   Overhead surer = by_laps.error < by_means.error ? by_laps : by_means;
   // Loads are told by their lower quartile, which lies so much beside the centre of those that nothing made slow.
-  const double middle = middle_half(values(place.timed));
-  surer.quartile = place.swift.quartile - middle;
-  surer.fine_quartile = place.swift.fine_quartile - middle;
+  surer.quartile = place.swift.quartile - place.swift.middle;
+  surer.fine_quartile = place.swift.fine_quartile - place.swift.middle;
   surer.cycles += surer.quartile;
   return surer;
 }

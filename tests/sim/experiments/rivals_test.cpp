@@ -1,5 +1,6 @@
 // One thing that looks like another: constants that all fit into a cache, a level that has no name, levels nearer to
-// each other than their loads differ, a cache close behind the L2, open rows of DRAM that look like a cache or memory.
+// each other than their loads differ, a cache close behind the L2, open rows of DRAM that look like a cache or memory,
+// loads that another program delays.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -174,6 +175,21 @@ TEST(MissPenalty, OfSlicesInStepsIsWhatEachOfThemTakes) {
   text["caches"]["l2"].update({{"size", "128 KiB"}, {"sector", 128}, {"replacement", "not_most_recent"}});
   const Topology found = found_of_rivals(text, {"l2", "device_memory"});
   EXPECT_NEAR(*found.find("l2")->find("miss_penalty")->value, 200, 6);
+}
+
+// Loads that another program delays, four in ten: what the clock adds is told by the others, and so is each line.
+TEST(Latency, OfTheL2IsThatOfLoadsThatNothingDelays) {
+  Json text = model_of_rivals(Json::object(), {{"global_cached", data_path()}, {"global_l2_only", data_path()}});
+  text["clock_overhead"] = {{"default", 17}};
+  text["noise"] = {{"jitter", "uniform"}, {"cycles", 2}};
+  text["tenant"] = {
+      {"l2_lines_per_us", 2}, {"sm_lines_per_us", 0}, {"slow_share", 0.38}, {"slow_cycles", {50.0, 69.0}}};
+  const Topology found = found_of_rivals(text, {"l2", "device_memory"});
+  for (const auto& [id, cycles] : {std::pair("l2", 220.0), {"device_memory", 520.0}}) {
+    const Estimate& latency = *found.find(id)->find("latency");
+    ASSERT_EQ(latency.status, Status::measured) << id << latency.note;
+    EXPECT_NEAR(*latency.value, cycles, 2.5) << id;
+  }
 }
 
 }  // namespace
