@@ -65,7 +65,9 @@ program::Program looks_at_translated(Pages& pages, const PageLayout& layout, std
   return p;
 }
 
-// Whether the L2 loses lines of such a circle: steps that an index folds onto each other crowd a few of its sets.
+// Whether the L2 loses lines of such a circle: steps that an index folds onto each other crowd a few of its sets. By
+// how many more of the first looks are late than of the second: a few cycles, which a near TLB costs, either is by
+// chance.
 Expected<bool> crowd_the_l2(Pages& pages, const TlbLevel& level, const PageLayout& layout, std::uint32_t sm) {
   constexpr std::uint64_t most_looks = 32;
   const std::uint64_t lines = std::min(layout.most_lines, most_walked(level));
@@ -74,13 +76,13 @@ Expected<bool> crowd_the_l2(Pages& pages, const TlbLevel& level, const PageLayou
   auto traces = pages.session().run(program::Batch(2, looks_at_translated(pages, layout, lines, looks, sm)));
   if (!traces) return tl::unexpected<Error>(traces.error());
   const double later = (level.lost_cycles - level.in_front_cycles) / 2;
-  std::size_t lost = 0;
+  double lost = 0;
   for (const program::ProgramTrace& trace : *traces)
     for (std::uint64_t i = 0; i < looks; ++i) {
       const double first = trace.phases[3 * i + 2].latencies.back(), again = trace.phases[3 * i + 3].latencies.back();
-      lost += first > again + later ? 1 : 0;
+      lost += first > again + later ? 1 : again > first + later ? -1 : 0;
     }
-  return static_cast<double>(lost) > may_be_lost * static_cast<double>(traces->size() * looks);
+  return lost > may_be_lost * static_cast<double>(traces->size() * looks);
 }
 
 CacheFacts page_facts(const TlbLevel& level, std::string_view id, const PageLayout& layout, LineTimes& times) {
