@@ -7,7 +7,8 @@
 // most C is resident when a lap begins, whatever the replacement and the hash. That pigeonhole makes C identifiable
 // from both sides: a C too large has to explain misses by c, one too small asks for misses that aren't there. A fixed
 // number of misses a lap that begins somewhere below C (lines that the kernel itself takes) is part of the model, at a
-// cost. Launches of one footprint that differ more than their loads explain widen everything (quasi-likelihood,
+// cost, and so is how misses of a full cache rise: what overflows adds to these, and sets overflow one after the other.
+// Launches of one footprint that differ more than their loads explain widen everything (quasi-likelihood,
 // Wedderburn, Biometrika 61, 1974).
 #pragma once
 
@@ -52,7 +53,8 @@ struct CapacityPosterior {
   std::size_t fixed_from = 0;         ///< where a fixed number of misses a lap begins, if the best row fits
   std::optional<std::size_t> answer;  ///< the row to report, where that isn't for these probabilities to say
 
-  /// `answer`, or the last of the likeliest rows to be the last that fits, of those with a row behind them.
+  /// `answer`, or the row that is likeliest to be the last that fits, of those with a row behind them; of rows within
+  /// `slack` of it the last.
   std::size_t best() const;
   /// Footprints between which the capacity lies with probability `level`, around the best row.
   Interval credible(double level) const;
