@@ -106,7 +106,7 @@ class Likelihood {
     if (most < least || (fit == 0 && sweep_.first_fits)) return never;
     const double capacity = rows_[fit].control - sweep_.line_bytes;
     const double enough = most - least;
-    double loss = sweep_.whole_laps ? lacking(fit, fitting, enough) : 0;
+    double loss = sweep_.whole_laps ? lacking(fit, capacity, fitting, enough) : 0;
     if (loss <= enough)
       loss += below_pigeonhole(fit, capacity, base_of(fit, fitting), enough - loss) + unlikely_overflow(fit, fitting);
     return loss > enough ? never : most - loss;
@@ -148,9 +148,8 @@ class Likelihood {
 
   // Misses of whole laps that must be there and aren't: each a miss counted as a hit. Beside a fixed number of them, as
   // a rule: that lines which are missing anyhow make room for the first beyond happens in about one cache of twenty.
-  double lacking(std::size_t first, const FittingRows::Fit& fitting, double enough) const {
+  double lacking(std::size_t first, double capacity, const FittingRows::Fit& fitting, double enough) const {
     constexpr double one_in_twenty = 3;
-    const double capacity = rows_[first].control - sweep_.line_bytes;
     const double loss = lacking(first, capacity, 0, enough);
     if (fitting.fixed_misses == 0 || !weighs_rises() || loss > enough) return loss;
     return std::min(loss + one_in_twenty, lacking(first, capacity, fitting.fixed_misses, enough));

@@ -33,7 +33,7 @@ TEST(Capacity, FindsTheLastRowThatFits) {
   EXPECT_GT(*e.confidence, 0.95);
 }
 
-// Rows of one lap, from 40 lines on, that 64 lines fit: one miss in each from the 55th line on, and then these.
+// Rows of one lap, from 40 lines on, that 64 lines fit: one miss in each from 56 lines on, and then these.
 CapacityPosterior with_one_fixed(const std::vector<std::uint64_t>& missed_beyond) {
   Counts counts;
   for (std::uint64_t lines = 40; lines <= 64 + missed_beyond.size(); ++lines) {
@@ -83,8 +83,8 @@ TEST(Capacity, DoesNotScatterWhereFixedMissesBegin) {
   EXPECT_GT(*e.confidence, 0.95);
 }
 
-// Lines that are missing anyhow may make room for the first beyond: nine rows with one miss leave two last rows open,
-// where the next one misses ten.
+// Lines that are missing anyhow may make room for the first beyond: a row more with one miss, and ten in the next, is
+// the last that fits as a rule, and not in every case.
 TEST(Capacity, AddsToFixedMissesAsARule) {
   const CapacityPosterior posterior = with_one_fixed({1, 10, 15, 20, 25, 30, 35});
   EXPECT_EQ(posterior.footprints_bytes[posterior.best()], 65 * line_bytes);
