@@ -84,31 +84,47 @@ double end_of(const Mode& level) {  // (Tukey's inner fence)
 }
 
 // Whether many lines that nobody had loaded took no longer than `nearest`: a row of DRAM was open, which is no cache's
-// doing. One word of each line that a cache behind might have brought as one.
-bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_cycles, const Mode& nearest) {
+// doing. One word of each line that a cache behind might have brought as one. More than of the lines that are known to
+// be memory's, `memory`, each as quickly as these.
+bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_cycles, const Mode& nearest,
+                           const std::vector<double>& memory) {
   constexpr std::size_t line_words = 256 / cold_word_bytes;
   constexpr double many = 0.25;  // of a row of 1 KiB, in which the first opens it, more than half
+  const auto is_near = [&](double cycles) { return cycles >= least_cycles && cycles <= end_of(nearest); };
   std::size_t lines = 0, as_near = 0;
   for (std::size_t word = 0; word < cold_words.size(); word += line_words, ++lines)
-    as_near += cold_words[word] >= least_cycles && cold_words[word] <= end_of(nearest) ? 1 : 0;
-  return static_cast<double>(as_near) > many * static_cast<double>(lines);
+    as_near += is_near(cold_words[word]) ? 1 : 0;
+  const auto anyway = static_cast<double>(std::count_if(memory.begin(), memory.end(), is_near));
+  const double share = anyway / static_cast<double>(std::max<std::size_t>(1, memory.size()));
+  return static_cast<double>(as_near) > (share + many) * static_cast<double>(lines);
 }
 
 // What serves lines that were lost, memory or a level between hits and memory: a threshold halfway to memory may lie
 // above it, and memory may have served the more of them.
-void find_next_level(CacheFacts& l2, const Histogram& all, const std::vector<double>& cold_words) {
+void find_next_level(const Findings& findings, CacheFacts& l2, const Histogram& all) {
+  const auto memory = findings.caches.find("device_memory");
+  const auto by_line = memory == findings.caches.end() ? std::vector<double>() : memory->second.by_line;
   const Levels from_hits = levels_of(l2.levels.hit, all);
   if (!from_hits.usable()) return;
   const Histogram lost = between(all, from_hits.threshold_cycles, 1e9);
   const Mode nearest = lowest_mode(lost);
   l2.is_before_memory |= nearest.centre * half_a_level >= whole_mode(l2.levels.next).centre;
-  if (!l2.is_before_memory && are_open_rows_as_near(cold_words, from_hits.threshold_cycles, nearest)) {
+  if (!l2.is_before_memory &&
+      are_open_rows_as_near(findings.l2_cold_words, from_hits.threshold_cycles, nearest, by_line)) {
     l2.is_before_memory = true;
     return;  // what memory takes whose rows aren't open is known, and these say nothing of it
   }
   const bool is_a_cache = !l2.is_before_memory && levels_of(between(lost, 0, end_of(nearest)), l2.levels.next).usable();
   if (is_a_cache) l2.next_level = nearest;
   if (is_a_cache || l2.is_before_memory) l2.next_loads = lost;
+}
+
+// Whether lines of which only translations may be lost take no longer than hits: else those that the L2 lost may be
+// such, in place of a level's between hits and memory.
+Expected<bool> are_translated(Session& session, const Findings& findings, const CacheFacts& l2) {
+  auto kept = time_as_far_kept(session, l2.capacity_bytes, findings.lines_apart);
+  if (!kept) return tl::unexpected<Error>(kept.error());
+  return *kept && !hold_slower_loads(l2.levels.hit, **kept, l2.overhead_cycles);
 }
 
 // Where lines that the L2 lost to a cache come from, held against what other SMs brought in: from the same place, a
@@ -122,10 +138,10 @@ LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& 
 
 // What a cache behind sides takes: what was lost and comes later than from any side, `others` among these, and sooner
 // than from memory. Nothing where these can't be told apart.
-void find_level_behind_sides(const Estimate& others, CacheFacts& l2, const Histogram& lost,
-                             const std::vector<double>& cold_words) {
+void find_level_behind_sides(const Findings& findings, CacheFacts& l2, const Histogram& lost) {
+  const Estimate& others = findings.beyond_own_l2->latency;
   CacheFacts found = l2;
-  find_next_level(found, lost, cold_words);
+  find_next_level(findings, found, lost);
   if (!found.next_level || !others.interval) return;
   const double nearest = found.next_level->centre - found.next_level->error - l2.overhead_cycles;
   if (nearest <= half_a_level * others.interval->high) return;
@@ -212,7 +228,7 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
     return inconclusive("B", slower_hits, side_or_cache);
   if (lost == LinesFrom::a_cache_behind_sides) {
     findings.state_sides_by_sets();
-    find_level_behind_sides(findings.beyond_own_l2->latency, l2, lost_loads, findings.l2_cold_words);
+    find_level_behind_sides(findings, l2, lost_loads);
     const Estimate open = inconclusive("B", slower_hits, a_cache_behind);
     if (!part) return open;
     const std::size_t sides = findings.beyond_own_l2->sets;
@@ -277,7 +293,14 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   if (*lost && !findings.others_fill_l2) {
     to = lost_to(*l2, **lost, findings.brought_by_others());
     l2->is_before_memory = to == LinesFrom::memory;
-    if (!findings.beyond_own_l2 && !findings.beyond_near_l2) find_next_level(*l2, **lost, findings.l2_cold_words);
+    if (!findings.beyond_own_l2 && !findings.beyond_near_l2) find_next_level(findings, *l2, **lost);
+    auto translated = to != LinesFrom::memory || l2->next_level ? are_translated(session, findings, *l2) : true;
+    if (!translated) return tl::unexpected<Error>(translated.error());
+    if (!*translated) {
+      to = LinesFrom::unknown;
+      l2->next_level.reset();
+      l2->next_loads.clear();
+    }
   }
   doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");

@@ -247,6 +247,32 @@ Holds held_in(const Findings& findings, const Memory& l2) {
   return is_one ? Holds::one : findings.beyond_own_l2 ? Holds::sides : Holds::perhaps_several;
 }
 
+struct Near {
+  Size size;
+  Levels levels;
+};
+
+// What is near of all that fits before memory answers; nothing where all of that is, as far as loads tell.
+Expected<std::optional<Near>> find_near(Session& session, const Findings& findings, L2Rows& rows, const Levels& levels,
+                                        const Size& whole) {
+  if (!whole.estimate.has_value() || findings.lines_have_sides) return std::optional<Near>();
+  const auto bytes = static_cast<std::uint64_t>(*whole.estimate.value);
+  auto slower = levels_between(rows, levels, findings.brought_by_others(), bytes);
+  if (!slower) return tl::unexpected<Error>(slower.error());
+  if (!*slower) return std::optional<Near>();
+  if (findings.beyond_own_l2) {
+    // Sides that keep copies, or a cache behind several L2s: what another SM brought in tells near from far.
+    auto counted = near_by_count(session, rows, **slower, whole, findings.beyond_own_l2->sets);
+    if (!counted) return tl::unexpected<Error>(counted.error());
+    if (*counted) return Near{std::move(**counted), std::move(**slower)};
+  }
+  // Of more than all sides fit an SM finds less near: there a count is no second opinion.
+  auto searched = size_by(session, rows, **slower, bytes * 2, slower_hits,
+                          findings.beyond_own_l2 ? Holds::perhaps_several : Holds::one);
+  if (!searched) return tl::unexpected<Error>(searched.error());
+  return Near{std::move(*searched), std::move(**slower)};
+}
+
 }  // namespace
 
 Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
@@ -268,27 +294,18 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
     whole = *by_memory;
   }
   Size near = whole;
-  if (whole.estimate.has_value() && !findings.lines_have_sides && !findings.lost_by_l2) {
-    const auto bytes = static_cast<std::uint64_t>(*whole.estimate.value);
-    auto slower = levels_between(rows, l2->levels, findings.brought_by_others(), bytes);
-    if (!slower) return tl::unexpected<Error>(slower.error());
-    if (*slower) {
-      // Sides that keep copies, or a cache behind several L2s: what another SM brought in tells near from far.
-      auto inside = findings.beyond_own_l2 ? near_by_count(session, rows, **slower, whole, findings.beyond_own_l2->sets)
-                                           : Expected<std::optional<Size>>(std::optional<Size>());
-      if (!inside) return tl::unexpected<Error>(inside.error());
-      if (!*inside) {
-        // Of more than all sides fit an SM finds less near: there a count is no second opinion.
-        auto searched = size_by(session, rows, **slower, bytes * 2, slower_hits,
-                                findings.beyond_own_l2 ? Holds::perhaps_several : Holds::one);
-        if (!searched) return tl::unexpected<Error>(searched.error());
-        *inside = *searched;
-      }
-      near = **inside;
-      walked.levels = std::move(**slower);
-    }
+  // Others who fill the L2 push what it loses out of a cache behind it as well.
+  Expected<bool> others = false;
+  const bool is_lost_known = findings.lost_by_l2.has_value();
+  if (is_lost_known) others = do_others_fill(session, walked, near, rows.stride());
+  if (!others) return tl::unexpected<Error>(others.error());
+  if (*others) findings.lost_by_l2.reset();
+  if (!findings.lost_by_l2) {
+    auto inside = find_near(session, findings, rows, l2->levels, whole);
+    if (!inside) return tl::unexpected<Error>(inside.error());
+    if (*inside) near = std::move((*inside)->size), walked.levels = std::move((*inside)->levels);
   }
-  auto others = do_others_fill(session, walked, near, rows.stride());
+  if (!is_lost_known) others = do_others_fill(session, walked, near, rows.stride());
   if (!others) return tl::unexpected<Error>(others.error());
   findings.others_fill_l2 = *others;
   for (Size* s : {&whole, &near}) {

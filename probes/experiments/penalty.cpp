@@ -1,10 +1,14 @@
 // Miss penalty: what a line's load takes when the cache just lost it, less what a hit takes, like with like: near with
 // near where the level behind has sides, all of it where it hasn't (evidence/lines/lost_lines.hpp).
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "evidence/inference/curves.hpp"
 #include "evidence/inference/estimates.hpp"
 #include "evidence/inference/modes.hpp"
+#include "evidence/lines/l2_lost.hpp"
 #include "evidence/lines/lost_lines.hpp"
 #include "evidence/lines/near_and_far.hpp"
 #include "evidence/looks/latency.hpp"
@@ -183,6 +187,21 @@ HitAndNext nearest_of_both(const Histogram& hits, const Histogram& lost, double 
   return {whole_mode(hits).centre, whole_mode(between(lost, 0, nearest.low_quartile + reach))};
 }
 
+// Of lines that were lost, those that are near: about the `share` that is near of hits, to where the widest gap about
+// there begins. All of them where there is none, where lines are as far apart as they are near and far.
+Histogram near_part(const Histogram& lost, double share) {
+  constexpr double deviations = 4, fewest_cycles = 3;
+  const double lines = static_cast<double>(total(lost)) / looks_at_lost_lines;
+  const double off = deviations * std::sqrt(share * (1 - share) / std::max(1.0, lines));
+  double widest = fewest_cycles, end = 1e9, seen = 0;
+  for (std::size_t i = 0; i + 1 < lost.size(); ++i) {
+    seen += static_cast<double>(lost[i].count) / static_cast<double>(total(lost));
+    const double gap = static_cast<double>(lost[i + 1].latency_cycles) - lost[i].latency_cycles;
+    if (std::fabs(seen - share) <= off && gap > widest) widest = gap, end = lost[i + 1].latency_cycles;
+  }
+  return between(lost, 0, end);
+}
+
 // What lines take that it lost. Memory behind an L2 with sides is as near or far as the line's home: the mean of all
 // against the mean of all would need far hits in the same mixture, so what a near hit has is held against memory as a
 // whole.
@@ -212,8 +231,10 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   double hit = *own.value + l2->overhead_cycles;
   if (is_timed) {
     const std::optional<double> far_less_near = findings.far_less_near_cycles();
-    const double end = far_less_near ? hit + *far_less_near / 2 : l2->levels.threshold_cycles;
-    const auto [own_loads, nearest] = nearest_of_both(between(l2->levels.hit, 0, end), l2->next_loads, hit);
+    const Histogram hits = between(l2->levels.hit, 0, l2->levels.threshold_cycles);
+    const Histogram near = far_less_near ? between(hits, 0, hit + *far_less_near / 2) : hits;
+    const double share = static_cast<double>(total(near)) / std::max(1.0, static_cast<double>(total(hits)));
+    const auto [own_loads, nearest] = nearest_of_both(near, near_part(l2->next_loads, share), hit);
     hit = own_loads;
     penalty = penalty_of(nearest, hit, own.samples);
     penalty.interval->low -= own.interval->high - *own.value;

@@ -175,11 +175,13 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
 }
 
 void take_off_short_misses(Counted& counted, const CacheFacts& cache, const Histogram& seen, std::uint32_t looks) {
-  const double misses = unlike_hits(cache, seen) / looks;
-  if (misses <= 0) return;
+  const Histogram behind_front = between(seen, cache.front_threshold_cycles, 1e9);
+  const double short_ones = unlike_hits(cache, seen), misses = short_ones / looks;
+  const double more = (most_hidden_loads(cache.levels, behind_front) - short_ones) / looks;
+  if (misses <= 0 && more <= 0) return;
   counted.exact = false;
-  counted.near = std::max(0.0, counted.near - misses);
-  counted.error += misses / 2;
+  counted.near = std::max(0.0, counted.near - misses - std::max(0.0, more) / 2);
+  counted.error += misses / 2 + std::max(0.0, more) / 2;
 }
 
 std::uint32_t looks_for(const Plan& plan, const Counted& few) {

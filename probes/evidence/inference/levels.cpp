@@ -233,6 +233,23 @@ double most_hidden_share(const Levels& levels) {
   return hidden.share(std::max(0.0, hidden.loads) + 1.96 * hidden.deviation);
 }
 
+double most_hidden_loads(const Levels& levels, const Histogram& loads) {
+  constexpr double nearly_none = 0.01, deviations = 4;
+  const Histogram hits = between(levels.hit, 0, levels.threshold_cycles);
+  const double width = quantile(hits, 1 - nearly_none).value_or(0) + 1 - quantile(hits, nearly_none).value_or(0);
+  const auto beyond = [&](const Histogram& h) {
+    return static_cast<double>(total(between(h, levels.threshold_cycles, levels.threshold_cycles + width)));
+  };
+  const auto known = static_cast<double>(std::max<std::uint64_t>(1, total(hits)));
+  const double as_many = static_cast<double>(total(between(loads, 0, levels.threshold_cycles))) / known;
+  const double slow_hits = beyond(levels.hit) * as_many, near_level = beyond(loads) - slow_hits;
+  if (near_level <= deviations * std::sqrt(beyond(loads) + slow_hits * as_many)) return 0;
+  Levels of_loads = levels;
+  of_loads.next = loads;
+  const Hidden hidden = hidden_in(of_loads);
+  return std::min(near_level, std::max(0.0, hidden.loads) + 1.96 * hidden.deviation);
+}
+
 bool are_served_sooner(const Levels& levels, const Histogram& walked, double cycles, double overhead_cycles) {
   constexpr double many = 0.25;  // strangers among hits, and lines that are nearer than those that were looked at
   const double from = std::max(least_threshold(levels.hit, overhead_cycles), reach_of(levels.hit));

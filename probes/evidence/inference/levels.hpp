@@ -74,6 +74,11 @@ double hidden_share(const Levels& levels, double deviations = 4);
 /// The same as far as it may be there: what a few loads don't show of a level among hits (95 %, of either side).
 double most_hidden_share(const Levels& levels);
 
+/// Of `loads` as many as may be the nearest level's and lie below the threshold: a level's loads lie the denser the
+/// nearer to its middle, so no more than lie right above it, as far as hits spread; and no more than that hits alone don't
+/// explain (95 %). None where hits explain what lies right above as well.
+double most_hidden_loads(const Levels& levels, const Histogram& loads);
+
 /// Whether something nearer than what takes `cycles`, as timed, serves many of the `walked` loads that aren't hits:
 /// more than strangers are, and a quarter of them at least.
 bool are_served_sooner(const Levels& levels, const Histogram& walked, double cycles, double overhead_cycles);

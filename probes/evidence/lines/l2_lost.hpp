@@ -10,8 +10,14 @@
 
 namespace gputopo::evidence {
 
+inline constexpr std::size_t looks_at_lost_lines = 3;
+
 /// What lines take that were loaded before half as much again as an L2 of so many bytes holds, as timed. Nothing where
 /// that can't be had. Errors are the session's.
 Expected<std::optional<Histogram>> time_just_lost(Session& session, std::uint64_t l2_bytes, const LinesApart& apart);
+
+/// The same with one line of each page in between, which leaves an L2 of ordinary lines nearly all of them: what takes
+/// longer than hits then waits for its translation.
+Expected<std::optional<Histogram>> time_as_far_kept(Session& session, std::uint64_t l2_bytes, const LinesApart& apart);
 
 }  // namespace gputopo::evidence

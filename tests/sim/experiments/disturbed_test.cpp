@@ -332,6 +332,22 @@ TEST(BesideATenant, AnL2OfManyLinesThatLosesSomeIsNoSmallOne) {
   EXPECT_THAT(size.status, AnyOf(Status::inconclusive, Status::lower_bound));
 }
 
+// What the L2 loses such a tenant has pushed out of a cache behind it, too, so that all of it comes from memory.
+TEST(BesideATenant, WhatACacheBehindTheL2HoldsIsNotTheL2s) {
+  for (const double slow_share : {0.0, 0.18})
+    for (int seed = 1; seed <= 2; ++seed) {
+      Json model = model_beside(272, 360);
+      model["caches"]["l3"] = {{"size", "512 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}};
+      for (Json& path : model["paths"]) path.insert(path.begin() + 1, level("l3", 290));
+      model["noise"] = {{"jitter", "uniform"}, {"cycles", 2}, {"seed", seed}};
+      model["tenant"] = {
+          {"l2_lines_per_us", 84}, {"sm_lines_per_us", 0}, {"slow_share", slow_share}, {"slow_cycles", {23, 59}}};
+      const Estimate& size = *discovered_beside(*device_of(model), {"l2"}).find("l2")->find("measured_size");
+      EXPECT_NE(size.status, Status::measured);
+      EXPECT_LE(size.value.value_or(0), 256 << 10) << slow_share << " " << seed << " " << size.note;
+    }
+}
+
 TEST(BesideATenant, RepeatedLoadsThatTheL2AnswersAreNoL1) {
   Json model = model_beside(236, 382);
   model["caches"]["l2"]["size"] = "176 KiB";

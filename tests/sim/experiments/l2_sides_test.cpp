@@ -142,6 +142,72 @@ TEST(L2Penalty, IsMemorysHoweverHitsAreSpreadOrLeft) {
   EXPECT_NEAR(at_random.value.value_or(0), 30, 2);
 }
 
+Estimate penalty_in(const Json& model) {
+  auto parsed = sim::parse_model(model.dump(), "penalty");
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  experiments::DiscoverOptions options;
+  options.only = {"l1", "l2", "device_memory"};
+  options.extras = false;
+  const auto found = experiments::discover(*sim::make_device(std::move(*parsed)), options);
+  EXPECT_TRUE(found) << found.error().message;
+  return *found->find("l2")->find("miss_penalty");
+}
+
+// One line in four is near, too few for a level of their own beside those that are far by less than slices lie apart.
+TEST(L2Penalty, IsThatOfNearLinesOfFourSides) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Four"}, {"sm_count", 4}, {"memory", "2 GiB"}, {"clock_khz", 1700000}}},
+                {"groups", {{"partition", {{0}, {1}, {2}, {3}}}}},
+                {"distance", {{"slice", 128}, {"slices", 6}}}};
+  model["caches"]["l1"] = {{"size", "16 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 4}};
+  model["caches"]["l2"] = l2_with("lru");
+  model["caches"]["l2"]["index"] = "hash";
+  model["caches"]["l2"]["partitions"] = {{"count", 4}, {"mode", "home"}, {"interleave", "4 KiB"}};
+  model["paths"]["global_cached"] = {{{"level", "l1"}, {"latency", 35}},
+                                     {{"level", "l2"}, {"latency", 200}, {"far_latency", 235}},
+                                     {{"level", "device_memory"}, {"latency", 450}, {"far_latency", 480}}};
+  const Estimate penalty = penalty_in(model);
+  ASSERT_EQ(penalty.status, Status::measured) << penalty.note;
+  EXPECT_NEAR(*penalty.value, 250, 3);
+}
+
+// It keeps lines that were loaded before much else, and a TLB has lost their translations by then.
+TEST(L2Penalty, IsNotThatOfATlb) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Pages"}, {"sm_count", 4}, {"memory", "4 GiB"}, {"clock_khz", 1500000}}}};
+  model["caches"]["l1"] = {{"size", "16 KiB"}, {"line", 128}, {"ways", 4}};
+  model["caches"]["l2"] = {
+      {"size", "128 KiB"}, {"line", 128}, {"ways", 8}, {"replacement", "not_most_recent"}, {"shared_by", 2}};
+  for (const int penalty : {100, 500}) {
+    model["tlbs"]["t1"] = {{"page", 16384}, {"entries", 100}, {"miss_penalty", penalty}, {"replacement", "lru"}};
+    model["paths"]["global_cached"] = {{{"level", "l1"}, {"latency", 40}},
+                                       {{"level", "l2"}, {"latency", 200}, {"tlbs", {"t1"}}},
+                                       {{"level", "device_memory"}, {"latency", 400}}};
+    const Estimate found = penalty_in(model);
+    if (found.status == Status::measured) {
+      EXPECT_NEAR(*found.value, 200, 3);
+    }
+  }
+}
+
+// Of memory's lines, looked at a few times each, nearly all are faster than the slowest loads of the cache between.
+TEST(L2Penalty, IsThatOfACacheBetweenWhoseLoadsOverlapWithMemorys) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Near"}, {"sm_count", 3}, {"memory", "4 GiB"}, {"clock_khz", 2100000}}},
+                {"noise", {{"jitter", "uniform"}, {"cycles", 3}}}};
+  model["caches"]["l1"] = {{"size", "16 KiB"}, {"line", 128}, {"ways", 4}};
+  model["caches"]["l2"] = {{"size", "128 KiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}};
+  model["caches"]["l3"] = {
+      {"size", "384 KiB"}, {"line", 128}, {"ways", 12}, {"replacement", "not_most_recent"}, {"scope", "gpu"}};
+  model["paths"]["global_cached"] = {{{"level", "l1"}, {"latency", 20}},
+                                     {{"level", "l2"}, {"latency", 23}},
+                                     {{"level", "l3"}, {"latency", 31.69}},
+                                     {{"level", "device_memory"}, {"latency", 41.2}}};
+  const Estimate penalty = penalty_in(model);
+  ASSERT_EQ(penalty.status, Status::measured) << penalty.note;
+  EXPECT_NEAR(*penalty.value, 8.7, 1.5);
+}
+
 TEST(L2Penalty, IsNotMemorysWhereACacheIsBetween) {
   const Estimate penalty = penalty_of(l2_with("random"),
                                       {{{"level", "l2"}, {"latency", 200}},

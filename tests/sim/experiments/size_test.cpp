@@ -51,6 +51,27 @@ Estimate size_of(const Json& model, const std::string& id) {
   return *found_in(model, id).find("size");
 }
 
+// One in seven of what the cache behind it answers takes no longer than a hit, of what the L2 does none: where this one
+// lost most lines to the L2, what is hidden of the few others isn't to be counted among what it holds.
+TEST(Size, HoldsNoLinesOfALevelThatOverlapsWithIt) {
+  for (const char* replacement : {"lru", "random"})
+    for (const int behind : {20480, 32768}) {
+      Json model = constants_with({{"size", 16384}, {"line", 128}, {"ways", 8}, {"replacement", replacement}});
+      model["caches"]["constant_l1_5"] = {{"size", behind}, {"line", 128}, {"ways", 10}};
+      if (behind == 32768) model["caches"]["constant_l1_5"]["ways"] = 16;
+      model["paths"]["constant"] = {{{"level", "constant_l1"}, {"latency", 100}},
+                                    {{"level", "constant_l1_5"}, {"latency", 106}},
+                                    {{"level", "l2"}, {"latency", 125}},
+                                    {{"level", "device_memory"}, {"latency", 220}}};
+      model["noise"] = {{"jitter", "uniform"}, {"cycles", 3}};
+      const Estimate size = size_of(model, "constant_l1");
+      ASSERT_TRUE(size.value) << size.note;
+      EXPECT_EQ(size.value, 16384) << replacement << " " << behind;
+      if (size.status != Status::measured) continue;
+      EXPECT_LE(size.interval->low, 16384);
+    }
+}
+
 // Three of 75 lines find no place of their own: a footprint begins to miss before the cache is full.
 TEST(Size, OfUnevenSetsIsWhatTheyHold) {
   const Estimate size =

@@ -153,6 +153,22 @@ TEST(Levels, MayHideAsMuchAsAFewLoadsDoNotTell) {
   EXPECT_LT(most_hidden_share(mixture(100)), 1.5 * hidden);
 }
 
+// Hits of 97 to 103. Looks at lines of which a level of 103 to 109 answered 140, or one that lies far off.
+TEST(Levels, HideNoMoreLoadsThanLieRightAboveThem) {
+  Histogram hits, hidden;
+  for (std::uint32_t cycles = 97; cycles <= 103; ++cycles)
+    hits.push_back({cycles, 300}), hidden.push_back({cycles, 90});
+  Levels levels = levels_of(hits, around(125, 1000));
+  levels.threshold_cycles = 103.75;
+  EXPECT_EQ(most_hidden_loads(levels, merged(hidden, around(125, 900))), 0);
+  Histogram overlapping = merged(hidden, around(125, 900));
+  for (std::uint32_t cycles = 103; cycles <= 109; ++cycles) overlapping = merged(overlapping, Histogram{{cycles, 20}});
+  const double most = most_hidden_loads(levels, overlapping);
+  EXPECT_GE(most, 20);
+  EXPECT_LE(most, 120);
+  EXPECT_EQ(most_hidden_loads(levels, merged(hidden, Histogram{{104, 2}, {108, 2}})), 0) << "strangers";
+}
+
 // One level from 96 to 104 cycles, and a few or many loads beyond.
 TEST(Levels, TellAnotherProgramFromStrangers) {
   const auto with_slow = [](std::uint64_t slow) {

@@ -41,8 +41,16 @@ Findings with_two_sets() {
   return findings;
 }
 
-Findings behind(Findings findings, const AnsweringDevice::Answer& lost) {
-  AnsweringDevice device(lost);
+bool pushes_nothing_out(const program::Program& p) {
+  const auto* between = p.phases.size() < 2 ? nullptr : std::get_if<program::Walk>(&p.phases[1]);
+  return between != nullptr && between->stride_bytes > 4096;
+}
+
+// Lines that were lost take what `lost` says, those that were only out of sight of a TLB `kept`.
+Findings behind(Findings findings, const AnsweringDevice::Answer& lost, std::uint32_t kept = 300) {
+  AnsweringDevice device([&](const program::Program& p, const program::Walk& walk, std::size_t load) {
+    return pushes_nothing_out(p) ? kept : lost(p, walk, load);
+  });
   Session session(device, {});
   EXPECT_TRUE(measure_l2_behind(session, findings).has_value());
   return findings;
@@ -67,6 +75,14 @@ TEST(L2Behind, WhatComesSoonerHas) {
   EXPECT_FALSE(f.cache("l2")->is_before_memory);
   ASSERT_TRUE(f.cache("l2")->next_level.has_value());
   EXPECT_EQ(f.cache("l2")->next_level->centre, 450);
+}
+
+// Lines that nothing pushed out are as late.
+TEST(L2Behind, WhatComesSoonerMayHaveLostItsTranslationAlone) {
+  Findings f = behind(with_l2(), from_between, 450);
+  EXPECT_FALSE(f.cache("l2")->is_before_memory);
+  EXPECT_FALSE(f.cache("l2")->next_level.has_value());
+  EXPECT_TRUE(f.cache("l2")->next_loads.empty());
 }
 
 // Memory brings the more of what was lost, and of every page the first line takes a TLB's miss, which is no level.
