@@ -252,7 +252,10 @@ Expected<void> measure_l2_sides(Session& session, Findings& findings) {
   const std::uint64_t samples = sms.size() * later->front().size() * looks_at_a_line;
   const double lost_from = l2->levels.threshold_cycles - l2->overhead_cycles;
   const bool all_hit = are_hits(*later, lost_from);
-  if (const Homes homes = homes_of(*later); homes.sides > 1 && all_hit) {
+  if (Homes homes = homes_of(*later); homes.sides > 1 && all_hit) {
+    // Lines that are lost look near to all: none is nearer to another SM.
+    for (std::vector<double>* lines : {&homes.near, &homes.far})
+      std::erase_if(*lines, [&](double cycles) { return cycles >= lost_from; });
     state_homes(session, findings, homes, samples);
     return {};
   }

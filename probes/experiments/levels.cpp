@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/held/held.hpp"
 #include "evidence/inference/estimates.hpp"
 #include "evidence/inference/modes.hpp"
 #include "evidence/looks/cold.hpp"
@@ -201,11 +202,16 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
              "a few loads repeated at once are faster than the others: those may have been lost again");
     return {};
   }
-  if (session.clock_share() * least_ratio < 1 && hide_a_level(cache.levels, samples->graded)) {
+  // Levels are no less than 5 % apart at the driver's clock, and the one behind an SM comes as near as can be where the
+  // SM's is slower. Of twice as much as the nearest holds half at least comes from behind, and of that half may look
+  // like its hits.
+  if (session.clock_share() * least_ratio < 1 && hide_a_level(cache.levels, samples->graded, 0.25)) {
     set_open(memory, "levels", "at this SM clock a level behind takes as long as its hits");
     return {};
   }
-  if (path.slot == slot_constant && pass_for_hits(cache.levels, samples->graded, cache.overhead_cycles)) {
+  // A cache behind that of constants may hold little more, so that no footprint has many of its loads; and nothing but
+  // strangers makes those of an SM's own cache slower.
+  if (path.slot == slot_constant && hide_a_level(cache.levels, samples->graded, a_stranger)) {
     set_open(memory, "levels",
              "of more lines loads take longer than hits, by less than they differ: from a level behind");
     return {};

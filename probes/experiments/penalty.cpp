@@ -2,6 +2,7 @@
 // near where the level behind has sides, all of it where it hasn't (evidence/lines/lost_lines.hpp).
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -187,19 +188,28 @@ HitAndNext nearest_of_both(const Histogram& hits, const Histogram& lost, double 
   return {whole_mode(hits).centre, whole_mode(between(lost, 0, nearest.low_quartile + reach))};
 }
 
-// Of lines that were lost, those that are near: about the `share` that is near of hits, to where the widest gap about
-// there begins. All of them where there is none, where lines are as far apart as they are near and far.
-Histogram near_part(const Histogram& lost, double share) {
-  constexpr double deviations = 4, fewest_cycles = 3;
+double width_of(const Histogram& loads) {
+  constexpr double tail = 0.1;
+  return quantile(loads, 1 - tail).value_or(0) - quantile(loads, tail).value_or(0);
+}
+
+// Of lines that were lost, those that are near: as many, but for chance, as of `hits` are `near`. That is the nearest
+// level of them, or what lies before the widest gap about there; all, where they differ no more than near hits do.
+// Nothing where near ones aren't told from far.
+std::optional<Histogram> near_part(const Histogram& lost, const Histogram& near, const Histogram& hits) {
+  constexpr double deviations = 4, least_gap_cycles = 3, a_half_more = 1.5, two_ticks = 2;
+  const double share = static_cast<double>(total(near)) / std::max(1.0, static_cast<double>(total(hits)));
   const double lines = static_cast<double>(total(lost)) / looks_at_lost_lines;
   const double off = deviations * std::sqrt(share * (1 - share) / std::max(1.0, lines));
-  double widest = fewest_cycles, end = 1e9, seen = 0;
+  if (width_of(lost) <= a_half_more * width_of(near) + two_ticks) return lost;
+  if (std::fabs(lowest_mode(lost).share - share) <= off) return lost;
+  double widest = least_gap_cycles, end = 0, seen = 0;
   for (std::size_t i = 0; i + 1 < lost.size(); ++i) {
     seen += static_cast<double>(lost[i].count) / static_cast<double>(total(lost));
     const double gap = static_cast<double>(lost[i + 1].latency_cycles) - lost[i].latency_cycles;
     if (std::fabs(seen - share) <= off && gap > widest) widest = gap, end = lost[i + 1].latency_cycles;
   }
-  return between(lost, 0, end);
+  return end == 0 ? std::nullopt : std::optional(between(lost, 0, end));
 }
 
 // What lines take that it lost. Memory behind an L2 with sides is as near or far as the line's home: the mean of all
@@ -229,12 +239,14 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
     return {};
   }
   double hit = *own.value + l2->overhead_cycles;
+  bool are_near_told = true;
   if (is_timed) {
     const std::optional<double> far_less_near = findings.far_less_near_cycles();
     const Histogram hits = between(l2->levels.hit, 0, l2->levels.threshold_cycles);
     const Histogram near = far_less_near ? between(hits, 0, hit + *far_less_near / 2) : hits;
-    const double share = static_cast<double>(total(near)) / std::max(1.0, static_cast<double>(total(hits)));
-    const auto [own_loads, nearest] = nearest_of_both(near, near_part(l2->next_loads, share), hit);
+    const auto near_lost = far_less_near ? near_part(l2->next_loads, near, hits) : std::optional(l2->next_loads);
+    are_near_told = near_lost.has_value();
+    const auto [own_loads, nearest] = nearest_of_both(near, near_lost.value_or(l2->next_loads), hit);
     hit = own_loads;
     penalty = penalty_of(nearest, hit, own.samples);
     penalty.interval->low -= own.interval->high - *own.value;
@@ -243,6 +255,7 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
     penalty = measured(*next.value - *own.value, "cycles", "difference", next.samples);
     penalty.interval = Interval{next.interval->low - own.interval->high, next.interval->high - own.interval->low};
   }
+  if (!are_near_told) bound_above(penalty, near_and_far);
   if (findings.memory_in_open_rows) bound_below(penalty, in_open_rows);
   DecidingCurve curve =
       make_curve("l2", "miss_penalty", {"cycles more than a hit", "cycles", false}, share_axis("loads"));

@@ -259,32 +259,16 @@ bool are_served_sooner(const Levels& levels, const Histogram& walked, double cyc
   return are_some(between_both, walked) && between_both > many * share_from(walked, from);
 }
 
-bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded) {
-  // Of twice as much as the nearest holds half at least comes from behind, and of that half may look like its hits.
-  constexpr double least_share = 0.25, by_chance = 1e-6;  // one of a hundred samples in ten thousand discoveries
+bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded, double least_share) {
+  constexpr double by_chance = 1e-6;  // one of a hundred samples in ten thousand discoveries
   const Histogram known = between(levels.hit, 0, levels.threshold_cycles);
   return std::any_of(graded.begin(), graded.end(), [&](const Histogram& all) {
     const Histogram fast = between(all, 0, levels.threshold_cycles);
-    const double below = 1 - share_from(all, levels.threshold_cycles);
+    const double beyond = share_from(all, levels.threshold_cycles);
     const Levels slower = levels_of(known, fast), faster = levels_of(fast, known);
     const Levels& other = slower.doubt < faster.doubt ? slower : faster;
-    return !fast.empty() && other.doubt < by_chance && other.told_apart() * below > least_share + levels.false_hit;
-  });
-}
-
-bool pass_for_hits(const Levels& levels, const std::vector<Histogram>& graded, double overhead_cycles) {
-  constexpr double nearly_all = 0.9, twice = 2;  // as far as an interval reaches: once in ten thousand samples
-  const auto middle_of = [&](const Histogram& loads) {
-    Mode mode = whole_mode(between(loads, 0, levels.threshold_cycles));
-    mode.error -= half_a_tick;  // both are of one clock
-    return mode;
-  };
-  const Mode known = middle_of(levels.hit);
-  const double half = (half_a_level - 1) * (known.centre - overhead_cycles);
-  return std::any_of(graded.begin(), graded.end(), [&](const Histogram& loads) {
-    if (loads.empty() || share_from(loads, levels.threshold_cycles) > 1 - nearly_all) return false;
-    const Mode middle = middle_of(loads);
-    return middle.centre - known.centre > std::max(half, twice * std::hypot(known.error, middle.error));
+    const double expected = beyond * levels.false_hit / (1 - levels.false_hit);
+    return !fast.empty() && other.doubt < by_chance && other.told_apart() * (1 - beyond) > least_share + expected;
   });
 }
 

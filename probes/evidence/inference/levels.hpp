@@ -75,22 +75,18 @@ double hidden_share(const Levels& levels, double deviations = 4);
 double most_hidden_share(const Levels& levels);
 
 /// Of `loads` as many as may be the nearest level's and lie below the threshold: a level's loads lie the denser the
-/// nearer to its middle, so no more than lie right above it, as far as hits spread; and no more than that hits alone don't
-/// explain (95 %). None where hits explain what lies right above as well.
+/// nearer to its middle, so no more than lie right above it, as far as hits spread; and no more than that hits alone
+/// don't explain (95 %). None where hits explain what lies right above as well.
 double most_hidden_loads(const Levels& levels, const Histogram& loads);
 
 /// Whether something nearer than what takes `cycles`, as timed, serves many of the `walked` loads that aren't hits:
 /// more than strangers are, and a quarter of them at least.
 bool are_served_sooner(const Levels& levels, const Histogram& walked, double cycles, double overhead_cycles);
 
-/// Whether a level lies so near to the hits that it is counted among them: of loads below the threshold many take
-/// longer or shorter than known hits do, a quarter of some sample's at least. Levels are no less than 5 % apart at the
-/// driver's clock, and the one behind an SM comes as near as can be where the SM's is slower.
-bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded);
-
-/// Whether of a sample nearly all loads pass for hits and yet take half a level longer than known ones, in the middle:
-/// a level behind is so near that its loads overlap with hits.
-bool pass_for_hits(const Levels& levels, const std::vector<Histogram>& graded, double overhead_cycles);
+/// Whether a level lies so near to the hits that it is counted among them: of loads below the threshold more take
+/// longer or shorter than known hits do, by `least_share` of some sample, than such of the level above it as look like
+/// hits.
+bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded, double least_share);
 
 /// What only loads of levels further on than the one right behind take, of which `furthest` holds some, as timed; 0
 /// where no line of that level is as fast as a hit. Lines further on lie near and far: those of that level that were

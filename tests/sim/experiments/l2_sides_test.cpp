@@ -98,6 +98,30 @@ TEST(L2Sides, LeaveTheLatencyAnIntervalFromNearLinesToAllWhereTheyAreOpen) {
   }
 }
 
+// Lines that the L2 loses between two looks are as far from all SMs, none of them near.
+TEST(L2Sides, LatencyIsThatOfLinesThatAreThere) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Lost"}, {"sm_count", 4}, {"memory", "4 GiB"}, {"clock_khz", 800000}}},
+                {"groups", {{"partition", {{0, 1}, {2, 3}}}}}};
+  model["caches"]["l1"] = {{"size", "16 KiB"}, {"line", 128}, {"ways", 4}};
+  model["caches"]["l2"] = {{"size", 147456}, {"line", 256},
+                           {"ways", 12},     {"replacement", "tree_plru"},
+                           {"scope", "gpu"}, {"partitions", {{"count", 2}, {"mode", "home"}}}};
+  model["paths"]["global_cached"] = {{{"level", "l1"}, {"latency", 40}},
+                                     {{"level", "l2"}, {"latency", 200}, {"far_latency", 300}},
+                                     {{"level", "device_memory"}, {"latency", 600}}};
+  auto parsed = sim::parse_model(model.dump(), "lost");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  experiments::DiscoverOptions options;
+  options.only = {"l2"};
+  options.extras = false;
+  const auto found = experiments::discover(*sim::make_device(std::move(*parsed)), options);
+  ASSERT_TRUE(found) << found.error().message;
+  const Estimate& latency = *found->find("l2")->find("latency");
+  ASSERT_EQ(latency.status, Status::measured) << latency.note;
+  EXPECT_NEAR(*latency.value, 200, 1);
+}
+
 // What a miss of an L2 costs, with these levels on the way.
 Estimate penalty_of(Json l2, Json levels, Json behind = {}) {
   Json model = {{"schema", "gputopo-model/1"},
@@ -169,6 +193,30 @@ TEST(L2Penalty, IsThatOfNearLinesOfFourSides) {
   const Estimate penalty = penalty_in(model);
   ASSERT_EQ(penalty.status, Status::measured) << penalty.note;
   EXPECT_NEAR(*penalty.value, 250, 3);
+}
+
+// Where jitter is as wide as sides lie apart no gap shows them: then all that is known is that near ones take no
+// longer.
+TEST(L2Penalty, IsABoundWhereWhatWasLostIsNearAndFarAndNothingTellsWhich) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Four"}, {"sm_count", 6}, {"memory", "1 GiB"}, {"clock_khz", 1500000}}},
+                {"groups", {{"partition", {{0, 1}, {2, 3}, {4}, {5}}}}},
+                {"noise", {{"jitter", "gaussian"}, {"cycles", 2}}}};
+  model["caches"]["l1"] = {{"size", "16 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 4}};
+  model["caches"]["l2"] = l2_with("random");
+  model["caches"]["l2"]["size"] = "160 KiB";
+  model["caches"]["l2"]["ways"] = 10;
+  model["caches"]["l2"]["partitions"] = {{"count", 4}, {"mode", "home"}};
+  model["paths"]["global_cached"] = {{{"level", "l1"}, {"latency", 35}},
+                                     {{"level", "l2"}, {"latency", 150}, {"far_latency", 162}},
+                                     {{"level", "device_memory"}, {"latency", 178}, {"far_latency", 190}}};
+  const Estimate penalty = penalty_in(model);
+  if (penalty.status == Status::measured) {
+    EXPECT_NEAR(*penalty.value, 28, 3);
+  } else {
+    EXPECT_EQ(penalty.status, Status::upper_bound) << penalty.note;
+    EXPECT_GE(penalty.value.value_or(0), 28);
+  }
 }
 
 // It keeps lines that were loaded before much else, and a TLB has lost their translations by then.

@@ -72,6 +72,30 @@ TEST(Size, HoldsNoLinesOfALevelThatOverlapsWithIt) {
     }
 }
 
+// What is behind holds a third more and answers within the jitter: no footprint has many of its loads.
+TEST(Size, IsNotThatOfALevelThatHidesAmongHits) {
+  Json model = constants_with({{"size", 3072}, {"line", 128}, {"ways", 8}, {"replacement", "fifo"}});
+  for (const char* cache : {"constant_l1", "constant_l1_5"}) {
+    model["caches"][cache]["line"] = 128;
+    model["caches"][cache]["replacement"] = "fifo";
+    model["caches"][cache]["consecutive_lines"] = 4;
+  }
+  model["caches"]["constant_l1_5"]["size"] = 4096;
+  model["caches"]["constant_l1_5"]["ways"] = 16;
+  model["paths"]["constant"] = {{{"level", "constant_l1"}, {"latency", 13.8}},
+                                {{"level", "constant_l1_5"}, {"latency", 15.7}},
+                                {{"level", "l2"}, {"latency", 24}},
+                                {{"level", "device_memory"}, {"latency", 136}}};
+  model["noise"] = {{"jitter", "gaussian"}, {"cycles", 1}};
+  for (const int seed : {1, 2, 3}) {
+    model["noise"]["seed"] = seed;
+    const Memory l1 = found_in(model, "constant_l1");
+    const Estimate* size = l1.find("size");
+    if (size == nullptr || !size->value) continue;
+    EXPECT_LE(*size->value, 3072) << size->note;
+  }
+}
+
 // Three of 75 lines find no place of their own: a footprint begins to miss before the cache is full.
 TEST(Size, OfUnevenSetsIsWhatTheyHold) {
   const Estimate size =

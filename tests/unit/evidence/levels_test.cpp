@@ -111,7 +111,7 @@ TEST(Levels, NothingIsToldWhereWhatIsBehindIsFaster) {
 TEST(Levels, OneAmongTheHitsIsToldFromStrangersAndWhatIsCountedByMistake) {
   const Histogram hits = around(186, 1000), behind = around(240, 1000);
   const auto hidden_in = [&](const Histogram& loads) {
-    return hide_a_level(graded_levels(hits, {hits, loads, behind}, 23), {hits, loads, behind});
+    return hide_a_level(graded_levels(hits, {hits, loads, behind}, 23), {hits, loads, behind}, 0.25);
   };
   EXPECT_TRUE(hidden_in(merged(around(186, 500), around(184, 500))));
   EXPECT_TRUE(hidden_in(merged(around(186, 300), merged(around(188, 400), around(240, 300)))));
