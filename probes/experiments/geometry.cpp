@@ -133,8 +133,12 @@ Expected<bool> confirm(Session& session, CacheFacts& cache, LineAndSize& found, 
     cache.capacity_bytes = fill;
     return true;
   }
-  // Where nothing was seen to end, what others push out may have hidden it.
-  if (fill == 0) size = inconclusive("B", "misses", others_fill_it);
+  // Where nothing was seen to end, what others push out may have hidden it; and lines next to one another that weren't
+  // seen to part may have gone one after the other.
+  if (fill == 0) {
+    size = inconclusive("B", "misses", others_fill_it);
+    if (found.line.has_value()) bound_above(found.line, others_fill_it);
+  }
   if (size.status == Status::measured) bound_below(size, others_fill_it);
   return false;
 }

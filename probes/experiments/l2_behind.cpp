@@ -294,13 +294,17 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
     to = lost_to(*l2, **lost, findings.brought_by_others());
     l2->is_before_memory = to == LinesFrom::memory;
     if (!findings.beyond_own_l2 && !findings.beyond_near_l2) find_next_level(findings, *l2, **lost);
-    auto translated = to != LinesFrom::memory || l2->next_level ? are_translated(session, findings, *l2) : true;
+    const bool are_seen = to != LinesFrom::memory && to != LinesFrom::unknown;
+    auto translated = are_seen || l2->next_level ? are_translated(session, findings, *l2) : true;
     if (!translated) return tl::unexpected<Error>(translated.error());
     if (!*translated) {
-      to = LinesFrom::unknown;
+      // Without sides footprints have shown a cache, if there is one.
+      if (!findings.lines_have_sides) to = LinesFrom::unknown;
       l2->next_level.reset();
-      l2->next_loads.clear();
     }
+    // Loads of a cache and of memory may look like one level, no nearer than memory by much.
+    if (are_seen) l2->is_before_memory = false;
+    if (!*translated || (are_seen && !l2->next_level)) l2->next_loads.clear();
   }
   doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");
