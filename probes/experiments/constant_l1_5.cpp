@@ -60,7 +60,7 @@ Expected<bool> are_served_by_l2(Session& session, const CacheFacts& front, std::
   if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return false;
   const std::uint64_t bytes = std::min(2 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
   const Walk all = by_all_lanes(make_walk(l2_path, bytes, sector_bytes, 1), session.info());
-  const auto laps = static_cast<std::uint32_t>(bytes / few_bytes);
+  const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, bytes / few_bytes));
   const Walk few = by_all_lanes(make_walk(l2_path, few_bytes, sector_bytes, laps), session.info());
   const std::uint64_t stride = e.far_bytes == 0 ? every_line : coarse_stride_bytes;
   std::vector<Histogram> timed;

@@ -274,11 +274,18 @@ bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded, do
 
 double cycles_behind_near_lines(const Levels& levels, const Histogram& furthest) {
   constexpr double fastest = 0.01, near = 0.05, far = 0.9;  // one load in twenty is a stranger's
-  const double further_on = quantile(furthest, fastest).value_or(0);
+  // Two loads of one line behind, of which the second finds what the first one brought, aren't of levels further on.
+  const Mode behind = lowest_mode(between(levels.next, levels.threshold_cycles, 1e9));
+  const double end =
+      behind.high_quartile + std::max(least_fence_cycles, 3 * (behind.high_quartile - behind.low_quartile));
+  const bool holds_behind = quantile(furthest, fastest).value_or(0) >= levels.threshold_cycles;
+  const Histogram beyond = between(furthest, end, 1e9);
+  const Histogram& further = holds_behind && !beyond.empty() ? beyond : furthest;
+  const double further_on = quantile(further, fastest).value_or(0);
   const auto slowest = quantile(between(levels.next, levels.threshold_cycles, further_on), far);
   if (!slowest) return 0;
   const auto spread = [&](const Histogram& h) { return quantile(h, far).value_or(0) - quantile(h, near).value_or(0); };
-  const double apart = spread(furthest) - spread(levels.hit);  // hits' own spread is noise
+  const double apart = spread(further) - spread(levels.hit);  // hits' own spread is noise
   return *slowest - apart < levels.threshold_cycles ? further_on : 0;
 }
 
