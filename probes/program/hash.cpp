@@ -61,7 +61,9 @@ std::uint64_t hash(const Stream& s) {
         std::uint64_t{s.threads}, std::uint64_t{s.blocks}, std::uint64_t{s.laps}, std::uint64_t{s.carve_out_percent},
         std::uint64_t{s.one_shot ? 1U : 0U}, std::uint64_t{s.bulk_bytes}})
     h.add(word);
-  if (s.in_turn) h.add(1);  // streams of before there were any have the hash that they had
+  // Streams of before there were any have the hash that they had.
+  if (s.in_turn) h.add(1);
+  if (s.first_byte != 0) h.add(s.first_byte);
   return h.value();
 }
 

@@ -87,6 +87,7 @@ struct Stream {
   /// aren't equally fast, by a twentieth or so to either side, and what is timed ends with the last. Else each makes
   /// `laps`, which is as many in all. No more than that: what a cache has lost of some would be left to them.
   bool in_turn = false;
+  std::uint64_t first_byte = 0;  ///< where it begins in its buffers, whole accesses: other memory, in other places
   friend bool operator==(const Stream&, const Stream&) = default;
 };
 

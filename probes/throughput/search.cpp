@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "change_point/robust.hpp"
+
 namespace gputopo::throughput {
 namespace {
 
@@ -252,6 +254,27 @@ Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<Stream
   for (const Ran& r : *ran) add_to(best->by_bytes, *r.stream, meter.info().gpu.sm_count, r.value);
   std::sort(best->by_bytes.points.begin(), best->by_bytes.points.end());
   return best;
+}
+
+Expected<Sample> over_places(Meter& meter, const Best& best, Rate rate, int places) {
+  constexpr std::uint64_t page_bytes = std::uint64_t{2} << 20;
+  constexpr int runs_of_a_place = 2;
+  Sample all = best.sample;
+  std::vector<double> medians{all.median};
+  Stream other = best.stream;
+  const std::uint64_t apart = (program::buffer_bytes(other) + page_bytes - 1) / page_bytes * page_bytes;
+  for (int place = 1; place < places; ++place) {
+    other.first_byte += apart;
+    const auto sample = meter.measure(other, rate, runs_of_a_place);
+    if (!sample && !leaves_open(sample.error())) return tl::unexpected<Error>(sample.error());
+    if (!sample) break;
+    medians.push_back(sample->median);
+    all.range.low = std::min(all.range.low, sample->range.low);
+    all.range.high = std::max(all.range.high, sample->range.high);
+    all.runs += sample->runs;
+  }
+  all.median = change_point::median(std::move(medians));
+  return all;
 }
 
 }  // namespace gputopo::throughput

@@ -27,6 +27,11 @@ inline constexpr int runs_in_brief = 3;
 Expected<std::optional<Best>> search_best(Meter& meter, const std::vector<program::Stream>& candidates, Rate rate,
                                           std::string& why, Effort effort, std::size_t finalists = 5);
 
+/// The same stream in `places` of memory, whose lines lie in other places of a cache beyond the SMs: the median of
+/// their medians, which the next process will see as well, whatever memory it gets, and the range of all, up to what
+/// `best` reached. Its own sample where there is no room for them. Errors: the meter's.
+Expected<Sample> over_places(Meter& meter, const Best& best, Rate rate, int places);
+
 /// One entry a width, grid and unrolling: copies of `base` that walk as much of each footprint as makes whole steps.
 /// `footprints` are of an SM for Region::block, else of the grid; `width` from `least_width` to 16 bytes.
 struct Grid {

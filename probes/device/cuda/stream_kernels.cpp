@@ -130,7 +130,8 @@ Expected<void> check_stream(const Stream& s, const DeviceInfo& info) {
   const bool is_global = s.path == Path::global_cached || s.path == Path::global_l2_only;
   if (!is_global && program::trips(s) * s.laps > UINT32_MAX)
     return lacking(s, "so many laps take longer than a stream may; use fewer");
-  if (s.path != Path::shared && program::buffer_bytes(s) * (copies_memory ? 2 : 1) > info.largest_buffer_bytes)
+  if (s.path != Path::shared &&
+      (s.first_byte + program::buffer_bytes(s)) * (copies_memory ? 2 : 1) > info.largest_buffer_bytes)
     return lacking(s, fmt::format("the device memory has room for {} B; use less", info.largest_buffer_bytes));
   return {};
 }

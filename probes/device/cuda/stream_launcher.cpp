@@ -56,12 +56,12 @@ Expected<void> StreamLauncher::grow(Allocation& memory, std::uint64_t bytes) {
   return check(driver_.cuMemsetD32Async(memory.address(), 0, memory.bytes() / 4, stream_), "clearing a buffer failed");
 }
 
-Expected<void> StreamLauncher::texture_over(std::uint64_t bytes, std::uint32_t access_bytes) {
+Expected<void> StreamLauncher::texture_over(std::uint64_t first_byte, std::uint64_t bytes, std::uint32_t access_bytes) {
   if (texture_ != 0) driver_.cuTexObjectDestroy(texture_);
   texture_ = 0;
   CUDA_RESOURCE_DESC resource{};
   resource.resType = CU_RESOURCE_TYPE_LINEAR;
-  resource.res.linear.devPtr = from_.address();
+  resource.res.linear.devPtr = from_.address() + first_byte;
   resource.res.linear.format = CU_AD_FORMAT_UNSIGNED_INT32;
   resource.res.linear.numChannels = access_bytes / 4;
   resource.res.linear.sizeInBytes = bytes;
@@ -74,11 +74,11 @@ Expected<StreamArguments> StreamLauncher::prepare(const Stream& s) {
   const std::uint64_t bytes = program::buffer_bytes(s);
   const bool in_memory = s.path != program::Path::shared && s.path != program::Path::constant;
   if (in_memory)
-    if (auto ok = grow(from_, bytes); !ok) return tl::unexpected<Error>(ok.error());
+    if (auto ok = grow(from_, s.first_byte + bytes); !ok) return tl::unexpected<Error>(ok.error());
   if (copies_memory(s))
-    if (auto ok = grow(to_, bytes); !ok) return tl::unexpected<Error>(ok.error());
+    if (auto ok = grow(to_, s.first_byte + bytes); !ok) return tl::unexpected<Error>(ok.error());
   if (s.path == program::Path::texture)
-    if (auto ok = texture_over(bytes, s.access_bytes); !ok) return tl::unexpected<Error>(ok.error());
+    if (auto ok = texture_over(s.first_byte, bytes, s.access_bytes); !ok) return tl::unexpected<Error>(ok.error());
   const std::size_t room = head_bytes + (s.one_shot ? 0 : s.blocks * sizeof(StreamBlock));
   if (times_host_.bytes() < room) {
     auto host = HostAllocation::make(driver_, room);
@@ -87,8 +87,8 @@ Expected<StreamArguments> StreamLauncher::prepare(const Stream& s) {
   }
   if (auto ok = grow(times_, room); !ok) return tl::unexpected<Error>(ok.error());
   StreamArguments a = stream_arguments(s);
-  if (in_memory) a.from = from_.address();
-  a.to = copies_memory(s) ? to_.address() : a.from;
+  if (in_memory) a.from = from_.address() + s.first_byte;
+  a.to = copies_memory(s) ? to_.address() + s.first_byte : a.from;
   a.texture = texture_;
   // Device addresses are numbers to the driver and pointers to the kernel.
   // NOLINTBEGIN(performance-no-int-to-ptr)

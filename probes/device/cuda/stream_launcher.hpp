@@ -27,7 +27,7 @@ class StreamLauncher {
   Expected<void> check(CUresult code, const char* what) const;
   Expected<void> start();
   Expected<void> grow(Allocation& memory, std::uint64_t bytes);
-  Expected<void> texture_over(std::uint64_t bytes, std::uint32_t access_bytes);
+  Expected<void> texture_over(std::uint64_t first_byte, std::uint64_t bytes, std::uint32_t access_bytes);
   Expected<kernels::StreamArguments> prepare(const program::Stream& stream);
   Expected<void> launch(CUfunction function, const program::Stream& stream, kernels::StreamArguments arguments);
   Expected<void> transfer(const program::Stream& stream);

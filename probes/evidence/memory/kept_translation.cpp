@@ -90,7 +90,7 @@ Kept kept_by(const LooksByWay& looks) {
 
 // Looks after so many pages, again while they leave it unsure. Nothing where a neighbour leaves no time for them.
 Expected<std::optional<LooksByWay>> look_after(ColdMemory& cold, const program::Program& program) {
-  constexpr std::size_t most_times = 4;
+  constexpr std::size_t most_times = 12;
   LooksByWay looks;
   for (std::size_t n = 0; n < most_times; ++n) {
     auto traces = cold.run({program});
