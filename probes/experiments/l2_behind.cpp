@@ -84,33 +84,27 @@ double end_of(const Mode& level) {  // (Tukey's inner fence)
 }
 
 // Whether many lines that nobody had loaded took no longer than `nearest`: a row of DRAM was open, which is no cache's
-// doing. One word of each line that a cache behind might have brought as one. More than of the lines that are known to
-// be memory's, `memory`, each as quickly as these.
-bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_cycles, const Mode& nearest,
-                           const std::vector<double>& memory) {
+// doing. One word of each line that a cache behind might have brought as one. Of several looks at each these are the
+// quicker ones, which at the same level take no longer than most single loads.
+bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_cycles, const Mode& nearest) {
   constexpr std::size_t line_words = 256 / cold_word_bytes;
   constexpr double many = 0.25;  // of a row of 1 KiB, in which the first opens it, more than half
-  const auto is_near = [&](double cycles) { return cycles >= least_cycles && cycles <= end_of(nearest); };
+  const double end = nearest.high_quartile + 2 * half_a_tick;
   std::size_t lines = 0, as_near = 0;
   for (std::size_t word = 0; word < cold_words.size(); word += line_words, ++lines)
-    as_near += is_near(cold_words[word]) ? 1 : 0;
-  const auto anyway = static_cast<double>(std::count_if(memory.begin(), memory.end(), is_near));
-  const double share = anyway / static_cast<double>(std::max<std::size_t>(1, memory.size()));
-  return static_cast<double>(as_near) > (share + many) * static_cast<double>(lines);
+    as_near += cold_words[word] >= least_cycles && cold_words[word] <= end ? 1 : 0;
+  return static_cast<double>(as_near) > many * static_cast<double>(lines);
 }
 
 // What serves lines that were lost, memory or a level between hits and memory: a threshold halfway to memory may lie
 // above it, and memory may have served the more of them.
 void find_next_level(const Findings& findings, CacheFacts& l2, const Histogram& all) {
-  const auto memory = findings.caches.find("device_memory");
-  const auto by_line = memory == findings.caches.end() ? std::vector<double>() : memory->second.by_line;
   const Levels from_hits = levels_of(l2.levels.hit, all);
   if (!from_hits.usable()) return;
   const Histogram lost = between(all, from_hits.threshold_cycles, 1e9);
   const Mode nearest = lowest_mode(lost);
   l2.is_before_memory |= nearest.centre * half_a_level >= whole_mode(l2.levels.next).centre;
-  if (!l2.is_before_memory &&
-      are_open_rows_as_near(findings.l2_cold_words, from_hits.threshold_cycles, nearest, by_line)) {
+  if (!l2.is_before_memory && are_open_rows_as_near(findings.l2_cold_words, from_hits.threshold_cycles, nearest)) {
     l2.is_before_memory = true;
     return;  // what memory takes whose rows aren't open is known, and these say nothing of it
   }
@@ -303,8 +297,9 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
       l2->next_level.reset();
     }
     // Loads of a cache and of memory may look like one level, no nearer than memory by much.
-    if (are_seen) l2->is_before_memory = false;
-    if (!*translated || (are_seen && !l2->next_level)) l2->next_loads.clear();
+    const bool is_mixed = are_seen && !l2->next_level && !l2->next_loads.empty();
+    if (is_mixed) l2->is_before_memory = false;
+    if (is_mixed || !*translated) l2->next_loads.clear();
   }
   doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");
