@@ -9,6 +9,7 @@
 
 #include "change_point/isotonic.hpp"
 #include "change_point/random.hpp"
+#include "change_point/robust.hpp"
 #include "change_point/significance.hpp"
 #include "change_point/trace_check.hpp"
 #include "stop/stop.hpp"
@@ -21,8 +22,8 @@ using namespace change_point;
 // Misses among neighbouring loads of a row.
 using Stretches = std::vector<Observation>;
 
-// Each row's as many as possible, up to 128 or what so many rows leave. Rows on one side of the threshold have no order:
-// what scatters across it would only hide that of the others.
+// Each row's as many as possible, up to 128 or what so many rows leave. Rows on one side of the threshold have no
+// order: what scatters across it would only hide that of the others.
 std::vector<Stretches> stretches_of(const Trace& trace, double threshold_cycles) {
   constexpr std::size_t most_of_a_row = 128, most_of_all = 16384;
   constexpr double hardly_any = 0.01;
@@ -78,7 +79,52 @@ bool are_sorted_by_latency(const Trace& trace) {
   return are_sorted(trace) && std::ranges::count_if(trace.rows, varies) >= telling_rows;
 }
 
+using Loads = std::vector<double>;
+
+double quartiles_apart(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t n = values.size();
+  return n < 2 ? 0 : values[n - 1 - n / 4] - values[n / 4];
+}
+
+// Of neighbouring loads each: no few of them move it.
+std::vector<double> medians_in_order(const Loads& loads) {
+  constexpr std::size_t blocks = 8;
+  std::vector<double> medians;
+  for (std::size_t i = 0; i < blocks; ++i)
+    medians.push_back(median({loads.begin() + static_cast<std::ptrdiff_t>(i * loads.size() / blocks),
+                              loads.begin() + static_cast<std::ptrdiff_t>((i + 1) * loads.size() / blocks)}));
+  return medians;
+}
+
+// Of most rows: a clock that changes once does so within one.
+double apart_in_order(const std::vector<Loads>& rows) {
+  std::vector<double> apart;
+  for (const Loads& row : rows) apart.push_back(quartiles_apart(medians_in_order(row)));
+  return median(std::move(apart));
+}
+
 }  // namespace
+
+bool do_loads_drift(std::span<const Row> rows, double change_cycles, std::uint64_t seed) {
+  constexpr std::size_t fewest = 32, most = 256, most_rows = 32;  // loads: of four in a block, and what takes no time
+  constexpr double a_good_part = 1.0 / 8, by_chance = 1e-3;
+  constexpr int permutations = 2000;
+  std::vector<Loads> loads;
+  std::vector<double> in_time;
+  for (const Row& row : rows) {
+    if (row.values.size() < fewest || loads.size() == most_rows) continue;
+    loads.emplace_back(row.values.begin(),
+                       row.values.begin() + static_cast<std::ptrdiff_t>(std::min(most, row.values.size())));
+    const auto medians = medians_in_order(loads.back());
+    in_time.insert(in_time.end(), medians.begin(), medians.end());
+  }
+  if (loads.empty() || quartiles_apart(in_time) < a_good_part * change_cycles) return false;
+  return permutation_p_value(apart_in_order(loads), seed, permutations, [&](Random& random) {
+           for (Loads& row : loads) random.shuffle(row);
+           return apart_in_order(loads);
+         }) < by_chance;
+}
 
 bool do_misses_follow_time(const Trace& trace, double threshold_cycles, std::uint64_t seed) {
   constexpr double by_chance = 1e-3, begins_anew = 0.25;

@@ -53,6 +53,38 @@ TEST(LoadsThatFollowTime, GiveNoSize) {
   }
 }
 
+// Nothing scatters, so that all rows ascend: one row alone has two kinds of loads.
+TEST(LoadsThatFollowTime, GiveNoSizeWithoutNoise) {
+  Trace trace = timed_sweep([](Random&, int row, int load) { return is_slow(row, load) ? 1200 : 1000; });
+  for (Row& row : trace.rows)
+    for (double& cycles : row.values) cycles = cycles > 1100 ? 1200 : 1000;
+  const Estimate said = find_size(trace);
+  EXPECT_EQ(said.status, Status::inconclusive) << said.value.value_or(0);
+}
+
+// Five loads in a hundred of the row are slow, its last ones.
+TEST(LoadsThatFollowTime, GiveNoSizeByTheEndOfARow) {
+  const Estimate said = find_size(timed_sweep([](Random&, int row, int load) {
+    return 100 * (row > 7 || (row == 7 && load >= lines_of(7) * 19 / 20) ? 1.2 : 1);
+  }));
+  EXPECT_EQ(said.status, Status::inconclusive) << said.value.value_or(0);
+}
+
+// A clock that comes and goes, faster or slower than rows do.
+TEST(LoadsThatFollowTime, GiveNoSizeWhereTheyComeAndGo) {
+  constexpr int phases = 8;
+  int told = 0;
+  for (const double rows_a_period : {0.7, 1.5, 4.0, 9.0, 30.0})
+    for (int phase = 0; phase < phases; ++phase) {
+      const Estimate said = find_size(timed_sweep([&](Random&, int row, int load) {
+        const double rows = row + static_cast<double>(load) / lines_of(row);
+        return 100 * (1.1 + 0.1 * std::sin(2 * M_PI * (rows / rows_a_period + static_cast<double>(phase) / phases)));
+      }));
+      told += said.status == Status::measured || said.status == Status::upper_bound ? 1 : 0;
+    }
+  EXPECT_LE(told, 1);
+}
+
 TEST(LoadsThatFollowTime, HideNoCache) {
   for (const double by : {1.1, 1.2, 1.4}) {
     const Estimate said = find_size(timed_sweep([&](Random& random, int row, int load) {
