@@ -139,7 +139,8 @@ double Hierarchy::send(Route& route, std::uint64_t address, Random& random, std:
     if (s.unit != nullptr) {
       const Outcome outcome = s.unit->access(address, s.tag_class, route.partition, s.probe, random);
       if (outcome == Outcome::miss) {
-        if (timed) far_memory = s.unit->is_partitioned() && s.unit->home_of(address) != route.partition;
+        // Memory lies beside the home that the line has in the cache with sides, whatever lies behind that.
+        if (timed && s.unit->is_partitioned()) far_memory = s.unit->home_of(address) != route.partition;
         continue;
       }
       far = outcome == Outcome::far_hit;

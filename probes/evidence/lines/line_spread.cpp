@@ -71,7 +71,7 @@ Agreement agreement(const std::vector<double>& a, const std::vector<double>& b, 
   return {variance > 0 ? (n * both - first * second) / std::sqrt(variance) : 0, same / n};
 }
 
-Statement kinds_of(const LineSpread& spread, const LooksByLine& looks, const std::vector<double>& ascending) {
+Statement kinds_of(LineSpread& spread, const LooksByLine& looks, const std::vector<double>& ascending) {
   constexpr double sigmas = 4;
   constexpr double nearly_all = 0.9;  // lines that have to keep their kind; by chance half of them do
   const std::vector<double> even = half_of(looks, 0), odd = half_of(looks, 1);
@@ -84,10 +84,13 @@ Statement kinds_of(const LineSpread& spread, const LooksByLine& looks, const std
   if (modes.size() > 1) {
     const TwoKinds kinds = two_kinds(spread.own);
     const double kept = agreement(even, odd, kinds.threshold).share;
-    if (kept < nearly_all)
-      return undecided(spread_method,
-                       fmt::format("loads fall into {} kinds, but only {:.0f} % of the lines keep theirs", modes.size(),
-                                   100 * kept));
+    if (kept < nearly_all) {
+      const std::string why =
+          fmt::format("loads fall into {} kinds, but only {:.0f} % of the lines keep theirs", modes.size(), 100 * kept);
+      // Such as found a row open: the quicker looks at a line aren't what it takes by itself.
+      for (Estimate* e : {&spread.low, &spread.middle, &spread.high}) bound_below(*e, why);
+      return undecided(spread_method, why);
+    }
     Statement s = decided(modes.size() == 2 ? "two_kinds" : "several_kinds", spread_method, samples);
     for (const Mode& m : modes)
       s.note += fmt::format("{}{:.0f} % at {:.0f}", s.note.empty() ? "" : ", ", 100 * m.share, m.centre);

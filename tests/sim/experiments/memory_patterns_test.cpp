@@ -286,6 +286,42 @@ TEST(Lines, OfTwoSidesAreOfTwoKinds) {
   seen.expect_near("latency_high", 6);
 }
 
+// Rows that are open from load to load make the quicker looks at some lines shorter than these take, never longer.
+TEST(Lines, OfRowsThatStayOpenAreBoundedBelow) {
+  const Json memory = {{"size", "8 KiB"}, {"banks", 256}, {"gain", 20}};
+  Json text = {
+      {"schema", "gputopo-model/1"},
+      {"gpu", {{"name", "Rows"}, {"memory", "4 GiB"}, {"clock_khz", 1500000}, {"sm_count", 2}}},
+      {"caches", {{"l2", {{"size", "128 KiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
+      {"paths",
+       {{"global_cached", {{{"level", "l2"}, {"latency", 150}}, {{"level", "device_memory"}, {"latency", 255}}}}}},
+      {"rows", memory}};
+  const SeenMemory seen(text);
+  for (const char* name : {"latency_low", "latency_middle", "latency_high"}) {
+    const Estimate& e = *seen.found.find(name);
+    if (e.status == Status::measured) {
+      EXPECT_NEAR(*e.value, 255, 3) << name;
+    } else if (e.value) {
+      EXPECT_EQ(e.status, Status::lower_bound) << name;
+      EXPECT_LE(*e.value, 255) << name;
+    }
+  }
+}
+
+// A cache without sides between them changes nothing of where a line of memory lies.
+TEST(Lines, OfMemoryLieBesideTheirHomesWhateverIsBetween) {
+  Json text = memory_model();
+  text["groups"] = {{"partition", {{0, 1}, {2, 3}}}};
+  text["caches"]["l2"]["partitions"] = {{"count", 2}, {"mode", "home"}};
+  text["caches"]["l3"] = {{"size", "2 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}};
+  text["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 200}, {"far_latency", 229}},
+                                    {{"level", "l3"}, {"latency", 270}},
+                                    {{"level", "device_memory"}, {"latency", 440}, {"far_latency", 470}}};
+  const Estimate& latency = *SeenMemory(text).found.find("latency");
+  ASSERT_EQ(latency.status, Status::measured) << latency.note;
+  EXPECT_NEAR(*latency.value, 455, 3);
+}
+
 // Loads of two kinds, and lines of one.
 TEST(Lines, AreAlikeWhereLoadsAreSlowByChance) {
   Json text = memory_model();
