@@ -16,7 +16,8 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr int most_times_more = 8;  // than was thought to be the capacity
+constexpr int most_times_more = 8;           // than was thought to be the capacity
+constexpr double longest_known_bytes = 256;  // of a line (docs/domain.md)
 constexpr std::uint64_t in_a_row = LinePairs::in_a_row;
 
 DecidingCurve line_curve(std::span<const PairFates> fates, const Estimate& line, std::string_view memory) {
@@ -171,6 +172,10 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     if (!confirmed) return tl::unexpected<Error>(confirmed.error());
     if (!*confirmed)
       line = inconclusive("B", line_method, "halves of it are lost one without the other when they are asked again");
+    else if (*line.value > longest_known_bytes)
+      line = inconclusive(
+          "B", line_method,
+          fmt::format("{:.0f} B come and go as one: a line so long, or lines that fill a set together", *line.value));
   }
   session.keep(line_curve(fates, line, cache.path.id));
   return line;

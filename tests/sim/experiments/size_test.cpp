@@ -96,6 +96,25 @@ TEST(Size, IsNotThatOfALevelThatHidesAmongHits) {
   }
 }
 
+// Four lines next to one another fill a set, and are pushed out by four others: one line of 512 B does the same.
+TEST(Size, IsNotCountedInLinesThatFillASetTogether) {
+  Json model = constants_with({{"size", 3584},
+                               {"line", 128},
+                               {"sector", 32},
+                               {"sets", 7},
+                               {"ways", 4},
+                               {"replacement", "fifo"},
+                               {"index", "hash"},
+                               {"consecutive_lines", 4}});
+  const Memory l1 = found_in(model, "constant_l1");
+  const Estimate &line = *l1.find("line_size"), &size = *l1.find("size");
+  if (line.value) {
+    EXPECT_EQ(*line.value, 128);
+  }
+  ASSERT_TRUE(size.value) << size.note;
+  EXPECT_LE(*size.value, 3584);
+}
+
 // Three of 75 lines find no place of their own: a footprint begins to miss before the cache is full.
 TEST(Size, OfUnevenSetsIsWhatTheyHold) {
   const Estimate size =
