@@ -225,6 +225,13 @@ Expected<void> measure_fetch(Session& session, std::span<const FetchLevel> level
     curve.series = {by_length};
     session.keep(std::move(curve));
     if (auto ok = state_together(session, all[i], fastest, *memory); !ok) return ok;
+    // A cache of whose size no more than a bound shows may lose, lap by lap, code that it has room for.
+    const Estimate* size = memory->find("size");
+    if (size == nullptr || size->status == Status::measured || size->status == Status::api) continue;
+    for (const char* name : {"fetch_bandwidth", "shared_fetch_bandwidth"})
+      if (const auto rate = memory->attributes.find(name); rate != memory->attributes.end())
+        if (rate->second.status == Status::measured)
+          bound_below(rate->second, "how much it holds isn't known: some of the code may come from behind it");
   }
   return {};
 }
