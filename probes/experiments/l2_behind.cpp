@@ -98,13 +98,13 @@ bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_c
 
 // What serves lines that were lost, memory or a level between hits and memory: a threshold halfway to memory may lie
 // above it, and memory may have served the more of them.
-void find_next_level(const Findings& findings, CacheFacts& l2, const Histogram& all) {
+void find_next_level(CacheFacts& l2, const Histogram& all, const std::vector<double>& cold_words) {
   const Levels from_hits = levels_of(l2.levels.hit, all);
   if (!from_hits.usable()) return;
   const Histogram lost = between(all, from_hits.threshold_cycles, 1e9);
   const Mode nearest = lowest_mode(lost);
   l2.is_before_memory |= nearest.centre * half_a_level >= whole_mode(l2.levels.next).centre;
-  if (!l2.is_before_memory && are_open_rows_as_near(findings.l2_cold_words, from_hits.threshold_cycles, nearest)) {
+  if (!l2.is_before_memory && are_open_rows_as_near(cold_words, from_hits.threshold_cycles, nearest)) {
     l2.is_before_memory = true;
     return;  // what memory takes whose rows aren't open is known, and these say nothing of it
   }
@@ -132,10 +132,10 @@ LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& 
 
 // What a cache behind sides takes: what was lost and comes later than from any side, `others` among these, and sooner
 // than from memory. Nothing where these can't be told apart.
-void find_level_behind_sides(const Findings& findings, CacheFacts& l2, const Histogram& lost) {
-  const Estimate& others = findings.beyond_own_l2->latency;
+void find_level_behind_sides(const Estimate& others, CacheFacts& l2, const Histogram& lost,
+                             const std::vector<double>& cold_words) {
   CacheFacts found = l2;
-  find_next_level(findings, found, lost);
+  find_next_level(found, lost, cold_words);
   if (!found.next_level || !others.interval) return;
   const double nearest = found.next_level->centre - found.next_level->error - l2.overhead_cycles;
   if (nearest <= half_a_level * others.interval->high) return;
@@ -222,7 +222,7 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
     return inconclusive("B", slower_hits, side_or_cache);
   if (lost == LinesFrom::a_cache_behind_sides) {
     findings.state_sides_by_sets();
-    find_level_behind_sides(findings, l2, lost_loads);
+    find_level_behind_sides(findings.beyond_own_l2->latency, l2, lost_loads, findings.l2_cold_words);
     const Estimate open = inconclusive("B", slower_hits, a_cache_behind);
     if (!part) return open;
     const std::size_t sides = findings.beyond_own_l2->sets;
@@ -287,7 +287,7 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   if (*lost && !findings.others_fill_l2) {
     to = lost_to(*l2, **lost, findings.brought_by_others());
     l2->is_before_memory = to == LinesFrom::memory;
-    if (!findings.beyond_own_l2 && !findings.beyond_near_l2) find_next_level(findings, *l2, **lost);
+    if (!findings.beyond_own_l2 && !findings.beyond_near_l2) find_next_level(*l2, **lost, findings.l2_cold_words);
     const bool are_seen = to != LinesFrom::memory && to != LinesFrom::unknown;
     auto translated = are_seen || l2->next_level ? are_translated(session, findings, *l2) : true;
     if (!translated) return tl::unexpected<Error>(translated.error());

@@ -151,6 +151,47 @@ bool exists(const device::DeviceInfo& info, const CachePath& path, std::string& 
   return why.empty();
 }
 
+// Where hits and what is behind aren't told apart by their latency: whether there is such a cache at all.
+Expected<void> state_untold(Session& session, const CacheFacts& cache, const Samples& samples, const Histogram& loads,
+                            Memory& memory) {
+  const bool all_alike = are_alike_by_line(samples.pairs, cache.overhead_cycles) ||
+                         std::all_of(samples.graded.begin(), samples.graded.end(), [&](const Histogram& behind) {
+                           return are_alike(samples.hits, behind, cache.overhead_cycles, session.clock_share());
+                         });
+  auto pushed_out = all_alike ? may_be_pushed_out(session, cache, samples, loads) : Expected<bool>(false);
+  if (!pushed_out) return tl::unexpected<Error>(pushed_out.error());
+  const bool holds_all = cache.path.slot == slot_constant && session.info().constant_modules < 2;
+  if (all_alike && holds_all)
+    set_open(memory, "levels", "nothing is farther than anything else: a cache that holds all constants, or none");
+  else if (*pushed_out)
+    set_open(memory, "levels",
+             "a load repeated at once takes as long as the first, but another program may push out what it brought in");
+  else if (all_alike)
+    set_absent(memory,
+               "a load repeated at once takes as long as the first: nothing in front of the level behind keeps it");
+  else
+    set_open(memory, "levels", "hits and misses of these loads can't be told apart by their latency");
+  return {};
+}
+
+// Why loads that count as hits may be another level's, or of lines that were lost; empty where they aren't.
+std::string_view why_no_hits(const Session& session, const CacheFacts& cache, const Samples& samples,
+                             const LoadLatency& load) {
+  if (hold_faster_kind(load.timed, load.estimate.value.value_or(0) + cache.overhead_cycles, cache.overhead_cycles))
+    return "a few loads repeated at once are faster than the others: those may have been lost again";
+  // Levels are no less than 5 % apart at the driver's clock, and the one behind an SM comes as near as can be where the
+  // SM's is slower. Of twice as much as the nearest holds half at least comes from behind, and of that half may look
+  // like its hits.
+  constexpr double half_of_a_half = 0.25;
+  if (session.clock_share() * least_ratio < 1 && hide_a_level(cache.levels, samples.graded, half_of_a_half))
+    return "at this SM clock a level behind takes as long as its hits";
+  // A cache behind that of constants may hold little more, so that no footprint has many of its loads; and nothing but
+  // strangers makes those of an SM's own cache slower.
+  if (cache.path.slot == slot_constant && hide_a_level(cache.levels, samples.graded, a_stranger))
+    return "of more lines loads take longer than hits, by less than they differ: from a level behind";
+  return {};
+}
+
 }  // namespace
 
 Expected<void> measure_levels(Session& session, Findings& findings, const CachePath& path) {
@@ -176,44 +217,10 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
                                cache.overhead_cycles);
   cache.levels.false_hit = std::max(cache.levels.false_hit, hidden_share(cache.levels));
   if (!levels_of(samples->hits, samples->graded.back()).usable() || !cache.levels.usable() ||
-      miss_as_fast(cache.levels.hit, samples->graded, cache.overhead_cycles)) {
-    const bool all_alike = are_alike_by_line(samples->pairs, cache.overhead_cycles) ||
-                           std::all_of(samples->graded.begin(), samples->graded.end(), [&](const Histogram& behind) {
-                             return are_alike(samples->hits, behind, cache.overhead_cycles, session.clock_share());
-                           });
-    auto pushed_out = all_alike ? may_be_pushed_out(session, cache, *samples, load->timed) : Expected<bool>(false);
-    if (!pushed_out) return tl::unexpected<Error>(pushed_out.error());
-    const bool holds_all = path.slot == slot_constant && session.info().constant_modules < 2;
-    if (all_alike && holds_all)
-      set_open(memory, "levels", "nothing is farther than anything else: a cache that holds all constants, or none");
-    else if (*pushed_out)
-      set_open(
-          memory, "levels",
-          "a load repeated at once takes as long as the first, but another program may push out what it brought in");
-    else if (all_alike)
-      set_absent(memory,
-                 "a load repeated at once takes as long as the first: nothing in front of the level behind keeps it");
-    else
-      set_open(memory, "levels", "hits and misses of these loads can't be told apart by their latency");
-    return {};
-  }
-  if (hold_faster_kind(load->timed, load->estimate.value.value_or(0) + cache.overhead_cycles, cache.overhead_cycles)) {
-    set_open(memory, "levels",
-             "a few loads repeated at once are faster than the others: those may have been lost again");
-    return {};
-  }
-  // Levels are no less than 5 % apart at the driver's clock, and the one behind an SM comes as near as can be where the
-  // SM's is slower. Of twice as much as the nearest holds half at least comes from behind, and of that half may look
-  // like its hits.
-  if (session.clock_share() * least_ratio < 1 && hide_a_level(cache.levels, samples->graded, 0.25)) {
-    set_open(memory, "levels", "at this SM clock a level behind takes as long as its hits");
-    return {};
-  }
-  // A cache behind that of constants may hold little more, so that no footprint has many of its loads; and nothing but
-  // strangers makes those of an SM's own cache slower.
-  if (path.slot == slot_constant && hide_a_level(cache.levels, samples->graded, a_stranger)) {
-    set_open(memory, "levels",
-             "of more lines loads take longer than hits, by less than they differ: from a level behind");
+      miss_as_fast(cache.levels.hit, samples->graded, cache.overhead_cycles))
+    return state_untold(session, cache, *samples, load->timed, memory);
+  if (const std::string_view open = why_no_hits(session, cache, *samples, *load); !open.empty()) {
+    set_open(memory, "levels", open);
     return {};
   }
   cache.present = true;

@@ -212,9 +212,9 @@ std::optional<Histogram> near_part(const Histogram& lost, const Histogram& near,
   return end == 0 ? std::nullopt : std::optional(between(lost, 0, end));
 }
 
-// What lines take that it lost. Memory behind an L2 with sides is as near or far as the line's home: the mean of all
-// against the mean of all would need far hits in the same mixture, so what a near hit has is held against memory as a
-// whole.
+// What lines take that it lost. Memory behind an L2 with sides is as near or far as the line's home: near ones are held
+// against near ones. Where nothing was timed that was just lost, what a near hit has is held against memory as a whole:
+// that of all hits would need far ones in the same mixture.
 Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   const CacheFacts* memory = findings.cache("device_memory");

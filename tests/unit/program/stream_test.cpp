@@ -177,6 +177,7 @@ TEST(Stream, HashesDifferInEveryField) {
   EXPECT_TRUE(changed([](Stream& c) { c.one_shot = true; }));
   EXPECT_TRUE(changed([](Stream& c) { c.bulk_bytes = 16; }));
   EXPECT_TRUE(changed([](Stream& c) { c.in_turn = true; }));
+  EXPECT_TRUE(changed([](Stream& c) { c.first_byte = 4096; }));
 }
 
 }  // namespace

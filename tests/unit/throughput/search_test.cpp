@@ -71,5 +71,33 @@ TEST(SearchBest, RangesUpToWhatShortRunsReached) {
   EXPECT_DOUBLE_EQ((**brief).sample.range.high, (**brief).sample.range.low) << "its runs alone";
 }
 
+// Faster in each place than in the one before; the memory ends behind the fourth.
+class Uneven : public Unsteady {
+ public:
+  Expected<program::StreamTrace> run_stream(const Stream& s) override {
+    const std::uint64_t bytes = program::counted_bytes(s), place = s.first_byte / program::buffer_bytes(s);
+    if (s.first_byte % (2 << 20) != 0 || place > 3) return fail(Error::Kind::unavailable, "no room");
+    const std::uint64_t ns = bytes * 4 / (4 + place);
+    return program::StreamTrace{bytes, program::counted_accesses(s), ns, ns, 1};
+  }
+};
+
+TEST(OverPlaces, IsWhatHalfOfThePlacesGiveAndRangesOverAll) {
+  Stream stream = steady_stream();
+  stream.footprint_bytes = 2 << 20;
+  Uneven device;
+  Meter meter(device, nullptr);
+  const auto one = meter.measure(stream, Rate::bytes_per_second);
+  ASSERT_TRUE(one) << one.error().message;
+  const auto all = over_places(meter, Best{stream, *one, 1, {}}, Rate::bytes_per_second, 3);
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_NEAR(all->median, 1.25e9, 1e4);
+  EXPECT_NEAR(all->range.low, 1e9, 1e4);
+  EXPECT_NEAR(all->range.high, 1.5e9, 1e4);
+  const auto no_more = over_places(meter, Best{stream, *one, 1, {}}, Rate::bytes_per_second, 9);
+  ASSERT_TRUE(no_more) << no_more.error().message;
+  EXPECT_NEAR(no_more->range.high, 1.75e9, 1e4) << "four places have room";
+}
+
 }  // namespace
 }  // namespace gputopo::throughput
