@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <functional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "change_point/isotonic.hpp"
@@ -22,25 +21,18 @@ using namespace change_point;
 // Misses among neighbouring loads of a row.
 using Stretches = std::vector<Observation>;
 
-// Each row's as many as possible, up to 128 or what so many rows leave. Rows on one side of the threshold have no
-// order: what scatters across it would only hide that of the others.
+// Each row's as many as possible, up to 32 or what so many rows leave.
 std::vector<Stretches> stretches_of(const Trace& trace, double threshold_cycles) {
-  constexpr std::size_t most_of_a_row = 128, most_of_all = 16384;
-  constexpr double hardly_any = 0.01;
+  constexpr std::size_t most_of_a_row = 32, most_of_all = 16384;
   const std::size_t most = std::clamp<std::size_t>(most_of_all / trace.rows.size(), 2, most_of_a_row);
   std::vector<Stretches> rows;
   for (const Row& row : trace.rows) {
     stop::look();
     const std::size_t n = row.values.size(), parts = std::min(n, most);
-    Stretches of_row(parts);
-    double misses = 0;
-    for (std::size_t part = 0; part < parts; ++part) {
+    Stretches& of_row = rows.emplace_back(parts);
+    for (std::size_t part = 0; part < parts; ++part)
       for (std::size_t i = part * n / parts; i < (part + 1) * n / parts; ++i)
         of_row[part].weight += 1, of_row[part].sum += row.values[i] >= threshold_cycles ? 1 : 0;
-      misses += of_row[part].sum;
-    }
-    const double share = misses / static_cast<double>(std::max<std::size_t>(1, n));
-    if (share > hardly_any && share < 1 - hardly_any) rows.push_back(std::move(of_row));
   }
   return rows;
 }
@@ -127,7 +119,7 @@ bool do_loads_drift(std::span<const Row> rows, double change_cycles, std::uint64
 }
 
 bool do_misses_follow_time(const Trace& trace, double threshold_cycles, std::uint64_t seed) {
-  constexpr double by_chance = 1e-3, begins_anew = 0.25;
+  constexpr double by_chance = 1e-3, begins_anew = 0.1;
   constexpr int permutations = 2000;
   if (are_sorted_by_latency(trace)) return false;
   std::vector<Stretches> rows = stretches_of(trace, threshold_cycles);
