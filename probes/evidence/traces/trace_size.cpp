@@ -292,7 +292,7 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
         "as many loads are slow in the first rows, and more from there on: of which level hits are isn't known");
   const bool is_measured = size.status == Status::measured;
   const std::span before = std::span(trace.rows).first(is_measured ? s.posterior.best() + 1 : trace.rows.size());
-  if (is_in_order_of_time && (is_measured || size.status == Status::upper_bound) && !are_sorted(trace) &&
+  if (is_in_order_of_time && (is_measured || size.status == Status::upper_bound) &&
       do_loads_drift(before, s.boundary.upper_mean - s.boundary.lower_mean, options.seed))
     return inconclusive("B", trace_size_method, drifts);
   return with_slow_hits(trace, candidates, s, size);

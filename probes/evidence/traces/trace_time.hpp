@@ -18,7 +18,7 @@ bool do_misses_follow_time(const change_point::Trace& trace, double threshold_cy
 /// Whether loads of these rows, on which nothing changes, come slower for a while and faster for another, by a good
 /// part of `change_cycles`: an eighth between the quartiles of what neighbouring loads take, and in most of the rows
 /// more than in any order (one in a thousand by chance). A clock or a temperature does that, and may be the change as
-/// well. Values are in the order of time.
+/// well. Values are in the order of time; rows that are sorted tell nothing.
 bool do_loads_drift(std::span<const change_point::Row> rows, double change_cycles, std::uint64_t seed);
 
 }  // namespace gputopo::evidence

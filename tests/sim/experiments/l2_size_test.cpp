@@ -53,6 +53,25 @@ TEST_F(L2Size, IsItsOwnWhereACacheBehindItAnswersBeforeMemory) {
   }
 }
 
+// What the L2 loses another program has pushed out of the cache behind it, too, so that all of it comes from memory.
+TEST_F(L2Size, IsNotThatOfACacheBehindItThatATenantFillsAsWell) {
+  model["caches"] = {{"l2", {{"size", "256 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}},
+                     {"l3", {{"size", "512 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}}};
+  reach({{{"level", "l2"}, {"latency", 272}},
+         {{"level", "l3"}, {"latency", 290}},
+         {{"level", "device_memory"}, {"latency", 360}}});
+  model["gpu"]["clock_khz"] = 1000000;
+  for (const double slow_share : {0.0, 0.18})
+    for (const int seed : {1, 2}) {
+      model["noise"] = {{"jitter", "uniform"}, {"cycles", 2}, {"seed", seed}};
+      model["tenant"] = {
+          {"l2_lines_per_us", 84}, {"sm_lines_per_us", 0}, {"slow_share", slow_share}, {"slow_cycles", {23, 59}}};
+      const Estimate size = *found().find("measured_size");
+      EXPECT_NE(size.status, Status::measured);
+      EXPECT_LE(size.value.value_or(0), 256 * kibi) << slow_share << " " << seed << " " << size.note;
+    }
+}
+
 // Looks that miss push out what later ones would find, the oldest lines first or any, and a line's other sectors with
 // it: small L2s were found up to 3 % smaller than they are.
 TEST_F(L2Size, IsNotWhatLooksLeaveOfIt) {
@@ -106,7 +125,7 @@ TEST_F(L2Size, LosesLinesToTheLevelThatIsNext) {
     reach({{{"level", "l2"}, {"latency", 200}, {"tlbs", {"tlb_1"}}},
            {{"level", "l3"}, {"latency", behind}},
            {{"level", "device_memory"}, {"latency", 500}}});
-    const Estimate& penalty = *found().find("miss_penalty");
+    const Estimate penalty = *found().find("miss_penalty");
     ASSERT_EQ(penalty.status, Status::measured) << penalty.note;
     EXPECT_NEAR(*penalty.value, behind - 200, 1.5);
   }

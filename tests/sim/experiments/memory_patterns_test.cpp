@@ -317,7 +317,7 @@ TEST(Lines, OfMemoryLieBesideTheirHomesWhateverIsBetween) {
   text["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 200}, {"far_latency", 229}},
                                     {{"level", "l3"}, {"latency", 270}},
                                     {{"level", "device_memory"}, {"latency", 440}, {"far_latency", 470}}};
-  const Estimate& latency = *SeenMemory(text).found.find("latency");
+  const Estimate latency = *SeenMemory(text).found.find("latency");
   ASSERT_EQ(latency.status, Status::measured) << latency.note;
   EXPECT_NEAR(*latency.value, 455, 3);
 }
