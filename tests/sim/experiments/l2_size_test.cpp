@@ -55,12 +55,12 @@ TEST_F(L2Size, IsItsOwnWhereACacheBehindItAnswersBeforeMemory) {
 
 // What the L2 loses another program has pushed out of the cache behind it, too, so that all of it comes from memory.
 TEST_F(L2Size, IsNotThatOfACacheBehindItThatATenantFillsAsWell) {
-  model["caches"] = {{"l2", {{"size", "256 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}},
-                     {"l3", {{"size", "512 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}}}};
+  model["caches"] = {{"l2", {{"size", "256 KiB"}, {"line", 64}, {"ways", 16}, {"scope", "gpu"}}},
+                     {"l3", {{"size", "512 KiB"}, {"line", 64}, {"ways", 16}, {"scope", "gpu"}}}};
   reach({{{"level", "l2"}, {"latency", 272}},
          {{"level", "l3"}, {"latency", 290}},
          {{"level", "device_memory"}, {"latency", 360}}});
-  model["gpu"]["clock_khz"] = 1000000;
+  model["gpu"]["clock_khz"] = 1150000;
   for (const double slow_share : {0.0, 0.18})
     for (const int seed : {1, 2}) {
       model["noise"] = {{"jitter", "uniform"}, {"cycles", 2}, {"seed", seed}};
