@@ -183,7 +183,7 @@ Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, 
     }
     if (*held && !(*held)->exact) (*held)->interval.high /= 1 - unknown;
     result = {agreed_size(fits, *held, line), *held};
-    is_unsure = *held && care == Care::few_looks && may_fall_short(**held, fits, line);
+    is_unsure = *held && care == Care::few_looks && (may_fall_short(**held, fits, line) || is_below(**held, fits));
     if (is_unsure) continue;
     // More looks make a count surer, not larger.
     if (!*held || (*held)->exact || is_below(**held, fits)) break;

@@ -236,10 +236,8 @@ double most_hidden_share(const Levels& levels) {
 double most_hidden_loads(const Levels& levels, const Histogram& loads) {
   constexpr double nearly_none = 0.01, deviations = 4;
   const Histogram hits = between(levels.hit, 0, levels.threshold_cycles);
-  const double width = quantile(hits, 1 - nearly_none).value_or(0) + 1 - quantile(hits, nearly_none).value_or(0);
-  const auto beyond = [&](const Histogram& h) {
-    return static_cast<double>(total(between(h, levels.threshold_cycles, levels.threshold_cycles + width)));
-  };
+  const double from = quantile(hits, nearly_none).value_or(0), to = quantile(hits, 1 - nearly_none).value_or(0) + 1;
+  const auto beyond = [&](const Histogram& h) { return static_cast<double>(total(between(h, to, 2 * to - from))); };
   const auto known = static_cast<double>(std::max<std::uint64_t>(1, total(hits)));
   const double as_many = static_cast<double>(total(between(loads, 0, levels.threshold_cycles))) / known;
   const double slow_hits = beyond(levels.hit) * as_many, near_level = beyond(loads) - slow_hits;
@@ -286,7 +284,8 @@ double cycles_behind_near_lines(const Levels& levels, const Histogram& furthest)
   if (!slowest) return 0;
   const auto spread = [&](const Histogram& h) { return quantile(h, far).value_or(0) - quantile(h, near).value_or(0); };
   const double apart = spread(further) - spread(levels.hit);  // hits' own spread is noise
-  return *slowest - apart < levels.threshold_cycles ? further_on : 0;
+  // Those that are slower than any hit and still below the threshold would have been seen.
+  return *slowest - apart < std::min(levels.threshold_cycles, reach_of(levels.hit)) ? further_on : 0;
 }
 
 Levels close_to_hits(Levels levels, double overhead_cycles, bool by_their_spread) {

@@ -27,17 +27,18 @@ bool are_some_slower(const std::vector<double>& words, std::size_t sector) {
 }
 
 Estimate sector_of(Session& session, const CacheFacts& l2, const std::vector<double>& words, const Levels& levels) {
-  // What serves a miss may be nearer than memory: a cache behind this one, which brings in a sector of its own. Words
-  // of few lines, so a few of them beside the hits' range are none of its.
+  // What serves a miss may be nearer than memory: a cache behind this one, which brings in a sector of its own, or a
+  // row that is open. Of words that are no hits it doesn't matter which. Words of few lines, so a few of them beside
+  // the hits' range are neither.
   constexpr double few = 0.005;
   const double slowest_hit = half_a_level * *std::max_element(l2.by_line.begin(), l2.by_line.end());
   const auto neither = std::count_if(words.begin(), words.end(), [&](double cycles) {
     return cycles > slowest_hit && cycles < levels.threshold_cycles;
   });
-  if (static_cast<double>(neither) > few * static_cast<double>(words.size()))
-    return inconclusive("B", "cold_misses", "some loads are served neither as hits are nor from memory");
+  const bool are_few = static_cast<double>(neither) <= few * static_cast<double>(words.size());
+  const double threshold = are_few ? levels.threshold_cycles : slowest_hit;
   const auto missed = std::make_unique<bool[]>(words.size());
-  for (std::size_t i = 0; i < words.size(); ++i) missed[i] = words[i] >= levels.threshold_cycles;
+  for (std::size_t i = 0; i < words.size(); ++i) missed[i] = words[i] >= threshold;
   const Estimate sector =
       period_of(std::span(missed.get(), words.size()), cold_word_bytes, levels.contamination(), "cold_misses");
   session.keep(period_curve(std::span(missed.get(), words.size()), cold_word_bytes, sector, l2.path.id));

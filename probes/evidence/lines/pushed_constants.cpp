@@ -11,13 +11,18 @@ namespace {
 using program::Record;
 using program::Walk;
 
+std::uint32_t modules_of(const Eviction& e) {
+  return e.other_banks + (e.part_bytes == 0 ? 0 : 1);
+}
+
 void add_eviction(program::Program& p, const device::DeviceInfo& info, std::uint64_t stride, const Eviction& e) {
   Walk far = make_walk(constant_l1_5_path, e.far_bytes, stride, 4);
   far.first_byte = e.near_bytes;
   if (e.far_bytes != 0) p.phases.emplace_back(far);
   if (e.code_bytes != 0) p.phases.emplace_back(program::Execute{0, e.code_bytes, 2, false});
-  for (std::uint32_t i = 0; i < e.other_banks; ++i) {
-    Walk other = make_walk(constant_l1_5_path, info.constant_bytes_per_module, stride, 2);
+  for (std::uint32_t i = 0; i < modules_of(e); ++i) {
+    const std::uint64_t bytes = i < e.other_banks ? info.constant_bytes_per_module : e.part_bytes;
+    Walk other = make_walk(constant_l1_5_path, bytes, stride, 2);
     other.buffer = static_cast<std::uint32_t>(slot_constant) + 1 + i;
     p.phases.emplace_back(other);
   }
@@ -30,7 +35,7 @@ program::Program cold_program(const device::DeviceInfo& info, std::uint64_t stri
   program::Program p = make_program("constant_l1_5 cold", info, slot_constant);
   p.isolation = Scope::gpu;
   p.agents = {{sm, 0}};
-  for (std::uint32_t i = 1; i <= e.other_banks; ++i)
+  for (std::uint32_t i = 1; i <= modules_of(e); ++i)
     p.buffers.push_back({program::Space::constant, info.constant_bytes_per_module, i});
   Walk near = make_walk(constant_l1_5_path, e.near_bytes - first_byte, stride, 1);
   near.first_byte = first_byte;
@@ -72,8 +77,11 @@ std::vector<Eviction> evictions_of(const device::DeviceInfo& info, std::uint64_t
   if (banks > 1) graded.push_back({near, far, 0, banks / 2});
   if (banks != 0) graded.push_back({near, far, 0, banks});
   // Half of a small L2 may be no more than the cache in front holds. Of three quarters it loses some, which shows.
-  const std::uint64_t most = near_l2_bytes && info.has_execute && banks == 0 ? *near_l2_bytes / 4 * 3 : 0;
-  const std::uint64_t more_code = std::min(info.execute_limit_bytes, most - std::min(most, far));
+  const std::uint64_t most = near_l2_bytes && banks == 0 ? *near_l2_bytes / 4 * 3 : 0;
+  const std::uint64_t more = most - std::min(most, far);
+  const std::uint64_t more_code = info.has_execute ? std::min(info.execute_limit_bytes, more) : 0;
+  const std::uint64_t part = std::min(bank, more) / coarse_stride_bytes * coarse_stride_bytes;
+  if (part != 0 && info.constant_modules > 1) graded.push_back({near, far, 0, 0, part});
   if (more_code > code) graded.push_back({near, far, more_code, 0});
   return graded;
 }

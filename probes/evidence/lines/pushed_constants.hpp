@@ -17,12 +17,13 @@ namespace gputopo::evidence {
 inline constexpr std::uint32_t settling_laps = 24;
 inline constexpr std::uint64_t coarse_stride_bytes = 256;  ///< the longest line of a constant cache there has been
 
-/// Constants get out of the cache: the bank's first `near_bytes` by the bytes behind them, by code and by the banks of
-/// other modules.
+/// Constants get out of the cache: the bank's first `near_bytes` by the bytes behind them, by code, by the banks of
+/// other modules and by the first bytes of one more.
 struct Eviction {
   std::uint64_t near_bytes = 0, far_bytes = 0, code_bytes = 0;
   std::uint32_t other_banks = 0;
-  std::uint64_t bytes(std::uint64_t bank) const { return far_bytes + code_bytes + other_banks * bank; }
+  std::uint64_t part_bytes = 0;  // of a bank
+  std::uint64_t bytes(std::uint64_t bank) const { return far_bytes + code_bytes + other_banks * bank + part_bytes; }
 };
 
 /// Ever stronger: other constants of the bank alone, then other banks and code as well, in all no more than half of

@@ -129,6 +129,22 @@ TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
   }
 }
 
+// The same of one that is about as far as the other side: three of four sectors come from there, none of them is a hit.
+TEST(SectorOfTheL2, IsToldInFrontOfACacheWhoseSectorsAreLonger) {
+  const Json behind = {{"size", "4 MiB"}, {"line", 128}, {"sector", 128}, {"ways", 16}, {"scope", "gpu"}};
+  Json l2 = served_by("l2", 230);
+  l2["far_latency"] = 380;
+  Json text = model_of_rivals({{"l3", behind}},
+                              {{"global_cached", {l2, served_by("l3", 400), served_by("device_memory", 482)}}});
+  text["caches"]["l2"].update({{"line", 128},
+                               {"sector", 32},
+                               {"ways", 16},
+                               {"partitions", {{"count", 2}, {"interleave", "4 KiB"}, {"mode", "home"}}}});
+  text["groups"]["partition"] = {{"interleaved", 2}};
+  const Topology found = found_of_rivals(text, {"l2"});
+  EXPECT_EQ(found.find("l2")->find("sector_size")->value, 32) << found.find("l2")->find("sector_size")->note;
+}
+
 struct Opened {
   const char* name;
   Json rows, tlbs, ways;

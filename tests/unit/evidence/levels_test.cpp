@@ -167,6 +167,23 @@ TEST(Levels, HideNoMoreLoadsThanLieRightAboveThem) {
   EXPECT_GE(most, 20);
   EXPECT_LE(most, 120);
   EXPECT_EQ(most_hidden_loads(levels, merged(hidden, Histogram{{104, 2}, {108, 2}})), 0) << "strangers";
+  // A level that begins a width of the hits above them, with nothing between, whichever side the threshold is near to.
+  Histogram apart = hidden;
+  for (std::uint32_t cycles = 112; cycles <= 118; ++cycles) apart.push_back({cycles, 90});
+  for (const double threshold : {104.5, 108.0, 111.5}) {
+    levels.threshold_cycles = threshold;
+    EXPECT_EQ(most_hidden_loads(levels, apart), 0) << threshold;
+  }
+}
+
+// Hits of 60 cycles, a level of 400 behind them, and further on 500 or 640: those may lie near and far, the level
+// behind as well, but its near lines would take 260 and have been seen.
+TEST(Levels, HaveNoNearLinesBehindThemThatWouldHaveBeenSeen) {
+  const Histogram hits = around(60, 500), further = merged(around(500, 300), around(640, 300));
+  Levels levels = levels_of(hits, around(400, 500));
+  levels.threshold_cycles = 300;
+  EXPECT_EQ(cycles_behind_near_lines(levels, further), 0);
+  EXPECT_GT(cycles_behind_near_lines(levels, merged(around(500, 300), around(900, 300))), 400) << "as fast as hits";
 }
 
 // One level from 96 to 104 cycles, and a few or many loads beyond.
