@@ -125,9 +125,13 @@ struct Look {
   Histogram seen, of_memory;
   Changes changes;
 
-  // Emptying an L2 leaves some of what was walked for it: what isn't from memory says nothing.
+  // Emptying an L2 leaves some of what was walked for it: what isn't from memory says nothing. A row of DRAM that is
+  // open answers sooner than memory was seen to, and later than what is loaded again at once.
   void add(std::span<const program::PhaseTrace> phases, double memory_from_cycles) {
-    if (quantile(phases[1].histogram, 0.1).value_or(0) < memory_from_cycles) return;
+    const auto& again = phases[5].latencies;
+    const double slowest = again.empty() ? 0 : *std::max_element(again.begin(), again.end());
+    const double no_hit_from = std::min(memory_from_cycles, half_a_level * slowest);
+    if (quantile(phases[1].histogram, 0.1).value_or(0) < no_hit_from) return;
     // Nor do lines that others pushed out before they were looked at again. Of eight sides one is near at least.
     if (quantile(counted(phases[4].latencies), 0.1).value_or(0) >= memory_from_cycles || are_lost(phases)) return;
     of_memory = merged(of_memory, phases[1].histogram);

@@ -122,6 +122,25 @@ TEST(L2Sides, LatencyIsThatOfLinesThatAreThere) {
   EXPECT_NEAR(*latency.value, 200, 1);
 }
 
+// Lines beside those that one looks at lie in a row that is open, and come nearly as soon as hits and memory are apart.
+TEST(L2Sides, AreToldWhereMemorysRowsStayOpen) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Rows"}, {"sm_count", 4}, {"memory", "2 GiB"}, {"clock_khz", 1300000}}},
+                {"caches", {{"l2", {{"size", "256 KiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
+                {"noise", {{"jitter", "uniform"}, {"cycles", 2}}},
+                {"rows", {{"banks", 16}, {"size", "8 KiB"}, {"gain", 32}}}};
+  const Json beyond = {{{"level", "l2"}, {"latency", 305}}, {{"level", "device_memory"}, {"latency", 367}}};
+  model["paths"] = {{"global_cached", beyond}, {"global_l2_only", beyond}};
+  auto parsed = sim::parse_model(model.dump(), "rows");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  experiments::DiscoverOptions options;
+  options.only = {"l2"};
+  const auto found = experiments::discover(*sim::make_device(std::move(*parsed)), options);
+  ASSERT_TRUE(found) << found.error().message;
+  const auto& sides = found->find("l2")->structure.at("l2_sides");
+  EXPECT_EQ(sides.value, "1") << sides.note;
+}
+
 // What a miss of an L2 costs, with these levels on the way.
 Estimate penalty_of(Json l2, Json levels, Json behind = {}) {
   Json model = {{"schema", "gputopo-model/1"},
