@@ -104,11 +104,12 @@ double gain_of(const NearAndFar& line) {
   return own(line.far) - own(line.near);
 }
 
-// Distances that one fetch doesn't reach over.
-std::vector<GainAt> gains_of(const RowLooks& looks, double threshold_cycles) {
+// Distances that one fetch doesn't reach over, `least_bytes` or more.
+std::vector<GainAt> gains_of(const RowLooks& looks, double threshold_cycles, std::uint64_t least_bytes) {
   constexpr double hardly_any = 0.05;  // of the near looks may hit, as many loads as are a stranger's
   std::vector<GainAt> gains;
   for (std::size_t d = 0; d < row_distances.size(); ++d) {
+    if (row_distances[d] < least_bytes) continue;
     std::vector<double> gained;
     std::size_t hits = 0, near = 0;
     for (std::uint64_t i = 0; i < lines_of_a_distance; ++i) {
@@ -156,7 +157,10 @@ Expected<void> measure_memory_rows(Session& session, Findings& findings) {
     gain.note = "loads that a cache has don't show beside those that none has";
     return {};
   }
-  const std::vector<GainAt> gains = gains_of(looks, *threshold);
+  // Where nothing rules out a cache behind the L2 that no latency told, the near load may have brought it a whole line.
+  constexpr std::uint64_t longest_line = 256;  // (docs/domain.md)
+  const bool may_be_anothers = l2 != nullptr && !l2->is_before_memory && !is_cache_behind;
+  const std::vector<GainAt> gains = gains_of(looks, *threshold, may_be_anothers ? longest_line : 0);
   session.keep(curve_of(gains, "device_memory"));
   gain = row_gain(gains, facts->latency_cycles);
   return {};

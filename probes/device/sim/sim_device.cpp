@@ -36,6 +36,7 @@ DeviceInfo describe(const Model& m) {
   info.warps_per_block = m.warps_per_block;
   info.has_no_allocate = m.path(Path::global_no_allocate).has_value();
   info.has_read_only = m.path(Path::read_only).has_value();
+  info.may_run_beside_others = m.tenant.has_value();  // as the driver says of a client of an MPS server
   info.has_execute = m.execution.has_value();
   if (m.execution) {
     info.execute_unit_bytes = std::max(m.execution->unit_bytes, fetch_bytes(m, m.execution->path));

@@ -110,7 +110,6 @@ class GrowingWalks {
     level.from_bytes = here.from * block_;
     level.to_bytes = here.to * block_;
     level.lost_from_bytes = behind.from * block_;
-    level.held_bytes = static_cast<std::uint64_t>(slowest * static_cast<double>(here.to)) * block_;
     level.front_threshold_cycles = before.empty() ? 0 : before.back().levels.threshold_cycles;
     const Histogram& within = walk_in(here);
     const Histogram& beyond = walk_in(behind);
@@ -127,6 +126,7 @@ class GrowingWalks {
     const auto missed = [&](const Histogram& walk) {
       return static_cast<double>(count_from(walk, nearest.from)) / static_cast<double>(total(walk));
     };
+    level.held_bytes = held_until(here, missed);
     // Strangers are a share of all jumps, whichever cache they would have been answered by.
     const double strangers = missed(within);
     level.of_less = missed_in_a_row(place_of(middle_of(behind)), nearest.from, strangers);
@@ -139,6 +139,18 @@ class GrowingWalks {
     for (std::size_t k = 0; k < places_.size(); ++k)
       level.slowest.points.emplace_back(static_cast<double>(places_[k] * block_), cycles_[k]);
     return level;
+  }
+
+  // The most that any walk up to the end of a plateau found there, where a jump that missed stands for all blocks of
+  // its line: what doesn't go by age keeps some of far more code than it holds.
+  template <class Missed>
+  std::uint64_t held_until(const Plateau& plateau, const Missed& missed) const {
+    constexpr double longest_line = 256;  // (docs/domain.md)
+    const double blocks_a_line = std::max(1.0, longest_line / static_cast<double>(block_));
+    double most = 0;
+    for (std::size_t k = 0; k < places_.size() && places_[k] <= plateau.to; ++k)
+      most = std::max(most, static_cast<double>(places_[k]) * (1 - blocks_a_line * missed(walks_[k])));
+    return static_cast<std::uint64_t>(most) * block_;
   }
 
   // Whether jumps between two latencies, all of which one plateau's level should serve, take longer in some walks than

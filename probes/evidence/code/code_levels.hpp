@@ -25,7 +25,7 @@ struct CodeLevel {
   double error_cycles = 0;                     ///< of either, half a clock tick at least
   std::uint64_t from_bytes = 0, to_bytes = 0;  ///< code walked, between which it served nearly all that was lost before
   std::uint64_t lost_from_bytes = 0;           ///< code from which on it lost nearly all
-  std::uint64_t held_bytes = 0;                ///< held at least, since each block beyond costs one or more
+  std::uint64_t held_bytes = 0;                ///< held at least, by how few of some code's jumps miss
   /// Jumps to blocks in a row, each once, of less code and of more, both too much for it. Where these differ it still
   /// held some.
   MissedInARow of_less, of_more;

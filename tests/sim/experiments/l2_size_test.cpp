@@ -226,6 +226,20 @@ TEST_F(L2Size, IsNoMoreThanSidesHoldThatLoseTheSameQuartersOfPages) {
   }
 }
 
+// What it takes while the L2 is walked is a fortieth; what it brings in while one waits a little leaves all that is
+// looked at where it is.
+TEST_F(L2Size, IsABoundBesideATenantThatFillsItSlowly) {
+  constexpr double truth = 1536 << 10;
+  model["caches"]["l2"] = {{"size", truth}, {"line", 128}, {"ways", 12}, {"index", "hash"}, {"scope", "gpu"}};
+  model["tenant"] = {{"l2_lines_per_us", 8}};
+  reach({{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 450}}});
+  const Memory l2 = found();
+  const Estimate& size = *l2.find("measured_size");
+  EXPECT_EQ(size.status, Status::lower_bound) << size.note;
+  EXPECT_LE(size.value.value_or(0), truth);
+  EXPECT_GE(size.value.value_or(0), 0.9 * truth);
+}
+
 // Slices are as far for every SM, sides aren't.
 TEST_F(L2Size, IsBothSidesWhereDistanceHidesWhichLinesAreFar) {
   model["caches"]["l2"] = {

@@ -86,6 +86,21 @@ TEST(MemoryPatterns, OfTranslationsThatAFewLooksFindAreNoRows) {
   }
 }
 
+// Of pairs 64 B apart the first brings a whole line into a cache behind the L2.
+TEST(MemoryPatterns, OfACacheBehindThatNothingToldAreNoRows) {
+  Json text = memory_model();
+  text["gpu"]["sm_count"] = 2;
+  text["caches"]["l2"] = {{"size", 196608}, {"line", 128},    {"sector", 64},
+                          {"ways", 3},      {"index", "xor"}, {"scope", "gpu"}};
+  text["caches"]["l3"] = {{"size", 786432}, {"line", 128}, {"ways", 8}, {"scope", "gpu"}};
+  text["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 240}},
+                                    {{"level", "l3"}, {"latency", 384}},
+                                    {{"level", "device_memory"}, {"latency", 576}}};
+  const SeenMemory seen(text);
+  const Estimate* gain = seen.found.find("row_gain");
+  EXPECT_LT(gain->value.value_or(0), 10) << gain->note;
+}
+
 struct Ahead {
   const char* name;
   Json l2;

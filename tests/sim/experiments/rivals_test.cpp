@@ -199,7 +199,7 @@ TEST(Latency, OfTheL2IsThatOfLoadsThatNothingDelays) {
   text["clock_overhead"] = {{"default", 17}};
   text["noise"] = {{"jitter", "uniform"}, {"cycles", 2}};
   text["tenant"] = {
-      {"l2_lines_per_us", 2}, {"sm_lines_per_us", 0}, {"slow_share", 0.38}, {"slow_cycles", {50.0, 69.0}}};
+      {"l2_lines_per_us", 0}, {"sm_lines_per_us", 0}, {"slow_share", 0.38}, {"slow_cycles", {50.0, 69.0}}};
   const Topology found = found_of_rivals(text, {"l2", "device_memory"});
   for (const auto& [id, cycles] : {std::pair("l2", 220.0), {"device_memory", 520.0}}) {
     const Estimate& latency = *found.find(id)->find("latency");

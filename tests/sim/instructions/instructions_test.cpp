@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "device/sim/sim_device.hpp"
+#include "experiments/discover.hpp"
 #include "tests/sim/instructions/found_instructions.hpp"
 
 namespace gputopo::test {
@@ -317,6 +319,29 @@ TEST(Instructions, InTheConstantsNearestCacheAreToldByItsSize) {
   ASSERT_NE(found.find("instruction_l1_5"), nullptr);
   EXPECT_EQ(found.find("instruction_l1")->physical_cache, "constant_l1");
   EXPECT_EQ(found.find("instruction_l1_5")->physical_cache, "constant_l1_5");
+}
+
+// It keeps some of twice as much, whose lines four blocks share: a fifth of the jumps over that miss.
+TEST(Instructions, InAConstantsCacheThatDoesntGoByAgeAreInThat) {
+  const auto model = sim::parse_model(R"({
+    "schema": "gputopo-model/1", "gpu": {"name": "By chance", "sm_count": 2, "memory": "2 GiB", "clock_khz": 1500000},
+    "caches": {"c1": {"size": 4096, "line": 32, "ways": 4, "replacement": "tree_plru"},
+               "c15": {"size": 28672, "line": 256, "ways": 16, "replacement": "not_most_recent", "consecutive_lines": 2},
+               "l2": {"size": 393216, "line": 256, "ways": 12, "scope": "gpu", "sector": 64},
+               "ic": {"size": 4096, "line": 128, "ways": 8, "replacement": "fifo", "index": "xor"}},
+    "paths": {"global_cached": [{"level": "l2", "latency": 110}, {"level": "device_memory", "latency": 132}],
+      "constant": [{"level": "c1", "latency": 20}, {"level": "c15", "latency": 26}, {"level": "l2", "latency": 140},
+                   {"level": "device_memory", "latency": 162}],
+      "instruction": [{"level": "ic", "latency": 0}, {"level": "c15", "latency": 40}, {"level": "l2", "latency": 95},
+                      {"level": "device_memory", "latency": 117}]}})",
+                                      "by chance");
+  ASSERT_TRUE(model) << model.error().message;
+  experiments::DiscoverOptions options;  // with what tells whose code constants lose
+  options.only = {"instruction_l1", "instruction_l1_5", "constant_l1_5"};
+  options.deep = true;
+  const auto found = experiments::discover(*sim::make_device(*model), options);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->find("instruction_l1_5")->physical_cache, "constant_l1_5");
 }
 
 TEST(Instructions, AreDeepAndNeverMeasuredUnasked) {
