@@ -89,9 +89,9 @@ Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, co
   const auto as_one = [&](const PairFates& within) {
     return log_of_share_up_to(within.parted, parted_by_mistake(within, mistakes));
   };
-  const auto as_two = [&](const PairFates& beyond) {
-    return log_of_share_from(beyond.parted, std::max(apart, std::min(0.5, 2 * parted_by_mistake(beyond, mistakes))));
-  };
+  // Of the furthest some parted by mistake, which others needn't: neighbours in one slice are mistaken together.
+  const double least = std::max(0.0, furthest.parted.share() - parted_by_mistake(furthest, mistakes)) / 2;
+  const auto as_two = [&](const PairFates& beyond) { return log_of_share_from(beyond.parted, least); };
   // Beforehand, that distance isn't what parts pairs: then either answer is as likely at each.
   constexpr double by_chance = 0.05;
   Posterior p;
@@ -102,14 +102,9 @@ Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, co
     none_of_them += std::log(0.5) + std::max(as_one(pair), as_two(pair));
   }
   for (std::size_t line = 0; line <= pairs.size(); ++line) {  // the last one: longer than all
-    PairFates within;
-    double longer = 0;
-    for (std::size_t i = 0; i < pairs.size(); ++i)
-      if (i < line)
-        within += pairs[i];
-      else
-        longer += as_two(pairs[i]);
-    p.probability.push_back(as_one(within) + longer);
+    double log_of_all = 0;
+    for (std::size_t i = 0; i < pairs.size(); ++i) log_of_all += i < line ? as_one(pairs[i]) : as_two(pairs[i]);
+    p.probability.push_back(log_of_all);
   }
   p.probability.push_back(none_of_them);
   p.probability = probabilities(std::move(p.probability));
