@@ -25,7 +25,7 @@ Elsewhere elsewhere_of(const CacheFacts& l2, const Memory& memory) {
 
 }  // namespace
 
-Expected<void> measure_l2_scope(Session& /*session*/, Findings& findings) {
+Expected<void> measure_l2_scope(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   if (l2 == nullptr || !l2->present || !findings.l2_sets) return {};
   const Findings::L2Sets& found = *findings.l2_sets;
@@ -33,6 +33,8 @@ Expected<void> measure_l2_scope(Session& /*session*/, Findings& findings) {
   const Elsewhere elsewhere = elsewhere_of(*l2, memory);
   if (!found.why_open.empty()) {
     leave_scope_open(memory, l2_scope_method, found.why_open);
+  } else if (session.info().gpu.sm_count == 1) {
+    leave_scope_open(memory, l2_scope_method, "there is no other SM that might have it, too");
   } else if (found.shares && elsewhere == Elsewhere::unknown) {
     leave_scope_open(memory, l2_scope_method,
                      "whether SMs share it by its sides or a cache behind several isn't known");

@@ -203,6 +203,13 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
     set_absent(memory, why);
     return {};
   }
+  constexpr std::uint64_t texture_element_bytes = 4;
+  if (path.slot == slot_texture && texture_element_bytes * session.info().texture_elements < slot_bytes) {
+    set_open(memory, "levels",
+             fmt::format("linear textures have {} elements at most: too few to look for a cache with",
+                         session.info().texture_elements));
+    return {};
+  }
   auto load = measure_load_latency(session, path);
   if (!load) return tl::unexpected<Error>(load.error());
   if (load->timed.empty())

@@ -81,5 +81,22 @@ TEST(Instances, OfFewWarpsAreLeftOpen) {
   }
 }
 
+// Nothing tells an L2 of one SM from one of the GPU, nor a texture cache from its absence where few texels can be
+// loaded.
+TEST(OneSm, LeavesOpenWhatNothingCanBeAskedOf) {
+  const OrderedJson beyond = {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 450}}};
+  OrderedJson model = {{"schema", "gputopo-model/1"},
+                       {"gpu", {{"name", "One"}, {"sm_count", 1}, {"memory", "1 GiB"}}},
+                       {"caches", {{"l2", {{"size", "256 KiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}}},
+                       {"limits", {{"texture_elements", 65536}}},
+                       {"paths", {{"global_cached", beyond}, {"texture", beyond}}}};
+  const Topology found = discovered_sharing(model);
+  EXPECT_EQ(found.find("l2")->structure.at("scope").status, Status::inconclusive);
+  EXPECT_FALSE(found.find("l2")->scope);
+  const Estimate& texture = *found.find("texture")->find("size");
+  EXPECT_EQ(texture.status, Status::inconclusive);
+  EXPECT_NE(texture.note.find("65536 elements"), std::string::npos) << texture.note;
+}
+
 }  // namespace
 }  // namespace gputopo
