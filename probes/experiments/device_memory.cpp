@@ -72,6 +72,12 @@ bool are_level(const Histogram& less, const Histogram& more) {
   return *now.value - *before.value <= same * *before.value + std::hypot(half_width(before), half_width(now));
 }
 
+Histogram rounded(const std::vector<double>& lines) {
+  Histogram all;
+  for (const double cycles : lines) add(all, static_cast<std::uint64_t>(std::lround(cycles)));
+  return all;
+}
+
 // Whether loads take longer than others by more than chance, strangers left out.
 bool are_surely_farther(const Histogram& near, const Histogram& far) {
   const Mode before = whole_mode(near), now = whole_mode(far);
@@ -168,6 +174,8 @@ Expected<void> measure_device_memory(Session& session, Findings& findings) {
   return {};
 }
 
+// More lines, of stretches that take as long as those that all new loads came before: of what is loaded between once
+// more a cache behind the L2 that goes by the order of loads has some, and keeps what is looked at.
 Expected<void> measure_memory_latency(Session& session, Findings& findings) {
   const CacheFacts* memory = findings.cache("device_memory");
   if (memory == nullptr) return {};
@@ -185,9 +193,13 @@ Expected<void> measure_memory_latency(Session& session, Findings& findings) {
         if_available(looks_behind(session, begin, memory->capacity_bytes, looks_at_each, apart, stretch_lines));
     if (!looks) return tl::unexpected<Error>(looks.error());
     if (!*looks) return {};  // what is known stands
-    samples += (*looks)->size() * looks_at_each;
-    for (const double cycles : undisturbed_by_line(std::move(**looks)))
-      if (l2 == nullptr || !l2->present || cycles >= l2->levels.threshold_cycles) by_line.push_back(cycles);
+    const std::uint64_t looked = (*looks)->size() * looks_at_each;
+    std::vector<double> more = undisturbed_by_line(std::move(**looks));
+    if (l2 != nullptr && l2->present)
+      std::erase_if(more, [&](double cycles) { return cycles < l2->levels.threshold_cycles; });
+    if (more.empty() || !are_level(rounded(more), rounded(memory->by_line))) continue;
+    samples += looked;
+    by_line.insert(by_line.end(), more.begin(), more.end());
   }
   state_memory_latency(session, findings, std::move(by_line), samples);
   return {};

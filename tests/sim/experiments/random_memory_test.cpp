@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "device/sim/sim_device.hpp"
+#include "experiments/discover.hpp"
 #include "tests/sim/organisation/found.hpp"
 #include "tests/sim/random/draw.hpp"
 
@@ -150,6 +152,35 @@ TEST(MemoryLatency, IsNoneOfACacheOfManyTimesTheL2sSize) {
     ASSERT_TRUE(latency.value) << latency.note;
     EXPECT_NEAR(*latency.value, 640, 4) << memory;
   }
+}
+
+// First in, first out, and as many lines as one flush loads: the same flush once more finds them all and pushes out
+// none.
+TEST(MemoryLatency, IsNoneOfACacheThatHasWhatIsLoadedBetween) {
+  const Json text = {{"schema", "gputopo-model/1"},
+                     {"name", "refilled"},
+                     {"gpu", {{"name", "Refilled"}, {"sm_count", 2}, {"memory", "2 GiB"}, {"clock_khz", 2000000}}},
+                     {"caches",
+                      {{"l2", {{"size", "1536 KiB"}, {"line", 32}, {"ways", 24}, {"scope", "gpu"}}},
+                       {"l3",
+                        {{"size", "8 MiB"},
+                         {"line", 32},
+                         {"ways", 8},
+                         {"index", "hash"},
+                         {"replacement", "fifo"},
+                         {"scope", "gpu"}}}}},
+                     {"paths",
+                      {{"global_cached",
+                        {{{"level", "l2"}, {"latency", 253}},
+                         {{"level", "l3"}, {"latency", 504}},
+                         {{"level", "device_memory"}, {"latency", 587}}}}}}};
+  const auto model = sim::parse_model(text.dump(), "refilled");
+  ASSERT_TRUE(model) << model.error().message;
+  experiments::DiscoverOptions options;
+  options.only = {"device_memory"};
+  const auto topology = experiments::discover(*sim::make_device(*model), options);
+  ASSERT_TRUE(topology) << topology.error().message;
+  EXPECT_NEAR(topology->find("device_memory")->find("latency")->value.value_or(0), 587, 4);
 }
 
 // Sets that an uneven index gives few lines of a flush keep what was there: no more than a few lines in a hundred,
