@@ -81,8 +81,9 @@ Expected<SizeAndHeld> agree(Session& session, const CacheFacts& cache, const Est
   if (probes) {
     auto counted = if_available(count_resident(session, cache, about_bytes));
     if (!counted) return tl::unexpected<Error>(counted.error());
-    // Nothing there: it takes longer than a neighbour leaves. Nothing found: these loads look into another cache.
-    if (*counted && (*counted)->held_bytes > 0) {
+    // Nothing there: it takes longer than a neighbour leaves. Nothing found: these loads look into another cache. Not
+    // the same every time: near lines of the level behind look like hits, which many looks are needed to take off.
+    if (*counted && (*counted)->held_bytes > 0 && (*counted)->is_steady()) {
       const Held held = held_of(**counted);
       return SizeAndHeld{agreed_size(fits, held, static_cast<double>(cache.stride())), held};
     }

@@ -74,8 +74,8 @@ double hidden_share(const Levels& levels, double deviations = 4);
 /// The same as far as it may be there: what a few loads don't show of a level among hits (95 %, of either side).
 double most_hidden_share(const Levels& levels);
 
-/// Of `loads` as many as may be the nearest level's and lie below the threshold: a level's loads lie the denser the
-/// nearer to its middle, so no more than lie right above it, as far as hits spread; and no more than that hits alone
+/// Of `loads` as many as may be the nearest level's and lie among the hits: a level's loads lie the denser the nearer
+/// to its middle, so no more than lie right above the hits, as far as these spread; and no more than that hits alone
 /// don't explain (95 %). None where hits explain what lies right above as well.
 double most_hidden_loads(const Levels& levels, const Histogram& loads);
 
@@ -89,7 +89,7 @@ bool are_served_sooner(const Levels& levels, const Histogram& walked, double cyc
 bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded, double least_share);
 
 /// What only loads of levels further on than the one right behind take, of which `furthest` holds some, as timed; 0
-/// where no line of that level is as fast as a hit. Lines further on lie near and far: those of that level that were
+/// where no line of that level can be as fast as hits reach. Lines further on lie near and far: those of that level that were
 /// seen, as slow ones, may be far by as much.
 double cycles_behind_near_lines(const Levels& levels, const Histogram& furthest);
 
