@@ -97,16 +97,9 @@ struct LineAndSize {
   std::uint32_t patience = 1;
 };
 
-// The line, and the size by footprints with a load a line.
-Expected<LineAndSize> fit(Session& session, CacheFacts& cache, const Rough& rough) {
-  LineAndSize result;
-  result.line = inconclusive("B", line_method, "needs the size");
-  if (rough.bytes != 0) {
-    auto line = measure_line(session, cache, rough.bytes, Scope::sm);
-    if (!line) return tl::unexpected<Error>(line.error());
-    result.line = *line;
-    cache.line_bytes = line->has_value() ? static_cast<std::uint64_t>(*line->value) : 0;
-  }
+// The size by footprints with a load a line, or a sector where the line isn't known.
+Expected<void> fit_size(Session& session, CacheFacts& cache, const Rough& rough, LineAndSize& result) {
+  cache.line_bytes = result.line.has_value() ? static_cast<std::uint64_t>(*result.line.value) : 0;
   SearchSpec spec = size_spec(session, cache, cache.stride());
   if (rough.bytes != 0) spec.first_bytes = std::max(first_bytes, rough.bytes / 4);
   auto found = search_capacity(session, spec);
@@ -114,6 +107,30 @@ Expected<LineAndSize> fit(Session& session, CacheFacts& cache, const Rough& roug
   result.size = estimate_of(*found, "misses");
   result.counts = found->counts;
   result.patience = std::max(rough.patience, found->patience);
+  return {};
+}
+
+// Of a load in every line as many bytes fit as of a load in every sector. Of several that fill a set together, and look
+// like one, more do.
+bool may_be_several_lines(const LineAndSize& found, const Rough& rough) {
+  constexpr double many = 1.5;
+  return rough.bytes != 0 && found.line.has_value() && found.size.has_value() &&
+         *found.size.value > many * static_cast<double>(rough.bytes);
+}
+
+// The line, and the size by that.
+Expected<LineAndSize> fit(Session& session, CacheFacts& cache, const Rough& rough) {
+  LineAndSize result;
+  result.line = inconclusive("B", line_method, "needs the size");
+  for (const ConfirmedBy by : {ConfirmedBy::any_pairs, ConfirmedBy::lost_pairs}) {
+    if (rough.bytes != 0) {
+      auto line = measure_line(session, cache, rough.bytes, Scope::sm, by);
+      if (!line) return tl::unexpected<Error>(line.error());
+      result.line = std::move(*line);
+    }
+    if (auto ok = fit_size(session, cache, rough, result); !ok) return tl::unexpected<Error>(ok.error());
+    if (!may_be_several_lines(result, rough)) break;
+  }
   return result;
 }
 

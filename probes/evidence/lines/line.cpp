@@ -16,8 +16,8 @@
 namespace gputopo::evidence {
 namespace {
 
-constexpr int most_times_more = 8;           // than was thought to be the capacity
-constexpr double longest_known_bytes = 256;  // of a line (docs/domain.md)
+constexpr std::uint64_t most_times_more = 8;  // than was thought to be the capacity
+constexpr double longest_known_bytes = 256;   // of a line (docs/domain.md)
 constexpr std::uint64_t in_a_row = LinePairs::in_a_row;
 
 DecidingCurve line_curve(std::span<const PairFates> fates, const Estimate& line, std::string_view memory) {
@@ -118,7 +118,7 @@ Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, co
 }
 
 Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
-                                Scope isolation) {
+                                Scope isolation, ConfirmedBy confirmed_by) {
   // What one miss brings in comes back with the first of both that is looked at.
   if (cache.sector_bytes == 0) return inconclusive("B", line_method, "needs to know what one miss brings in");
   const std::uint64_t least = std::max<std::uint64_t>(8, cache.sector_bytes);
@@ -136,25 +136,31 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   if (cache.bank_bytes == 0)
     std::ranges::copy_if(distances, std::back_inserter(spacings), [](auto d) { return d <= largest_line_bytes; });
   // So halves of a line have to stay together, twice as many pairs as told it, among single lines where those can be
-  // had.
+  // had. Where hardly any is lost that says little: of lines that are shorter so many bytes' don't fill the cache.
   const auto is_confirmed = [&](std::uint64_t bytes) -> Expected<bool> {
     if (bytes == least) return true;
     const std::uint64_t spacing = cache.bank_bytes == 0 ? bytes / 2 : in_a_row;  // (over_banks)
-    constexpr int times = 2;
-    PairFates all;
-    for (int time = 0; time < times; ++time) {
-      auto halves = pairs->run({bytes / 2}, spacing);
-      if (!halves) return tl::unexpected<Error>(halves.error());
-      all += halves->front();
+    for (std::uint64_t more = 1; more <= most_times_more; more *= 2) {
+      LinePairs among(session, cache, more * capacity_bytes, isolation);
+      if (more > 1 && !among.has_room()) break;
+      constexpr int times = 2;
+      PairFates all;
+      for (int time = 0; time < times; ++time) {
+        auto halves = (more == 1 ? *pairs : among).run({bytes / 2}, spacing);
+        if (!halves) return tl::unexpected<Error>(halves.error());
+        all += halves->front();
+      }
+      if (confirmed_by == ConfirmedBy::any_pairs || !do_most_stay(all))
+        return all.parted.loads != 0 && are_of_one_line(all, mistakes);
     }
-    return all.parted.loads != 0 && are_of_one_line(all, mistakes);
+    return false;
   };
   Estimate line;
   std::vector<PairFates> fates;
   for (std::size_t i = 0; i < spacings.size() && !line.has_value(); ++i) {
     auto seen = pairs->run(distances, spacings[i]);
-    for (int times = 1; times < most_times_more && seen && spacings[i] == in_a_row && do_most_stay(seen->back());
-         times *= 2) {
+    for (std::uint64_t times = 1;
+         times < most_times_more && seen && spacings[i] == in_a_row && do_most_stay(seen->back()); times *= 2) {
       LinePairs larger(session, cache, capacity_bytes *= 2, isolation);
       if (!larger.has_room()) break;
       seen = pairs.emplace(larger).run(distances, in_a_row);

@@ -20,10 +20,14 @@ namespace gputopo::evidence {
 /// powers of two, ascending, of which the first is the shortest line there can be.
 Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, const Contamination& mistakes);
 
-/// For a cache of about `capacity_bytes` (within a tenth), or of up to eight times as much: where less is lost than would
-/// be, twice as much is tried.
+/// What halves of a line are asked by whether they stay together: pairs of them that were pushed as the others were, or
+/// pairs some of which were surely lost by that, which takes longer.
+enum class ConfirmedBy { any_pairs, lost_pairs };
+
+/// For a cache of about `capacity_bytes` (within a tenth), or of up to eight times as much: where less is lost than
+/// would be, twice as much is tried.
 Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::uint64_t capacity_bytes,
-                                Scope isolation);
+                                Scope isolation, ConfirmedBy confirmed_by = ConfirmedBy::any_pairs);
 
 inline constexpr std::string_view line_method = "pair_fates";
 
