@@ -76,6 +76,28 @@ bool are_of_one_line(const PairFates& pairs, const Contamination& mistakes) {
          boost::math::cdf(boost::math::complement(mistaken, pairs.parted.misses - 1)) >= by_chance;
 }
 
+// Whether halves of a line that `pairs` told stay together, twice as many pairs as told it, among single lines where
+// those can be had. Where hardly any is lost that says little: of lines that are shorter so many bytes' don't fill the
+// cache.
+Expected<bool> do_halves_stay_together(Session& session, const CacheFacts& cache, LinePairs& pairs, Scope isolation,
+                                       std::uint64_t capacity_bytes, std::uint64_t line_bytes, ConfirmedBy by) {
+  const std::uint64_t spacing = cache.bank_bytes == 0 ? line_bytes / 2 : LinePairs::in_a_row;  // (over_banks)
+  for (std::uint64_t more = 1; more <= most_times_more; more *= 2) {
+    LinePairs among(session, cache, more * capacity_bytes, isolation);
+    if (more > 1 && !among.has_room()) break;
+    constexpr int times = 2;
+    PairFates all;
+    for (int time = 0; time < times; ++time) {
+      auto halves = (more == 1 ? pairs : among).run({line_bytes / 2}, spacing);
+      if (!halves) return tl::unexpected<Error>(halves.error());
+      all += halves->front();
+    }
+    if (by == ConfirmedBy::any_pairs || !do_most_stay(all))
+      return all.parted.loads != 0 && are_of_one_line(all, cache.levels.contamination());
+  }
+  return false;
+}
+
 }  // namespace
 
 Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, const Contamination& mistakes) {
@@ -135,26 +157,6 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   std::vector<std::uint64_t> spacings{in_a_row};
   if (cache.bank_bytes == 0)
     std::ranges::copy_if(distances, std::back_inserter(spacings), [](auto d) { return d <= largest_line_bytes; });
-  // So halves of a line have to stay together, twice as many pairs as told it, among single lines where those can be
-  // had. Where hardly any is lost that says little: of lines that are shorter so many bytes' don't fill the cache.
-  const auto is_confirmed = [&](std::uint64_t bytes) -> Expected<bool> {
-    if (bytes == least) return true;
-    const std::uint64_t spacing = cache.bank_bytes == 0 ? bytes / 2 : in_a_row;  // (over_banks)
-    for (std::uint64_t more = 1; more <= most_times_more; more *= 2) {
-      LinePairs among(session, cache, more * capacity_bytes, isolation);
-      if (more > 1 && !among.has_room()) break;
-      constexpr int times = 2;
-      PairFates all;
-      for (int time = 0; time < times; ++time) {
-        auto halves = (more == 1 ? *pairs : among).run({bytes / 2}, spacing);
-        if (!halves) return tl::unexpected<Error>(halves.error());
-        all += halves->front();
-      }
-      if (confirmed_by == ConfirmedBy::any_pairs || !do_most_stay(all))
-        return all.parted.loads != 0 && are_of_one_line(all, mistakes);
-    }
-    return false;
-  };
   Estimate line;
   std::vector<PairFates> fates;
   for (std::size_t i = 0; i < spacings.size() && !line.has_value(); ++i) {
@@ -169,7 +171,10 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     fates = std::move(*seen);
     line = line_of(std::span(fates).first(fates.size() - 1), fates.back(), mistakes);
     if (!line.has_value()) continue;
-    auto confirmed = is_confirmed(static_cast<std::uint64_t>(*line.value));
+    const auto bytes = static_cast<std::uint64_t>(*line.value);
+    auto confirmed = bytes == least ? Expected<bool>(true)
+                                    : do_halves_stay_together(session, cache, *pairs, isolation, capacity_bytes, bytes,
+                                                              confirmed_by);
     if (!confirmed) return tl::unexpected<Error>(confirmed.error());
     if (!*confirmed)
       line = inconclusive("B", line_method, "halves of it are lost one without the other when they are asked again");

@@ -15,9 +15,9 @@
 namespace gputopo::evidence {
 
 /// The line: pairs less than it apart part by mistake alone (hits or misses that count as the other), and those further
-/// apart, at two distances more at least, half as often as the `furthest` do or more, which are further apart than any
-/// line is long: lines next to one another may go together, and then the share rises with the distance. `pairs` by
-/// powers of two, ascending, of which the first is the shortest line there can be.
+/// apart, at two distances more at least, half as often as the `furthest` do by more than mistakes, or more, which are
+/// further apart than any line is long: lines next to one another may go together, and then the share rises with the
+/// distance. `pairs` by powers of two, ascending, of which the first is the shortest line there can be.
 Estimate line_of(std::span<const PairFates> pairs, const PairFates& furthest, const Contamination& mistakes);
 
 /// What halves of a line are asked by whether they stay together: pairs of them that were pushed as the others were, or

@@ -65,15 +65,16 @@ Expected<bool> is_left_alone(Session& session, const CacheFacts& cache, std::uin
   // One thread walks all of an SM's cache, all SMs what lies behind: of that little is lost in a lap, and nobody but
   // who runs at the same time takes it.
   const double lap = isolation == Scope::sm ? static_cast<double>(lines) * cache.latency_cycles : 0;
-  const double beside = session.info().may_run_beside_others ? cycles_a_line * static_cast<double>(lines) : 0;
+  const bool may_lose_slowly = isolation != Scope::sm && session.info().may_run_beside_others;
+  const double beside = may_lose_slowly ? cycles_a_line * static_cast<double>(lines) : 0;
   const auto idle_for = [&](double cycles) {
     program::Batch looks = batch;
     looks.insert(looks.end(), repetitions, idle_program(session, cache, bytes, isolation, cycles));
     return session.run(looks);
   };
-  const double usual = std::max(long_cycles, laps_as_long * lap);
-  auto traces = idle_for(std::max(usual, isolation == Scope::sm ? 0 : beside));
-  if (!traces && traces.error().kind == Error::Kind::unavailable && beside > usual) traces = idle_for(usual);
+  const double usual = std::max(long_cycles, laps_as_long * lap), longest = std::max(usual, beside);
+  auto traces = idle_for(longest);
+  if (!traces && traces.error().kind == Error::Kind::unavailable && longest > usual) traces = idle_for(usual);
   if (!traces) return tl::unexpected<Error>(traces.error());
   double lost[2] = {0, 0}, looked[2] = {0, 0};
   for (std::size_t i = 0; i < traces->size(); ++i) {
