@@ -8,6 +8,7 @@
 
 #include "evidence/inference/estimates.hpp"
 #include "evidence/looks/latency.hpp"
+#include "evidence/looks/longest_line.hpp"
 #include "evidence/memory/cold_memory.hpp"
 #include "evidence/memory/kept_translation.hpp"
 #include "evidence/memory/row_gain.hpp"
@@ -158,9 +159,8 @@ Expected<void> measure_memory_rows(Session& session, Findings& findings) {
     return {};
   }
   // Where nothing rules out a cache behind the L2 that no latency told, the near load may have brought it a whole line.
-  constexpr std::uint64_t longest_line = 256;  // (docs/domain.md)
   const bool may_be_anothers = l2 != nullptr && !l2->is_before_memory && !is_cache_behind;
-  const std::vector<GainAt> gains = gains_of(looks, *threshold, may_be_anothers ? longest_line : 0);
+  const std::vector<GainAt> gains = gains_of(looks, *threshold, may_be_anothers ? longest_line_bytes : 0);
   session.keep(curve_of(gains, "device_memory"));
   gain = row_gain(gains, facts->latency_cycles);
   return {};

@@ -7,6 +7,7 @@
 
 #include "evidence/inference/modes.hpp"
 #include "evidence/looks/footprint.hpp"
+#include "evidence/looks/longest_line.hpp"
 #include "evidence/translation/tlb_levels.hpp"
 
 namespace gputopo::evidence {
@@ -145,8 +146,7 @@ class GrowingWalks {
   // its line: what doesn't go by age keeps some of far more code than it holds.
   template <class Missed>
   std::uint64_t held_until(const Plateau& plateau, const Missed& missed) const {
-    constexpr double longest_line = 256;  // (docs/domain.md)
-    const double blocks_a_line = std::max(1.0, longest_line / static_cast<double>(block_));
+    const double blocks_a_line = std::max(1.0, static_cast<double>(longest_line_bytes) / static_cast<double>(block_));
     double most = 0;
     for (std::size_t k = 0; k < places_.size() && places_[k] <= plateau.to; ++k)
       most = std::max(most, static_cast<double>(places_[k]) * (1 - blocks_a_line * missed(walks_[k])));

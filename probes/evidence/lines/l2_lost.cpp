@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/looks/longest_line.hpp"
 #include "evidence/looks/walks.hpp"
 
 namespace gputopo::evidence {
@@ -14,8 +15,8 @@ constexpr std::uint64_t most_lost_lines = 384;
 // With half as much again as the L2 holds that comes after them they fill less than a cache behind has room for, which
 // holds twice as much at least, in lines of 256 B at most (docs/domain.md).
 std::uint64_t lost_lines(std::uint64_t l2_bytes) {
-  constexpr std::uint64_t largest_line = 256, fewest = 32;
-  return std::clamp(l2_bytes / 4 / largest_line, fewest, most_lost_lines);
+  constexpr std::uint64_t fewest = 32;
+  return std::clamp(l2_bytes / 4 / longest_line_bytes, fewest, most_lost_lines);
 }
 
 std::uint64_t evicting_bytes(std::uint64_t l2_bytes) {

@@ -12,12 +12,12 @@
 #include "evidence/inference/curves.hpp"
 #include "evidence/inference/estimates.hpp"
 #include "evidence/inference/posterior.hpp"
+#include "evidence/looks/longest_line.hpp"
 
 namespace gputopo::evidence {
 namespace {
 
 constexpr std::uint64_t most_times_more = 8;  // than was thought to be the capacity
-constexpr double longest_known_bytes = 256;   // of a line (docs/domain.md)
 constexpr std::uint64_t in_a_row = LinePairs::in_a_row;
 
 DecidingCurve line_curve(std::span<const PairFates> fates, const Estimate& line, std::string_view memory) {
@@ -83,12 +83,12 @@ Expected<bool> do_halves_stay_together(Session& session, const CacheFacts& cache
                                        std::uint64_t capacity_bytes, std::uint64_t line_bytes, ConfirmedBy by) {
   const std::uint64_t spacing = cache.bank_bytes == 0 ? line_bytes / 2 : LinePairs::in_a_row;  // (over_banks)
   for (std::uint64_t more = 1; more <= most_times_more; more *= 2) {
-    LinePairs among(session, cache, more * capacity_bytes, isolation);
-    if (more > 1 && !among.has_room()) break;
+    std::optional<LinePairs> larger;
+    if (more > 1 && !larger.emplace(session, cache, more * capacity_bytes, isolation).has_room()) break;
     constexpr int times = 2;
     PairFates all;
     for (int time = 0; time < times; ++time) {
-      auto halves = (more == 1 ? pairs : among).run({line_bytes / 2}, spacing);
+      auto halves = (larger ? *larger : pairs).run({line_bytes / 2}, spacing);
       if (!halves) return tl::unexpected<Error>(halves.error());
       all += halves->front();
     }
@@ -178,7 +178,7 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     if (!confirmed) return tl::unexpected<Error>(confirmed.error());
     if (!*confirmed)
       line = inconclusive("B", line_method, "halves of it are lost one without the other when they are asked again");
-    else if (*line.value > longest_known_bytes)
+    else if (bytes > longest_line_bytes)
       line = inconclusive(
           "B", line_method,
           fmt::format("{:.0f} B come and go as one: a line so long, or lines that fill a set together", *line.value));

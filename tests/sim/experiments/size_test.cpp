@@ -115,7 +115,6 @@ TEST(Size, IsNotCountedInLinesThatFillASetTogether) {
   EXPECT_LE(*size.value, 3584);
 }
 
-// Three of 75 lines find no place of their own: a footprint begins to miss before the cache is full.
 // Four lines in a row fill a set, and of a load every 256 B 64 KiB find room. A load every line tells.
 TEST(Line, IsNotOneOfSeveralThatFillASet) {
   const Memory found = found_in(
@@ -126,6 +125,7 @@ TEST(Line, IsNotOneOfSeveralThatFillASet) {
   EXPECT_EQ(found.find("size")->value, 8192);
 }
 
+// Three of 75 lines find no place of their own: a footprint begins to miss before the cache is full.
 TEST(Size, OfUnevenSetsIsWhatTheyHold) {
   const Estimate size =
       size_of(constants_with(
