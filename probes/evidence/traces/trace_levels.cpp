@@ -252,12 +252,16 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
   std::vector<std::size_t> alike;
   for (std::size_t i = 0; i < candidates.size(); ++i)
     if (is_significant(candidates[i]) && candidates[i].effect_of_size >= as_much) alike.push_back(i);
+  // One with a gap lies between two levels; one without may cut a level in two that becomes slower as a whole.
+  if (std::ranges::any_of(alike, [&](std::size_t i) { return candidates[i].has_a_gap(); }))
+    std::erase_if(alike, [&](std::size_t i) { return !candidates[i].has_a_gap(); });
   const auto gain = [&](std::size_t i) { return candidates[i].gain; };
   const double sharpest = gain(*std::ranges::max_element(alike, {}, gain));
   std::erase_if(alike, [&](std::size_t i) { return gain(i) < sharpest - by_chance; });
   main = *std::ranges::min_element(alike, {}, [&](std::size_t i) {
     return std::pair(candidates[i].sweep.contamination.false_miss, -candidates[i].gain);
   });
+  if (candidates[*main].posterior.none_fits > better_part) return main;  // no onset is earlier
   // The earliest onset that has evidence of its own; of several with the same onset, the sharpest.
   const double enough = 0.1 * candidates[*main].boundary.between_variance;
   std::size_t best = *main;

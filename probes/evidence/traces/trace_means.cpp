@@ -222,6 +222,8 @@ bool do_loads_move_together(std::span<const Row> rows) {
   constexpr double an_end = 0.15;   // of the rise, on either side
   constexpr double a_level = 0.25;  // of the rise: rows that a step as high leads to, or away from, are a level's
   constexpr double deviations = 2;
+  constexpr std::size_t both_ends_and_one = 3;
+  if (rows.size() < both_ends_and_one) return false;
   LatencyCounts loads_of_all;
   for (const Row& row : rows) loads_of_all.add(row.values);
   const std::vector<Bin> bins = loads_of_all.bins(4096);
@@ -302,9 +304,10 @@ Estimate size_by_means(const Trace& trace) {
   const double base = base_of(curve.rows, fit);
   if (rising.top() - base < least_rise(base) || is_below_a_level(trace, curve, base)) {
     constexpr double less_than_a_level = 0.5;  // of what levels differ by: a few misses of a level that is near
-    const bool is_seen = rising.top() - base >= less_than_a_level * least_rise(base) && !rises_by_chance(curve, rising);
-    return is_seen ? inconclusive("B", by_means, "latencies rise with size, but by less than levels of memory differ")
-                   : without_misses(trace);
+    const bool is_large = rising.top() - base >= less_than_a_level * least_rise(base);
+    return (is_large || !is_below_a_level(trace, curve, base)) && !rises_by_chance(curve, rising)
+               ? inconclusive("B", by_means, "latencies rise with size, but by less than levels of memory differ")
+               : without_misses(trace);
   }
   if (trace.loads() == trace.rows.size() && trace.rows.size() < fewest_rows)
     return inconclusive("B", by_means, "too few rows of one load each to tell a change from noise");
@@ -312,7 +315,8 @@ Estimate size_by_means(const Trace& trace) {
   if (posterior.probability.back() > better_part) return without_misses(trace);
   if (rises_from_the_start(curve.rows, fit, base, rising)) {
     return inconclusive("B", by_means, "too few rows lie before the rise to tell whether they fit");
-  } else if (is_drift(curve.rows, rising, curve.sweep.levels.variance)) {
+  } else if (is_drift(curve.rows, rising, curve.sweep.levels.variance) ||
+             dispersion(curve.rows, rising.fitted(), curve.sweep.levels, 1) > most_scatter) {
     return inconclusive("B", by_means, drifts);
   } else if (fit == 1 && curve.rows.front().weight < 2) {
     return inconclusive("B", by_means, "before the change lies one load, whose noise nothing tells");

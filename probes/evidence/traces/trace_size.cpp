@@ -256,11 +256,21 @@ std::optional<std::size_t> chosen_of(const Trace& trace, std::vector<Separation>
   return chosen;
 }
 
+// By means, where loads don't fall into levels: what makes some of a row slower for a while made the rows differ, too.
+Estimate by_steady_means(const Trace& trace, const TraceOptions& options, bool is_in_order_of_time) {
+  const Estimate size = size_by_means(trace);
+  const bool is_about_change = size.status == Status::measured || size.status == Status::upper_bound;
+  constexpr double any = 0;
+  return is_about_change && is_in_order_of_time && do_loads_drift(trace.rows, any, options.seed)
+             ? inconclusive("B", size.method, drifts)
+             : size;
+}
+
 Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const TraceOptions& options,
                         bool is_in_order_of_time) {
   std::vector<Separation> candidates =
       trace.loads() == trace.rows.size() ? std::vector<Separation>{} : separations(trace, counted);
-  if (candidates.empty()) return size_by_means(trace);
+  if (candidates.empty()) return by_steady_means(trace, options, is_in_order_of_time);
   const std::size_t boundaries = candidates.size();
   const std::optional<std::size_t> chosen = chosen_of(trace, candidates, options, is_in_order_of_time);
   if (!chosen && candidates.size() < boundaries)
@@ -270,7 +280,7 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
     // Levels nearer than loads scatter have no boundary between them: then their means rise.
     constexpr double beyond_doubt = 1e-4, by_chance = 0.05;
     const double chance = chance_of_means(trace);
-    if (chance < beyond_doubt) return size_by_means(trace);
+    if (chance < beyond_doubt) return by_steady_means(trace, options, is_in_order_of_time);
     if (chance < by_chance) return inconclusive("B", trace_size_method, "latencies rise with size, but may by chance");
     return without_change(*std::max_element(candidates.begin(), candidates.end(),
                                             [](const auto& a, const auto& b) { return a.gain < b.gain; }));
@@ -292,8 +302,12 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
         "as many loads are slow in the first rows, and more from there on: of which level hits are isn't known");
   const bool is_measured = size.status == Status::measured;
   const std::span before = std::span(trace.rows).first(is_measured ? s.posterior.best() + 1 : trace.rows.size());
+  // Beyond the change loads of two levels take their turns as a footprint's lines do; of one nothing but time makes
+  // some slower for a while.
+  const std::span steady = hold_two_levels(trace, s.boundary.threshold_cycles) ? before : std::span(trace.rows);
+  const double change = s.boundary.upper_mean - s.boundary.lower_mean;
   if (is_in_order_of_time && (is_measured || size.status == Status::upper_bound) &&
-      do_loads_drift(before, s.boundary.upper_mean - s.boundary.lower_mean, options.seed))
+      (do_loads_drift(before, change, options.seed) || do_loads_drift(steady, change, options.seed)))
     return inconclusive("B", trace_size_method, drifts);
   return with_slow_hits(trace, candidates, s, size);
 }

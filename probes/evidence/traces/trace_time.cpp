@@ -62,6 +62,30 @@ double at_one_level(const std::vector<Stretches>& rows) {
   return total;
 }
 
+// Whether loads are fast until one of a row's, and slow from there on, in all rows, but for one in fifty on either side
+// and hardly any of that row itself: a clock's step. What a cache misses of the first row that it can't hold is spread
+// over the lap, and what it keeps of one row at that place it keeps of the next.
+bool switch_once(const Trace& trace, double threshold_cycles) {
+  constexpr double of_others = 0.02, of_the_row = 0.05;
+  constexpr std::ptrdiff_t fewest = 4;  // loads of the row on either side
+  const auto is_slow = [&](double cycles) { return cycles >= threshold_cycles; };
+  const auto slow_of = [&](const Row& row) { return static_cast<double>(std::ranges::count_if(row.values, is_slow)); };
+  const auto share_of = [&](const Row& row) { return slow_of(row) / static_cast<double>(row.values.size()); };
+  const auto row = std::ranges::find_if(trace.rows, [&](const Row& r) { return share_of(r) > of_others; });
+  if (row == trace.rows.end()) return false;
+  if (!std::all_of(row + 1, trace.rows.end(), [&](const Row& r) { return share_of(r) >= 1 - of_others; })) return false;
+  // From all taken for slow on, one load after the other taken for fast.
+  double wrong = static_cast<double>(row->values.size()) - slow_of(*row), least = wrong;
+  std::ptrdiff_t fast = 0, best = 0;
+  for (const double cycles : row->values) {
+    ++fast;
+    wrong += is_slow(cycles) ? 1 : -1;
+    if (wrong < least) least = wrong, best = fast;
+  }
+  const std::ptrdiff_t fewer = std::min(best, std::ssize(row->values) - best);
+  return fewer >= fewest && least <= of_the_row * static_cast<double>(fewer);
+}
+
 // Rows that all ascend were sorted. But for where a single one has different loads: a clock's step is that as well.
 bool are_sorted_by_latency(const Trace& trace) {
   constexpr std::ptrdiff_t telling_rows = 2;
@@ -96,13 +120,33 @@ double apart_in_order(const std::vector<Loads>& rows) {
   return median(std::move(apart));
 }
 
+// Rows that ascend tell nothing of their loads' order, but where each begins where the one before it ends: that the
+// fastest load of one is as slow as the slowest of another, all along, is no memory's doing.
+bool go_on_where_others_end(std::span<const Row> rows) {
+  constexpr std::size_t fewest = 3;
+  constexpr double rounding = 2;  // of loads that differ by a unit or two
+  const auto largest_step = [](const Loads& loads) {
+    double largest = 0;
+    for (std::size_t i = 1; i < loads.size(); ++i) largest = std::max(largest, loads[i] - loads[i - 1]);
+    return largest;
+  };
+  bool go_on = rows.size() >= fewest && rows.back().values.back() > rows.front().values.front();
+  for (std::size_t i = 1; i < rows.size() && go_on; ++i) {
+    const Loads &before = rows[i - 1].values, &after = rows[i].values;
+    const double step = after.front() - before.back();
+    go_on = step >= 0 && step <= rounding * std::max(largest_step(before), largest_step(after));
+  }
+  return go_on;
+}
+
 }  // namespace
 
 bool do_loads_drift(std::span<const Row> rows, double change_cycles, std::uint64_t seed) {
   constexpr std::size_t fewest = 32, most = 256, most_rows = 32;  // loads: of four in a block, and what takes no time
   constexpr double a_good_part = 1.0 / 8, by_chance = 1e-3;
   constexpr int permutations = 2000;
-  if (std::ranges::all_of(rows, [](const Row& row) { return std::ranges::is_sorted(row.values); })) return false;
+  if (std::ranges::all_of(rows, [](const Row& row) { return std::ranges::is_sorted(row.values); }))
+    return go_on_where_others_end(rows);
   std::vector<Loads> loads;
   std::vector<double> in_time;
   for (const Row& row : rows) {
@@ -123,6 +167,7 @@ bool do_misses_follow_time(const Trace& trace, double threshold_cycles, std::uin
   constexpr double by_chance = 1e-3, begins_anew = 0.1;
   constexpr int permutations = 2000;
   if (are_sorted_by_latency(trace)) return false;
+  if (switch_once(trace, threshold_cycles)) return true;
   std::vector<Stretches> rows = stretches_of(trace, threshold_cycles);
   std::vector<Stretches> backwards = rows;
   for (Stretches& row : backwards) std::ranges::reverse(row);

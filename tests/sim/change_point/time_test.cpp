@@ -85,6 +85,53 @@ TEST(LoadsThatFollowTime, GiveNoSizeWhereTheyComeAndGo) {
   EXPECT_LE(told, 1);
 }
 
+// The same, one after the other without noise, as if each row had been sorted.
+TEST(LoadsThatFollowTime, GiveNoSizeWhereEachRowBeginsWhereAnotherEnds) {
+  for (const double over_all : {0.1, 0.3}) {
+    Trace trace;
+    int loads = 0;
+    for (int row = 0; row < 4; ++row) {
+      trace.rows.push_back({bytes_of(row), {}});
+      for (int load = 0; load < lines_of(row); ++load)
+        trace.rows.back().values.push_back(100 * (1 + over_all * loads++ / (4 * lines_of(3))));
+    }
+    const Estimate said = find_size(trace);
+    EXPECT_NE(said.status, Status::measured) << over_all << ": " << said.value.value_or(0);
+  }
+}
+
+// Of a row, four loads or all but four.
+TEST(LoadsThatFollowTime, GiveNoSizeByAFewLoadsOfARow) {
+  for (const int from : {4, lines_of(7) - 4}) {
+    const Estimate said = find_size(timed_sweep(
+        [&](Random&, int row, int load) { return 100 * (row > 7 || (row == 7 && load >= from) ? 1.2 : 1); }));
+    EXPECT_EQ(said.status, Status::inconclusive) << from << ": " << said.value.value_or(0);
+  }
+}
+
+// Slower and faster again by less than levels scatter, so that rows' means alone tell.
+TEST(LoadsThatFollowTime, GiveNoSizeByMeansThatComeAndGo) {
+  for (const double phase : {0.0, 1.5, 3.0, 4.5}) {
+    const Estimate said = find_size(timed_sweep([&](Random& random, int row, int load) {
+      const double rows = row + static_cast<double>(load) / lines_of(row);
+      return 100 + 4 * std::sin(2 * M_PI * rows / 5 + phase) + 4 * (random.uniform() - 0.5);
+    }));
+    EXPECT_NE(said.status, Status::measured) << phase << ": " << said.value.value_or(0);
+  }
+}
+
+// Every row overflows, and what misses becomes slower with size: where it does by most is no row that fits.
+TEST(RowsThatAllOverflow, GiveNoSizeWhereMissesBecomeSlower) {
+  for (const double scatter : {0.0, 8.0}) {
+    const Estimate said = find_size(timed_sweep([&](Random& random, int row, int) {
+      const double missing = 1 - 0.6 / (1 + 0.15 * row), slower = 60 * std::log(1 + 0.1 * row);
+      return random.uniform() < missing ? 290 + slower + scatter * (random.uniform() + random.uniform() - 1) : 145;
+    }));
+    EXPECT_NE(said.status, Status::measured) << scatter << ": " << said.value.value_or(0);
+    EXPECT_NE(said.status, Status::lower_bound) << scatter;
+  }
+}
+
 TEST(LoadsThatFollowTime, HideNoCache) {
   for (const double by : {1.1, 1.2, 1.4}) {
     const Estimate said = find_size(timed_sweep([&](Random& random, int row, int load) {
