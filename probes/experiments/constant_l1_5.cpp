@@ -12,6 +12,7 @@
 #include "evidence/inference/estimates.hpp"
 #include "evidence/inference/modes.hpp"
 #include "evidence/inference/period.hpp"
+#include "evidence/lines/emptied_l2.hpp"
 #include "evidence/lines/lost_lines.hpp"
 #include "evidence/lines/pushed_constants.hpp"
 #include "evidence/lines/pushed_further.hpp"
@@ -23,9 +24,6 @@ namespace gputopo::experiments {
 namespace {
 
 using namespace evidence;
-using program::Record;
-using program::Walk;
-
 constexpr CachePath path = constant_l1_5_path;
 
 struct SecondLevel {
@@ -50,28 +48,15 @@ Expected<SecondLevel> time_second_level(Session& session, const CacheFacts& l1) 
 }
 
 // Whether the L2 serves these constants: then they take longer once other loads pushed out all that it had, and don't
-// after as many loads that leave it as it is. Caches in front of it see neither; what the nearest of them, `front`,
-// answers is left out, and what one load brings back into the L2 others find there. False also where that can't be
-// told, and where some took longer than `level`, if given, before: it isn't all of what serves those then.
+// after as many loads that leave it as it is. Caches in front of it see neither. False also where that can't be told,
+// and where some took longer than `level`, if given, before: it isn't all of what serves those then.
 Expected<bool> are_served_by_l2(Session& session, const CacheFacts& front, std::uint64_t every_line,
                                 const CacheFacts* l2, const Eviction& e, const Histogram* level = nullptr) {
-  constexpr std::uint64_t sector_bytes = 32;
-  constexpr std::uint64_t few_bytes = 16 << 10;
-  if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return false;
-  const std::uint64_t bytes = std::min(2 * l2->capacity_bytes, session.info().largest_buffer_bytes / 2);
-  const Walk all = by_all_lanes(make_walk(l2_path, bytes, sector_bytes, 1), session.info());
-  const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, bytes / few_bytes));
-  const Walk few = by_all_lanes(make_walk(l2_path, few_bytes, sector_bytes, laps), session.info());
-  const std::uint64_t stride = e.far_bytes == 0 ? every_line : coarse_stride_bytes;
-  std::vector<Histogram> timed;
-  for (const Walk* past : {&few, &all}) {
-    auto looks = if_available(time_cold(session, stride, every_line, e, past));
-    if (!looks) return tl::unexpected<Error>(looks.error());
-    if (!*looks) return false;
-    timed.push_back(between(histogram_of(coarse(**looks, stride)), front.levels.threshold_cycles, 1e9));
-  }
-  if (level != nullptr && hold_slower_loads(*level, timed[0], front.overhead_cycles)) return false;
-  return levels_of(timed[0], timed[1]).usable();
+  const auto timed = time_around_emptying(session, front, every_line, l2, e);
+  if (!timed) return tl::unexpected<Error>(timed.error());
+  if (!*timed) return false;
+  if (level != nullptr && hold_slower_loads(*level, (*timed)->kept, front.overhead_cycles)) return false;
+  return levels_of((*timed)->kept, (*timed)->lost).usable();
 }
 
 // The fastest level of a sample and what lies around it: the loads that one level served.

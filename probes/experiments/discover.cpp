@@ -57,7 +57,10 @@ void set_parents(Findings& findings) {
     const bool is_there = std::ranges::any_of(m.attributes, [](const auto& named) { return named.second.has_value(); });
     if (!is_there || (status_of(m.parent) == Status::inconclusive && !is_told))
       m.parent.clear();  // whether either is there isn't known
-    if (const auto* cache = findings.cache(m.id); cache != nullptr && cache->is_before_another) m.parent.clear();
+    const auto* cache = findings.cache(m.id);
+    if (cache == nullptr) continue;
+    if (cache->served_by && !m.parent.empty()) m.parent = *cache->served_by;
+    if (cache->is_before_another) m.parent.clear();
   }
 }
 

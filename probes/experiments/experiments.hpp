@@ -34,6 +34,7 @@ Expected<void> tell_organisation(evidence::Circles& circles, const evidence::Col
 Expected<Estimate> size_by_thesis(Session& session, const evidence::CacheFacts& cache);
 
 // Of several.
+Expected<void> measure_parents(Session& session, Findings& findings);
 Expected<void> measure_sharing(Session& session, Findings& findings);
 Expected<void> measure_carve_outs(Session& session, Findings& findings);
 

@@ -159,8 +159,11 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
   cache->is_before_another =
       path.slot != slot_constant && are_served_sooner(cache->levels, cache->walked, nearest, cache->overhead_cycles);
   if (cache->is_before_another) {
-    penalty = inconclusive("cycles", "miss_latency",
-                           "walks that it can't hold are served sooner than lines of the L2: by a cache in between");
+    constexpr std::string_view in_between =
+        "walks that it can't hold are served sooner than lines of the L2: by a cache in between";
+    penalty = inconclusive("cycles", "miss_latency", in_between);
+    // Lines that are lost together may be those of the cache in between.
+    bound_above(findings.memory(path.id).attributes["line_size"], in_between);
     return {};
   }
   penalty = std::move(lost.penalty);

@@ -39,6 +39,8 @@ struct CacheFacts {
   /// as fast as hits; 0 where these can't be.
   double behind_next_cycles = 0;
   bool is_before_another = false;  ///< what it loses comes from a cache that has no name here
+  /// The memory that what it loses comes from, where its path may pass by the L2: empty if that couldn't be told.
+  std::optional<std::string_view> served_by;
   std::uint64_t sector_bytes = 0;
   std::uint64_t line_bytes = 0;
   std::uint64_t capacity_bytes = 0;    ///< 0 where unknown

@@ -1,6 +1,6 @@
-// One thing that looks like another: constants that all fit into a cache, a level that has no name, levels nearer to
-// each other than their loads differ, a cache close behind the L2, open rows of DRAM that look like a cache or memory,
-// loads that another program delays.
+// One thing that looks like another: constants that all fit into a cache, a level that has no name, paths past the L2,
+// levels nearer to each other than their loads differ, a cache close behind the L2, open rows of DRAM that look like a
+// cache or memory, loads that another program delays.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -108,6 +108,26 @@ TEST(MissPenalty, InFrontOfACacheWithoutANameIsNotTheL2s) {
       {"l1", "l2"});
   EXPECT_NEAR(*plain.find("l1")->find("miss_penalty")->value, 190, 1.5);
   EXPECT_EQ(plain.find("l1")->parent, "l2");
+}
+
+// Global loads pass the L2; whether other paths do is theirs to say. A path of its own may be as slow to the L2 as
+// another one to memory.
+TEST(Parent, IsTheL2WhereThePathPassesIt) {
+  const Json small = {{"size", "4 KiB"}, {"line", 64}, {"ways", 4}};
+  const Json past = {served_by("small", 110), served_by("device_memory", 500)};
+  const Json through = {served_by("small", 110), served_by("l2", 480), served_by("device_memory", 780)};
+  const Json constants_past = {served_by("constant", 28), served_by("device_memory", 460)};
+  const Json constants_through = {served_by("constant", 28), served_by("l2", 430), served_by("device_memory", 730)};
+  const auto parents = [&](const Json& path, const Json& constants) {
+    const Topology found = found_of_rivals(
+        model_of_rivals({{"small", small}, {"constant", {{"size", "2 KiB"}, {"line", 64}, {"ways", 4}}}},
+                        {{"global_cached", data_path()}, {"texture", path}, {"constant", constants}}),
+        {"texture", "constant_l1", "constant_l1_5", "l2", "device_memory"});
+    return std::pair(found.find("texture")->parent, found.find("constant_l1")->parent);
+  };
+  // Whether memory serves constants, or a cache that holds all that could be pushed, is open.
+  EXPECT_EQ(parents(past, constants_past), std::pair(std::string("device_memory"), std::string()));
+  EXPECT_EQ(parents(through, constants_through), std::pair(std::string("l2"), std::string("l2")));
 }
 
 // What the L2 loses the cache behind it has, by longer sectors and hardly slower: every other sector comes from there.
