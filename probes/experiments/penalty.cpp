@@ -255,8 +255,12 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
     penalty.interval->low -= own.interval->high - *own.value;
     penalty.interval->high += *own.value - own.interval->low;
   } else {
-    penalty = measured(*next.value - *own.value, "cycles", "difference", next.samples);
-    penalty.interval = Interval{next.interval->low - own.interval->high, next.interval->high - own.interval->low};
+    // Memory is as near or far as the line's home: all lines are held against all.
+    const bool are_of_sides = (findings.lines_have_sides || findings.may_lines_be_far()) && l2->by_line.size() > 1;
+    const Estimate hits =
+        are_of_sides ? without_clock(mean_estimate(l2->by_line, "cycles", {}), l2->overhead_cycles) : own;
+    penalty = measured(*next.value - *hits.value, "cycles", "difference", next.samples);
+    penalty.interval = Interval{next.interval->low - hits.interval->high, next.interval->high - hits.interval->low};
   }
   if (!are_near_told) bound_above(penalty, near_and_far);
   if (findings.memory_in_open_rows) bound_below(penalty, in_open_rows);

@@ -175,6 +175,10 @@ bool hold_slower_loads(const Histogram& hits, const Histogram& others, double ov
   return is_surely_another_kind(levels_from(least_threshold(hits, overhead_cycles), hits, others));
 }
 
+bool are_slower(const Histogram& before, const Histogram& after) {
+  return is_surely_another_kind(levels_from(0, before, after));
+}
+
 bool hold_more_than_strangers(const Histogram& loads) {
   return are_some(share_from(loads, reach_of(loads)), loads);
 }

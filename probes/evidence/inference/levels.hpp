@@ -49,6 +49,8 @@ Levels graded_levels(Histogram hit, const std::vector<Histogram>& graded, double
 
 /// Whether more of `others` than of `hits` take longer than half a level more: no sample of the same loads.
 bool hold_slower_loads(const Histogram& hits, const Histogram& others, double overhead_cycles);
+/// Whether more loads `after` than `before` take longer than some latency, whichever of the levels these are of.
+bool are_slower(const Histogram& before, const Histogram& after);
 
 /// Whether more than a stranger's one in twenty (docs/domain.md) take longer than loads of one level spread: more than
 /// twice as far above the middle as the fastest lie below it.
@@ -89,8 +91,8 @@ bool are_served_sooner(const Levels& levels, const Histogram& walked, double cyc
 bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded, double least_share);
 
 /// What only loads of levels further on than the one right behind take, of which `furthest` holds some, as timed; 0
-/// where no line of that level can be as fast as hits reach. Lines further on lie near and far: those of that level that
-/// were seen, as slow ones, may be far by as much.
+/// where no line of that level can be as fast as hits reach. Lines further on lie near and far: those of that level
+/// that were seen, as slow ones, may be far by as much.
 double cycles_behind_near_lines(const Levels& levels, const Histogram& furthest);
 
 /// The same with its threshold as near to the hits as these allow: for misses that may be faster than any that were

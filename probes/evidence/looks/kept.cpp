@@ -77,15 +77,19 @@ Expected<bool> is_left_alone(Session& session, const CacheFacts& cache, std::uin
   if (!traces && traces.error().kind == Error::Kind::unavailable && longest > usual) traces = idle_for(usual);
   if (!traces) return tl::unexpected<Error>(traces.error());
   double lost[2] = {0, 0}, looked[2] = {0, 0};
+  Histogram looks[2];
   for (std::size_t i = 0; i < traces->size(); ++i) {
     const auto& timed = (*traces)[i].phases.back().histogram;
     const auto lost_here = static_cast<double>(count_from(timed, cache.levels.threshold_cycles));
     const auto looked_here = static_cast<double>(total(timed));
     // Others may be on some SMs alone: what one program lost others didn't.
     if (looked_here >= fewest_of_a_program && lost_here > nearly_all_of_a_program * looked_here) return false;
+    looks[i / repetitions] = merged(looks[i / repetitions], timed);
     lost[i / repetitions] += lost_here;
     looked[i / repetitions] += looked_here;
   }
+  // What a cache behind it still has may be as near as what counts as a hit.
+  if (are_slower(looks[0], looks[1])) return false;
   // Two shares differ by chance by five standard errors once in millions; fewer than nine looks, three lines' at the
   // least, say nothing.
   const double pooled = (lost[0] + lost[1] + 1) / (looked[0] + looked[1] + 2);
