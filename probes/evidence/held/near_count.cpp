@@ -9,17 +9,20 @@ namespace gputopo::evidence {
 namespace {
 
 // The most of the far loads that may have looked near. What a level takes lies together, so that of its tail no more
-// reaches across the threshold than lies around that: as far as half of the way to the hits.
+// reaches across the threshold than lies around that: as far as half of the way to the hits. Not so where more was seen
+// to: distances in steps leave gaps, in which the threshold may lie.
 double most_hidden(const Histogram& loads, const Levels& levels) {
   const double half = (levels.threshold_cycles - quantile(levels.hit, 0.5).value_or(0)) / 2;
   const auto far = static_cast<double>(count_from(loads, levels.threshold_cycles));
   // Of as few lines of the level behind as were timed, some times each.
   const double lines = std::max(1.0, static_cast<double>(total(levels.next)) / looks_at_a_line);
-  const double told = levels.false_hit + 1.96 * std::sqrt(levels.false_hit * (1 - levels.false_hit) / lines);
-  const double known = std::min(1.0, std::max(told, levels.most_false_hit));
+  constexpr double beyond_doubt = 4;
+  const double error = std::sqrt(levels.false_hit * (1 - levels.false_hit) / lines);
+  const double known = std::min(1.0, std::max(levels.false_hit + 1.96 * error, levels.most_false_hit));
   if (half <= 0 || far == 0) return known;
   const auto around = total(between(loads, levels.threshold_cycles - half, levels.threshold_cycles + half));
-  return std::min(known, static_cast<double>(around) / far);
+  const double of_tail = static_cast<double>(around) / far;
+  return of_tail < levels.false_hit - beyond_doubt * error ? known : std::min(known, of_tail);
 }
 
 // The most of the known hits that may have been lines that were lost again: they take what the level behind does, as

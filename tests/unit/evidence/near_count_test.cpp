@@ -109,6 +109,16 @@ TEST(NearCount, OfALevelOfWhichNothingWasSeenIsNotMistaken) {
   EXPECT_LT(count.mistaken, 2);
 }
 
+// Far lines at distances in steps, of which some are nearer than the farther ones of what is near: the threshold lies
+// in a gap, and a third of the far ones below it all the same.
+TEST(NearCount, OfFarLinesInStepsCountsThoseBelowTheGap) {
+  const Histogram near{{439, 195}, {440, 55}, {490, 500}}, far{{473, 270}, {485, 80}, {520, 350}, {525, 300}};
+  const Levels levels = levels_of(near, far);
+  ASSERT_GT(levels.false_hit, 0.3);
+  const NearCount count = near_of(std::vector<Histogram>(100, Histogram{{473, 35}, {522, 65}}), levels, 1000, 1);
+  EXPECT_LT(count.held - count.scatter - count.mistaken, 30) << "nothing is near";
+}
+
 // A footprint that a small side doesn't hold was taken for known hits: those of them that are far were lost, and tell
 // nothing of how many near lines look far.
 TEST(NearCount, OfKnownHitsThatWereLostIsNoneAdded) {
