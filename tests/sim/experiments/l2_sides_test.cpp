@@ -214,6 +214,22 @@ TEST(L2Penalty, IsThatOfNearLinesOfFourSides) {
   EXPECT_NEAR(*penalty.value, 250, 3);
 }
 
+// Rows that stay open leave nothing but both latencies to tell it by: memory of all lines against hits of all.
+TEST(L2Penalty, IsThatOfAllLinesWhereSidesAreDealtOutFinely) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Fine"}, {"sm_count", 6}, {"memory", "8 GiB"}, {"clock_khz", 1980000}}},
+                {"groups", {{"partition", {{"interleaved", 4}}}, {"gpc", 3}}},
+                {"rows", {{"size", 8192}, {"banks", 16}, {"gain", 20}}}};
+  model["caches"]["l2"] = l2_with("lru");
+  model["caches"]["l2"].update({{"size", 524288}, {"line", 64}, {"sector", 64}, {"ways", 32}, {"index", "hash"}});
+  model["caches"]["l2"]["partitions"] = {{"count", 4}, {"mode", "home"}, {"interleave", 256}};
+  model["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 91}, {"far_latency", 118}},
+                                     {{"level", "device_memory"}, {"latency", 233}, {"far_latency", 260}}};
+  const Estimate penalty = penalty_in(model);
+  ASSERT_TRUE(penalty.has_value()) << penalty.note;
+  EXPECT_NEAR(*penalty.value, 142, 3);
+}
+
 // Where jitter is as wide as sides lie apart no gap shows them: then all that is known is that near ones take no
 // longer.
 TEST(L2Penalty, IsABoundWhereWhatWasLostIsNearAndFarAndNothingTellsWhich) {

@@ -240,6 +240,16 @@ TEST_F(L2Size, IsABoundBesideATenantThatFillsItSlowly) {
   EXPECT_GE(size.value.value_or(0), 0.9 * truth);
 }
 
+// Walks load lines of rows that stay open, of the nearest slices hardly slower than a threshold halfway to memory.
+TEST_F(L2Size, IsNotLargerByOpenRowsOfNearSlices) {
+  model["caches"]["l2"] = {{"size", "768 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"scope", "gpu"}};
+  model["distance"] = {{"slices", 28}, {"count", 16}, {"slice", 512}};
+  model["rows"] = {{"size", "2 KiB"}, {"banks", 32}, {"gain", 80}};
+  model["noise"]["cycles"] = 2;
+  reach({{{"level", "l2"}, {"latency", 215}}, {{"level", "device_memory"}, {"latency", 430}}});
+  expect_told(found(), 768 * kibi);
+}
+
 // Slices are as far for every SM, sides aren't.
 TEST_F(L2Size, IsBothSidesWhereDistanceHidesWhichLinesAreFar) {
   model["caches"]["l2"] = {

@@ -11,6 +11,14 @@ Histogram around(std::uint32_t cycles, std::uint64_t loads) {
   return {{cycles - 1, loads / 4}, {cycles, loads / 2}, {cycles + 1, loads / 4}};
 }
 
+// Of three levels each loses some to the next: which of them one knows as hits doesn't matter.
+TEST(Levels, SaysThatLoadsBecameSlowerWhicheverTheyWereOf) {
+  const Histogram before{{201, 500}, {266, 600}, {297, 300}}, after{{266, 1000}, {297, 400}};
+  EXPECT_TRUE(are_slower(before, after));
+  EXPECT_FALSE(are_slower(after, before));
+  EXPECT_FALSE(are_slower(before, before));
+}
+
 TEST(Levels, PutTheThresholdIntoTheGap) {
   const Levels l = levels_of(around(40, 4000), around(280, 400));
   EXPECT_NEAR(l.threshold_cycles, 160, 2);

@@ -45,5 +45,14 @@ TEST(TraceLaps, KnowsSaturationFromTheGapsBetweenMisses) {
   EXPECT_LT(saturation_of(64), 0) << "two misses tell nothing";
 }
 
+// One load in a hundred is slow whatever it loads.
+TEST(TraceLaps, KnowsSaturationBesideStrangers) {
+  Trace trace{{{1024, std::vector<double>(256, 40)}, {4096, std::vector<double>(1024, 40)}}};
+  for (std::size_t i = 0; i < 1024; i += 16) trace.rows[1].values[i] = 240;
+  for (std::size_t i = 0; i < 1024; i += 97) trace.rows[1].values[i] = 300;
+  const std::vector<Observation> rows = {{1024, 256, 0}, {4096, 1024, 74}};
+  EXPECT_DOUBLE_EQ(sweep_of(trace, rows, 200).saturation, 1.0 / 16);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence
