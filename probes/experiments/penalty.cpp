@@ -162,8 +162,8 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
     constexpr std::string_view in_between =
         "walks that it can't hold are served sooner than lines of the L2: by a cache in between";
     penalty = inconclusive("cycles", "miss_latency", in_between);
-    // Lines that are lost together may be those of the cache in between.
-    bound_above(findings.memory(path.id).attributes["line_size"], in_between);
+    // What is lost, and which lines together, may be the cache in between's.
+    for (const char* name : {"size", "line_size"}) bound_above(findings.memory(path.id).attributes[name], in_between);
     return {};
   }
   penalty = std::move(lost.penalty);
