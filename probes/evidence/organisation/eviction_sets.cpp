@@ -189,6 +189,56 @@ class EvictionSearch {
         --count;
       }
     }
+    return found_.sets.empty() || place != 0 ? Expected<void>() : add_spread(first, *circle);
+  }
+
+  // Which sets the first lines too many come to is the index's doing, and may be one kind of them. Of a longer stretch
+  // each set loses lines: the sets of some lines all over it, by where the line comes that is one too many. Of a large
+  // cache that takes too long.
+  Expected<void> add_spread(std::uint64_t first, std::uint64_t circle) {
+    constexpr std::size_t some = 6;
+    constexpr std::uint64_t most_lines = 1 << 14;
+    const std::uint64_t longer = std::min(longest(), circle + circle / 2);
+    if (longer > most_lines || longer <= circle) return {};
+    LineNumbers lines;
+    for (std::uint64_t line = 0; line < longer; ++line) lines.push_back(first + line);
+    const double few = is_by_order() ? 0 : 1;
+    auto all = look_.of_lists(std::vector<LineNumbers>{lines});
+    if (!all) return tl::unexpected<Error>(all.error());
+    const std::vector<std::size_t> lost = all->front().lost(few);
+    struct Search {
+      std::size_t place, fits, more;  // lines up to `fits` hold it, up to `more` they don't
+    };
+    std::vector<Search> searches;
+    for (std::size_t i = 0; i < std::min(some, lost.size()); ++i) {
+      const std::size_t place = lost[i * lost.size() / std::min(some, lost.size())];
+      searches.push_back({place, place, lines.size()});
+    }
+    const auto is_open = [](const Search& s) { return s.more - s.fits > 1; };
+    while (std::any_of(searches.begin(), searches.end(), is_open)) {
+      std::vector<LineNumbers> lists;
+      for (const Search& s : searches)
+        lists.emplace_back(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>((s.fits + s.more + 1) / 2));
+      auto seen = look_.of_lists(lists);
+      if (!seen) return tl::unexpected<Error>(seen.error());
+      for (std::size_t i = 0; i < searches.size(); ++i) {
+        Search& s = searches[i];
+        const std::vector<std::size_t> gone = (*seen)[i].lost(few);
+        if (is_open(s)) (std::ranges::binary_search(gone, s.place) ? s.more : s.fits) = lists[i].size();
+      }
+    }
+    LineNumbers each;
+    for (const Search& s : searches) each.push_back(lines[s.more - 1]);
+    std::ranges::sort(each);
+    each.erase(std::unique(each.begin(), each.end()), each.end());
+    auto by = lost_by(lines, each);
+    if (!by) return tl::unexpected<Error>(by.error());
+    for (const LineNumbers& of_one : *by) {
+      auto set = set_among(of_one);
+      if (!set) return tl::unexpected<Error>(set.error());
+      const auto is_same = [&](const EvictionSet& s) { return *set && s.lines.front() == (*set)->lines.front(); };
+      if (*set && std::ranges::none_of(found_.sets, is_same)) found_.sets.push_back(std::move(**set));
+    }
     return {};
   }
 

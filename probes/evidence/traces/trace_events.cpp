@@ -27,13 +27,13 @@ double product(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-double loads_an_event_of(const Trace& trace, std::span<const Observation> rows, std::size_t i, double threshold) {
-  // The ratio of few misses is skewed: three by chance in one stretch of all lie six deviations off.
-  constexpr double deviations = 6, fewest_misses = 3;
+// By how much more stretches of so many loads differ than chance makes them, of which neighbouring rows have nothing; 1
+// where that isn't more than chance.
+double beyond_chance(const Trace& trace, std::span<const Observation> rows, std::size_t i, double threshold,
+                     std::size_t length) {
+  constexpr double deviations = 6;
   const Observation& row = rows[i];
   const double level = row.level(), rarer = std::min(row.sum, row.weight - row.sum);
-  const std::size_t length = std::max(fewest_loads, trace.rows[i].values.size() / most_parts_of_a_row);
-  if (rarer < fewest_misses || trace.rows[i].values.size() / length < fewest_parts_of_a_row) return 1;
   const std::vector<double> own = beside_mean(trace.rows[i], row, length, threshold);
   const double degrees = static_cast<double>(own.size()) - 1;
   const double by_chance = static_cast<double>(length) * level * (1 - level) * degrees;
@@ -45,6 +45,19 @@ double loads_an_event_of(const Trace& trace, std::span<const Observation> rows, 
       recurring = std::max(recurring, product(own, beside_mean(trace.rows[other], rows[other], length, threshold)));
   const double ratio = (product(own, own) - recurring) / by_chance;
   return ratio > most ? ratio : 1;
+}
+
+// An event that lasts longer than a stretch is several of those, and one of longer stretches.
+double loads_an_event_of(const Trace& trace, std::span<const Observation> rows, std::size_t i, double threshold) {
+  // The ratio of few misses is skewed: three by chance in one stretch of all lie six deviations off.
+  constexpr double fewest_misses = 3;
+  const std::size_t loads = trace.rows[i].values.size();
+  if (std::min(rows[i].sum, rows[i].weight - rows[i].sum) < fewest_misses) return 1;
+  double most = 1;
+  for (std::size_t length = std::max(fewest_loads, loads / most_parts_of_a_row);
+       loads / length >= fewest_parts_of_a_row; length *= 2)
+    most = std::max(most, beyond_chance(trace, rows, i, threshold, length));
+  return most;
 }
 
 }  // namespace

@@ -273,9 +273,10 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   if (candidates.empty()) return by_steady_means(trace, options, is_in_order_of_time);
   const std::size_t boundaries = candidates.size();
   const std::optional<std::size_t> chosen = chosen_of(trace, candidates, options, is_in_order_of_time);
-  if (!chosen && candidates.size() < boundaries)
-    return inconclusive("B", trace_size_method,
-                        "loads become slower while a row is recorded, and go on so in the next");
+  const bool is_any_of_time = candidates.size() < boundaries;
+  const Estimate of_time =
+      inconclusive("B", trace_size_method, "loads become slower while a row is recorded, and go on so in the next");
+  if (!chosen && is_any_of_time) return of_time;
   if (!chosen) {
     // Levels nearer than loads scatter have no boundary between them: then their means rise.
     constexpr double beyond_doubt = 1e-4, by_chance = 0.05;
@@ -296,6 +297,8 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   if (misses_a_row >= noisy_misses) s.posterior.slack = slack_of_noise;
   if (const auto least = fills_unevenly(s)) return *least;
   const Estimate size = size_of(s.posterior);
+  // Of loads that became slower with time nobody knows whether they hit.
+  if (size.status == Status::lower_bound && is_any_of_time) return of_time;
   if (size.status == Status::upper_bound && is_of_hits_as_well(trace, s))
     return inconclusive(
         "B", trace_size_method,
