@@ -47,17 +47,30 @@ double beyond_chance(const Trace& trace, std::span<const Observation> rows, std:
   return ratio > most ? ratio : 1;
 }
 
-// An event that lasts longer than a stretch is several of those, and one of longer stretches.
+// Misses one right after the other, the most that there are.
+double longest_run(const Row& row, double threshold) {
+  double longest = 0, run = 0;
+  for (const double cycles : row.values) {
+    run = cycles >= threshold ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
+// An event that lasts longer than a stretch is several of those, but where most misses come one right after the other
+// and neighbouring rows have none: then it is one, however long.
 double loads_an_event_of(const Trace& trace, std::span<const Observation> rows, std::size_t i, double threshold) {
   // The ratio of few misses is skewed: three by chance in one stretch of all lie six deviations off.
   constexpr double fewest_misses = 3;
   const std::size_t loads = trace.rows[i].values.size();
   if (std::min(rows[i].sum, rows[i].weight - rows[i].sum) < fewest_misses) return 1;
-  double most = 1;
-  for (std::size_t length = std::max(fewest_loads, loads / most_parts_of_a_row);
-       loads / length >= fewest_parts_of_a_row; length *= 2)
-    most = std::max(most, beyond_chance(trace, rows, i, threshold, length));
-  return most;
+  const std::size_t length = std::max(fewest_loads, loads / most_parts_of_a_row);
+  if (loads / length < fewest_parts_of_a_row) return 1;
+  const double ratio = beyond_chance(trace, rows, i, threshold, length);
+  const auto misses = [&](std::size_t other) { return other < rows.size() && rows[other].sum >= fewest_misses; };
+  const double run = longest_run(trace.rows[i], threshold);
+  const bool is_one = 2 * run > rows[i].sum && !misses(i - 1) && !misses(i + 1);
+  return ratio > 1 && is_one ? std::max(ratio, run) : ratio;
 }
 
 }  // namespace

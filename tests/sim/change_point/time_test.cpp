@@ -132,6 +132,17 @@ TEST(RowsThatAllOverflow, GiveNoSizeWhereMissesBecomeSlower) {
   }
 }
 
+// Something else slows one stretch of loads, in the last row or any other.
+TEST(LoadsThatFollowTime, GiveNoSizeByOneBurst) {
+  for (const int slowed : {timed_rows - 1, 5})
+    for (const int loads : {10, 20, 40}) {
+      const Estimate said = find_size(timed_sweep(
+          [&](Random&, int row, int load) { return row == slowed && load >= 20 && load < 20 + loads ? 160 : 100; }));
+      EXPECT_TRUE(said.status == Status::lower_bound || said.status == Status::inconclusive)
+          << slowed << ", " << loads << ": " << said.value.value_or(0);
+    }
+}
+
 TEST(LoadsThatFollowTime, HideNoCache) {
   for (const double by : {1.1, 1.2, 1.4}) {
     const Estimate said = find_size(timed_sweep([&](Random& random, int row, int load) {
