@@ -17,7 +17,7 @@ constexpr std::uint64_t row_bytes = 2304, neighbour_bytes = 256;
 constexpr std::uint64_t closing_apart_bytes = (8 << 10) + 384;  // no two of them in one row
 
 std::uint64_t page_place(std::uint64_t i) {
-  return i * page_apart_bytes + i / 4 % 4 * 128;  // of as many sets of the L2 as can be
+  return i * page_apart_bytes + i / 8 % 8 * 128;  // of as many sets of the L2 as can be
 }
 
 // Other rows, as many as leave the L2 most of what brings translations: each closes one, and pushes translations out.

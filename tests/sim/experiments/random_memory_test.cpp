@@ -131,6 +131,23 @@ TEST(MemoryLatency, IsNoneOfAnOpenRow) {
   EXPECT_NEAR(*found.find("l2")->find("miss_penalty")->value, 204, 4);
 }
 
+// Of an L2 of one way lines that bring translations push one another out, and open the row that is looked at.
+TEST(MemoryLatency, IsNoneOfAnOpenRowBehindAnL2OfOneWay) {
+  const Json text = {
+      {"schema", "gputopo-model/1"},
+      {"name", "rows"},
+      {"gpu", {{"name", "Rows"}, {"sm_count", 2}, {"memory", "4 GiB"}, {"clock_khz", 1500000}}},
+      {"caches", {{"l2", {{"size", "128 KiB"}, {"line", 128}, {"ways", 1}, {"scope", "gpu"}}}}},
+      {"paths",
+       {{"global_cached", {{{"level", "l2"}, {"latency", 395}}, {{"level", "device_memory"}, {"latency", 810}}}}}},
+      {"rows", {{"size", "8 KiB"}, {"banks", 16}, {"gain", 110}}}};
+  const auto model = sim::parse_model(text.dump(), "rows");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_plainly(*model);
+  const Estimate& latency = *found.find("device_memory")->find("latency");
+  EXPECT_TRUE(latency.status != Status::measured || std::fabs(*latency.value - 810) < 4) << latency.value.value_or(0);
+}
+
 // What comes behind a few times the L2, and behind twice as much, may both lie in a cache of many times its size.
 TEST(MemoryLatency, IsNoneOfACacheOfManyTimesTheL2sSize) {
   for (const auto& [memory, behind] : {std::pair{"4 GiB", "128 MiB"}, std::pair{"512 MiB", "48 MiB"}}) {
