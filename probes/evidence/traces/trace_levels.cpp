@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "change_point/clock_tick.hpp"
 #include "change_point/disturbed.hpp"
 #include "change_point/isotonic.hpp"
 #include "change_point/latency_histogram.hpp"
@@ -135,6 +136,17 @@ void infer(Separation& separation) {
 
 }  // namespace
 
+double tick_of(const Trace& trace) {
+  constexpr std::size_t enough = 1 << 14;
+  std::vector<double> values;
+  for (const Row& row : trace.rows) {
+    if (values.size() >= enough) break;
+    values.insert(values.end(), row.values.begin(), row.values.end());
+  }
+  std::ranges::sort(values);
+  return clock_tick(values);
+}
+
 double level_of(std::span<const Observation> rows) {
   double weight = 0;
   double sum = 0;
@@ -194,7 +206,7 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
   for (const auto& row : trace.rows) {
     loads += row.values.size();
   }
-  const double quantum = clock_quantum(bins);
+  const double quantum = std::max(clock_quantum(bins), tick_of(trace));
   std::vector<Boundary> boundaries = boundaries_of(components, bins);
   const auto rising = rising_boundary(trace, bins);
   bool is_new = false;

@@ -39,6 +39,9 @@ inline constexpr double least_level_share = 0.04;
 inline constexpr double tolerated_share = 0.02;
 inline constexpr double tolerated_misses = 2.5;
 
+/// What the clock counts in, whichever number that is (change_point/clock_tick.hpp), by as many loads as tell it.
+double tick_of(const change_point::Trace& trace);
+
 /// Misses among all loads of the rows.
 double level_of(std::span<const change_point::Observation> rows);
 

@@ -208,7 +208,9 @@ MeanCurve mean_curve(const Trace& trace) {
   curve.sweep.whole_laps = false;
   curve.sweep.saturation = -1;
   curve.sweep.foreign = true;
-  curve.sweep.levels = {LevelModel::Kind::gaussian, variance_of(curve.rows, within, loads)};
+  // Of few loads all may read the same, wherever between two ticks they are.
+  const double of_tick = std::pow(tick_of(trace), 2) / 12;
+  curve.sweep.levels = {LevelModel::Kind::gaussian, std::max(of_tick, variance_of(curve.rows, within, loads))};
   curve.rows = without_disturbed(curve.rows, curve.sweep.levels);
   return curve;
 }

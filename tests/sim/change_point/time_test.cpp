@@ -1,4 +1,4 @@
-// Loads that become slower with time, and caches that do the same beside it.
+// Loads that become slower with time, in bursts or by a coarse clock, and caches that do the same beside it.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -118,6 +118,20 @@ TEST(LoadsThatFollowTime, GiveNoSizeByMeansThatComeAndGo) {
     }));
     EXPECT_NE(said.status, Status::measured) << phase << ": " << said.value.value_or(0);
   }
+}
+
+// Hits read 0 or a tick, misses three or four, of a clock that counts in no power of two.
+TEST(LoadsByACoarseClock, AreOfNoMoreLevelsThanTheyWere) {
+  constexpr double tick = 50;
+  Trace trace = timed_sweep([](Random& random, int row, int) {
+    return random.uniform() < share_missing(row) ? 158 + 25 * random.uniform() : 20 + 25 * random.uniform();
+  });
+  for (Row& row : trace.rows)
+    for (double& cycles : row.values) cycles = tick * std::round(cycles / tick);
+  const Estimate said = find_size(trace);
+  ASSERT_EQ(said.status, Status::measured) << said.note;
+  EXPECT_LE(said.interval->low, bytes_of(last_of_cache));
+  EXPECT_GE(said.interval->high, bytes_of(last_of_cache));
 }
 
 // Every row overflows, and what misses becomes slower with size: where it does by most is no row that fits.
