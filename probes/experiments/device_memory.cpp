@@ -74,7 +74,7 @@ bool are_level(const Histogram& less, const Histogram& more) {
 
 Histogram rounded(const std::vector<double>& lines) {
   Histogram all;
-  for (const double cycles : lines) add(all, static_cast<std::uint64_t>(std::lround(cycles)));
+  for (const double cycles : lines) add(all, static_cast<std::uint32_t>(std::lround(cycles)));
   return all;
 }
 

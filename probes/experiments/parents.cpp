@@ -84,7 +84,9 @@ Expected<std::string_view> ask_lines(Session& session, const CacheFacts& cache) 
   Histogram without, with;
   if (*pairs)
     for (const LoadPair& pair : **pairs) add(without, pair.first_cycles), add(with, pair.second_cycles);
-  return server_of(session, cache, without, with);
+  // Of lines that were loaded before the L2 may have had some all along.
+  const std::string_view server = server_of(session, cache, without, with);
+  return server == the_memory && !session.are_all_fresh(cache.path.slot) ? untold : server;
 }
 
 Expected<std::string_view> ask_constants(Session& session, Findings& findings, const CacheFacts& cache) {

@@ -147,7 +147,7 @@ std::uint64_t Session::fresh_region(Slot slot, std::uint64_t bytes) {
   constexpr std::uint64_t alignment = 64 << 10;  // no line, sector or prefetch reaches from one region into the next
   if (fresh_.size() <= slot) fresh_.resize(slot + 1, sweep_limit_bytes);
   const std::uint64_t room = (bytes + 2 * alignment - 1) / alignment * alignment;
-  if (fresh_[slot] + room > slot_bytes) fresh_[slot] = sweep_limit_bytes;
+  if (fresh_[slot] + room > slot_bytes) fresh_[slot] = sweep_limit_bytes, begun_anew_.insert(slot);
   const std::uint64_t at = fresh_[slot];
   fresh_[slot] += room;
   return at;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -106,6 +107,8 @@ class Session {
   /// A part of `slot` that no walk has touched yet, `bytes` long: what lies there is in no SM-private cache. Regions
   /// come round again only after more than any SM-private cache holds has been walked in between.
   std::uint64_t fresh_region(Slot slot, std::uint64_t bytes);
+  /// Whether all such regions were nobody's before.
+  bool are_all_fresh(Slot slot) const { return !begun_anew_.contains(slot); }
 
  private:
   struct Ran {
@@ -122,6 +125,7 @@ class Session {
   Patience patience_;
   Disturbance disturbance_;
   std::vector<std::uint64_t> fresh_;
+  std::set<Slot> begun_anew_;        // whose memory is used up, so that what is handed out was handed out before
   std::string experiment_, memory_;  // that measure now
   std::uint64_t programs_before_ = 0;
   std::vector<DecidingCurve> curves_;
