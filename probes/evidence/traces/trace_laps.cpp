@@ -25,7 +25,7 @@ Distances distances_of_misses(const Trace& trace, double threshold_cycles) {
   for (std::size_t i = trace.rows.size(); i-- > 0 && distances.neighbours < enough;) {
     const std::vector<double>& values = trace.rows[i].values;
     std::vector<std::size_t> misses;
-    for (std::size_t at = 0; at < values.size(); ++at) {
+    for (std::size_t at = 0; at < values.size() && distances.neighbours < enough; ++at) {
       if (values[at] < threshold_cycles) continue;
       for (auto before = misses.rbegin(); before != misses.rend() && at - *before <= farthest; ++before)
         ++distances.pairs[at - *before];
