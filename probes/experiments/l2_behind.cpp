@@ -84,16 +84,15 @@ double end_of(const Mode& level) {  // (Tukey's inner fence)
 }
 
 // Whether many lines that nobody had loaded took no longer than `nearest`: a row of DRAM was open, which is no cache's
-// doing. One word of each line that a cache behind might have brought as one. Of several looks at each these are the
-// quicker ones, which at the same level take no longer than most single loads.
+// doing. Of several looks at each these are the quicker ones, which at the same level take no longer than most single
+// loads.
 bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_cycles, const Mode& nearest) {
-  constexpr std::size_t line_words = 256 / cold_word_bytes;
   constexpr double many = 0.25;  // of a row of 1 KiB, in which the first opens it, more than half
   const double end = nearest.high_quartile + 2 * half_a_tick;
-  std::size_t lines = 0, as_near = 0;
-  for (std::size_t word = 0; word < cold_words.size(); word += line_words, ++lines)
-    as_near += cold_words[word] >= least_cycles && cold_words[word] <= end ? 1 : 0;
-  return static_cast<double>(as_near) > many * static_cast<double>(lines);
+  const std::vector<double> lines = cold_lines_in_a_row(cold_words);
+  const auto as_near =
+      std::ranges::count_if(lines, [&](double cycles) { return cycles >= least_cycles && cycles <= end; });
+  return static_cast<double>(as_near) > many * static_cast<double>(lines.size());
 }
 
 // What serves lines that were lost, memory or a level between hits and memory: a threshold halfway to memory may lie

@@ -17,7 +17,6 @@
 #include "evidence/lines/line.hpp"
 #include "evidence/looks/footprint.hpp"
 #include "evidence/looks/kept.hpp"
-#include "evidence/looks/longest_line.hpp"
 #include "evidence/looks/search.hpp"
 #include "experiments/experiments.hpp"
 
@@ -222,15 +221,6 @@ Expected<std::vector<Estimate>> near_by_set(Session& session, const Findings& fi
   return all;
 }
 
-// Lines that nobody had loaded, in a row as walks have them: from rows of DRAM that those before them opened.
-Histogram cold_lines_in_a_row(const Findings& findings) {
-  constexpr std::size_t line_words = longest_line_bytes / cold_word_bytes;
-  Histogram lines;
-  for (std::size_t word = 0; word < findings.l2_cold_words.size(); word += line_words)
-    add(lines, static_cast<std::uint32_t>(findings.l2_cold_words[word]));
-  return lines;
-}
-
 // Of an L2 without sides what is slower than a hit was lost, whether memory brings it again or a cache behind: where
 // lines that it just lost tell, hits are told from these. Nothing where they don't.
 Expected<std::optional<Levels>> levels_by_lost(Session& session, Findings& findings, const CacheFacts& l2) {
@@ -240,8 +230,12 @@ Expected<std::optional<Levels>> levels_by_lost(Session& session, Findings& findi
   auto lost = time_just_lost(session, session.info().l2_bytes, findings.lines_apart);
   if (!lost) return tl::unexpected<Error>(lost.error());
   if (!*lost) return std::optional<Levels>();
-  Levels levels =
-      graded_levels(l2.levels.hit, {cold_lines_in_a_row(findings), **lost, l2.levels.next}, l2.overhead_cycles);
+  // Walks load lines in a row, from rows of DRAM that are open, and these may be nearer than what it lost here and
+  // there.
+  Histogram in_a_row;
+  for (const double cycles : cold_lines_in_a_row(findings.l2_cold_words))
+    add(in_a_row, static_cast<std::uint32_t>(cycles));
+  Levels levels = graded_levels(l2.levels.hit, {std::move(in_a_row), **lost, l2.levels.next}, l2.overhead_cycles);
   // Of a cache behind at distances like its own some loads look like hits wherever that is known: one alarm in forty
   // leaves a size open.
   constexpr double deviations = 2;

@@ -33,10 +33,9 @@ bool is_nearer_than_memory(const Findings& findings, std::string_view cache) {
 // Looked at, pushed out of the cache, brought into the L2 and looked at again.
 Expected<std::vector<LoadPair>> time_around_the_l2(Session& session, const CacheFacts& cache) {
   constexpr std::uint64_t lines = 64, apart_bytes = 32 << 10, beside_bytes = 512, word_bytes = 4;
-  constexpr std::uint64_t more_than_any_bytes = 1 << 20;  // of an SM's caches (docs/domain.md), four times
   constexpr std::size_t programs = 4;
-  const std::uint64_t pushing = cache.capacity_bytes != 0 ? 2 * cache.capacity_bytes : more_than_any_bytes;
-  const program::Walk push = by_all_lanes(make_walk(cache.path, pushing, cache.stride(), 1), session.info());
+  const program::Walk push =
+      by_all_lanes(make_walk(cache.path, pushing_bytes(cache.capacity_bytes), cache.stride(), 1), session.info());
   program::Walk look = make_walk(cache.path, word_bytes, word_bytes, 1);
   program::Batch batch;
   for (std::size_t i = 0; i < programs; ++i) {

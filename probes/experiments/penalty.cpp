@@ -32,10 +32,6 @@ std::uint64_t place_of(std::uint64_t line) {
   return line * penalty_part_bytes + static_cast<std::uint64_t>(even_place(line) * places) * largest_line_bytes;
 }
 
-// What pushes lines out of a cache whose size isn't known: four times as much as the largest of an SM holds
-// (docs/domain.md), of which one that replaces at random keeps one line in fifty.
-constexpr std::uint64_t more_than_any_bytes = 1 << 20;
-
 // What looks at a line: the path, or loads past the SM's caches.
 enum class LooksBy { the_path, the_l2 };
 
@@ -52,8 +48,8 @@ program::Program lost_lines(const Session& session, const CacheFacts& cache, std
   }
   constexpr std::uint64_t word_bytes = 4;
   program::Walk look = make_walk(cache.path, word_bytes, word_bytes, 1);
-  const std::uint64_t pushing = cache.capacity_bytes != 0 ? 2 * cache.capacity_bytes : more_than_any_bytes;
-  p.phases = {by_all_lanes(make_walk(cache.path, pushing, cache.stride(), 1), session.info())};
+  const program::Walk push = make_walk(cache.path, pushing_bytes(cache.capacity_bytes), cache.stride(), 1);
+  p.phases = {by_all_lanes(push, session.info())};
   for (std::uint64_t line = 0; line < penalty_lines; ++line) {
     look.first_byte = first_byte + place_of(line);
     p.phases.emplace_back(past_l1(look));

@@ -7,6 +7,7 @@
 #include "evidence/inference/estimates.hpp"
 #include "evidence/inference/modes.hpp"
 #include "evidence/inference/period.hpp"
+#include "evidence/looks/longest_line.hpp"
 
 namespace gputopo::evidence {
 namespace {
@@ -48,6 +49,13 @@ Estimate sector_of(Session& session, const CacheFacts& l2, const std::vector<dou
 }
 
 }  // namespace
+
+std::vector<double> cold_lines_in_a_row(const std::vector<double>& cold_words) {
+  std::vector<double> lines;
+  for (std::size_t word = 0; word < cold_words.size(); word += longest_line_bytes / cold_word_bytes)
+    lines.push_back(cold_words[word]);
+  return lines;
+}
 
 void state_l2_sector(Session& session, Findings& findings, const Levels& levels) {
   CacheFacts& l2 = *findings.cache("l2");

@@ -65,6 +65,12 @@ program::Walk by_all_lanes(program::Walk walk, const device::DeviceInfo& info);
 /// The same walk by the lanes of one warp: 32 times as fast, and as good as in order.
 program::Walk by_one_warp(program::Walk walk);
 
+/// What pushes lines out of an SM's cache that holds so many bytes; 0: of one whose size isn't known, four times as
+/// much as the largest holds (docs/domain.md), of which one that replaces at random keeps one line in fifty.
+inline constexpr std::uint64_t pushing_bytes(std::uint64_t capacity_bytes) {
+  return capacity_bytes != 0 ? 2 * capacity_bytes : std::uint64_t{1} << 20;
+}
+
 /// The same past L1, whatever the path: brings lines into the L2 and leaves the SM's own caches alone.
 program::Walk past_l1(program::Walk walk);
 

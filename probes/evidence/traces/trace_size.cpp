@@ -307,10 +307,12 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   const std::span before = std::span(trace.rows).first(is_measured ? s.posterior.best() + 1 : trace.rows.size());
   // Beyond the change loads of two levels take their turns as a footprint's lines do; of one nothing but time makes
   // some slower for a while.
-  const std::span steady = hold_two_levels(trace, s.boundary.threshold_cycles) ? before : std::span(trace.rows);
   const double change = s.boundary.upper_mean - s.boundary.lower_mean;
+  const auto do_all_drift = [&] {
+    return !hold_two_levels(trace, s.boundary.threshold_cycles) && do_loads_drift(trace.rows, change, options.seed);
+  };
   if (is_in_order_of_time && (is_measured || size.status == Status::upper_bound) &&
-      (do_loads_drift(before, change, options.seed) || do_loads_drift(steady, change, options.seed)))
+      (do_loads_drift(before, change, options.seed) || do_all_drift()))
     return inconclusive("B", trace_size_method, drifts);
   return with_slow_hits(trace, candidates, s, size);
 }

@@ -11,6 +11,7 @@
 #include "change_point/robust.hpp"
 #include "change_point/significance.hpp"
 #include "change_point/trace_check.hpp"
+#include "evidence/traces/trace_levels.hpp"
 #include "stop/stop.hpp"
 
 namespace gputopo::evidence {
@@ -66,7 +67,7 @@ double at_one_level(const std::vector<Stretches>& rows) {
 // and hardly any of that row itself: a clock's step. What a cache misses of the first row that it can't hold is spread
 // over the lap, and what it keeps of one row at that place it keeps of the next.
 bool switch_once(const Trace& trace, double threshold_cycles) {
-  constexpr double of_others = 0.02, of_the_row = 0.05;
+  constexpr double of_others = tolerated_share, of_the_row = 0.05;
   constexpr std::ptrdiff_t fewest = 4;  // loads of the row on either side
   const auto is_slow = [&](double cycles) { return cycles >= threshold_cycles; };
   const auto slow_of = [&](const Row& row) { return static_cast<double>(std::ranges::count_if(row.values, is_slow)); };

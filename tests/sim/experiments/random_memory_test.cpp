@@ -114,36 +114,33 @@ TEST_P(RandomMemory, IsToldRightOrLeftOpen) {
   }
 }
 
-// Neighbours in an open row are nearer than memory is to anything else.
-TEST(MemoryLatency, IsNoneOfAnOpenRow) {
+Topology found_with_rows(const Json& l2, double l2_cycles, double memory_cycles, const Json& rows) {
   const Json text = {
       {"schema", "gputopo-model/1"},
       {"name", "rows"},
       {"gpu", {{"name", "Rows"}, {"sm_count", 4}, {"memory", "2 GiB"}, {"clock_khz", 1500000}}},
-      {"caches", {{"l2", {{"size", "512 KiB"}, {"line", 64}, {"ways", 16}, {"scope", "gpu"}}}}},
+      {"caches", {{"l2", l2}}},
       {"paths",
-       {{"global_cached", {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 404}}}}}},
-      {"rows", {{"size", "4 KiB"}, {"banks", 8}, {"gain", 60}}}};
+       {{"global_cached",
+         {{{"level", "l2"}, {"latency", l2_cycles}}, {{"level", "device_memory"}, {"latency", memory_cycles}}}}}},
+      {"rows", rows}};
   const auto model = sim::parse_model(text.dump(), "rows");
-  ASSERT_TRUE(model) << model.error().message;
-  const Topology found = discovered_plainly(*model);
+  EXPECT_TRUE(model) << model.error().message;
+  return discovered_plainly(*model);
+}
+
+// Neighbours in an open row are nearer than memory is to anything else.
+TEST(MemoryLatency, IsNoneOfAnOpenRow) {
+  const Topology found = found_with_rows({{"size", "512 KiB"}, {"line", 64}, {"ways", 16}, {"scope", "gpu"}}, 200, 404,
+                                         {{"size", "4 KiB"}, {"banks", 8}, {"gain", 60}});
   EXPECT_NEAR(*found.find("device_memory")->find("latency")->value, 404, 4);
   EXPECT_NEAR(*found.find("l2")->find("miss_penalty")->value, 204, 4);
 }
 
 // Of an L2 of one way lines that bring translations push one another out, and open the row that is looked at.
 TEST(MemoryLatency, IsNoneOfAnOpenRowBehindAnL2OfOneWay) {
-  const Json text = {
-      {"schema", "gputopo-model/1"},
-      {"name", "rows"},
-      {"gpu", {{"name", "Rows"}, {"sm_count", 2}, {"memory", "4 GiB"}, {"clock_khz", 1500000}}},
-      {"caches", {{"l2", {{"size", "128 KiB"}, {"line", 128}, {"ways", 1}, {"scope", "gpu"}}}}},
-      {"paths",
-       {{"global_cached", {{{"level", "l2"}, {"latency", 395}}, {{"level", "device_memory"}, {"latency", 810}}}}}},
-      {"rows", {{"size", "8 KiB"}, {"banks", 16}, {"gain", 110}}}};
-  const auto model = sim::parse_model(text.dump(), "rows");
-  ASSERT_TRUE(model) << model.error().message;
-  const Topology found = discovered_plainly(*model);
+  const Topology found = found_with_rows({{"size", "128 KiB"}, {"line", 128}, {"ways", 1}, {"scope", "gpu"}}, 395, 810,
+                                         {{"size", "8 KiB"}, {"banks", 16}, {"gain", 110}});
   const Estimate& latency = *found.find("device_memory")->find("latency");
   EXPECT_TRUE(latency.status != Status::measured || std::fabs(*latency.value - 810) < 4) << latency.value.value_or(0);
 }

@@ -94,6 +94,7 @@ TEST(SizeOfOverlappingLevels, IsToldBesideTwoOutliers) {
 TEST(LoadsThatMoveTogether, AreADriftsAndNoMixtures) {
   const auto moves = [](const Trace& trace) { return do_loads_move_together(trace.rows); };
   const auto noise = [](Random& random) { return 4 * (random.uniform() + random.uniform() - 1); };
+  EXPECT_FALSE(moves(Trace{})) << "of no rows, as are left of some";
   const auto drift = [&](Random& random, int row) { return 100 + 0.04 * row * row + noise(random); };
   EXPECT_TRUE(moves(sweep_of_loads(32, drift)));
   const auto mixture = [&](Random& random, int row) {
