@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include <boost/math/distributions/hypergeometric.hpp>
 #include <fmt/format.h>
 
 #include "evidence/inference/estimates.hpp"
@@ -54,25 +55,34 @@ double noise_of(const LooksByLine& looks) {
 }
 
 // How two halves of the looks agree about which lines lie above a border: the four-fold table's correlation, which no
-// single slow line moves, and the share of lines that both put on one side.
+// single slow line moves, how probable as many lines above it in both halves are if each half knows nothing of the
+// other one (Fisher's exact test: few lines may lie above a middle that whole cycles share), and the share of lines
+// that both put on one side.
 struct Agreement {
-  double correlation = 0, share = 0;
+  double correlation = 0, by_chance = 1, share = 0;
 };
 
 Agreement agreement(const std::vector<double>& a, const std::vector<double>& b, double border) {
-  double both = 0, first = 0, second = 0;
-  const auto n = static_cast<double>(a.size());
-  double same = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  const auto lines = static_cast<unsigned>(a.size());
+  unsigned both = 0, first = 0, second = 0, same = 0;
+  for (unsigned i = 0; i < lines; ++i) {
     const bool x = a[i] > border, y = b[i] > border;
     both += x && y ? 1 : 0, first += x ? 1 : 0, second += y ? 1 : 0, same += x == y ? 1 : 0;
   }
-  const double variance = first * (n - first) * second * (n - second);
-  return {variance > 0 ? (n * both - first * second) / std::sqrt(variance) : 0, same / n};
+  const auto n = static_cast<double>(lines), u = static_cast<double>(first), v = static_cast<double>(second);
+  Agreement found{0, 1, static_cast<double>(same) / n};
+  if (const double variance = u * (n - u) * v * (n - v); variance > 0)
+    found.correlation = (n * static_cast<double>(both) - u * v) / std::sqrt(variance);
+  // Below the fewest that the margins allow, all of the probability lies above.
+  if (both > 0 && both > first + second - std::min(first + second, lines)) {
+    const boost::math::hypergeometric_distribution<> unrelated(first, second, lines);
+    found.by_chance = cdf(complement(unrelated, both - 1));
+  }
+  return found;
 }
 
 Statement kinds_of(LineSpread& spread, const LooksByLine& looks, const std::vector<double>& ascending) {
-  constexpr double sigmas = 4;
+  constexpr double chance = 3.2e-5;   // four standard errors' where there are many lines
   constexpr double nearly_all = 0.9;  // lines that have to keep their kind; by chance half of them do
   const std::vector<double> even = half_of(looks, 0), odd = half_of(looks, 1);
   const std::size_t n = ascending.size();
@@ -97,11 +107,11 @@ Statement kinds_of(LineSpread& spread, const LooksByLine& looks, const std::vect
     s.note += fmt::format(" cycles as timed; {:.1f} % of the lines keep their kind", 100 * kept);
     return s;
   }
-  const double correlation = agreement(even, odd, ascending[n / 2]).correlation;
-  Statement s =
-      decided(correlation > sigmas / std::sqrt(static_cast<double>(n)) ? "spread" : "alike", spread_method, samples);
-  s.note = fmt::format(
-      "whether a line is slower than most agrees between two halves of the looks by {:.2f} (1: always)", correlation);
+  const Agreement halves = agreement(even, odd, ascending[n / 2]);
+  Statement s = decided(halves.by_chance < chance ? "spread" : "alike", spread_method, samples);
+  s.note =
+      fmt::format("whether a line is slower than most agrees between two halves of the looks by {:.2f} (1: always)",
+                  halves.correlation);
   return s;
 }
 

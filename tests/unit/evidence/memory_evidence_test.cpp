@@ -1,5 +1,6 @@
 // What counts and looks of cold memory say: prefetch, rows, lines.
 #include <cmath>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -200,6 +201,19 @@ TEST(LineSpread, IsAsUnsureAsItsLooks) {
     EXPECT_GE(spread.low.interval->high, *spread.middle.value) << jitter;
     EXPECT_LE(spread.high.interval->low, *spread.middle.value) << jitter;
   }
+}
+
+// Whole cycles of hardly any jitter: so few of the lines that are alike come out slower in a half of their looks that a
+// single one of both halves is a correlation of 0.1 to 0.5.
+TEST(LineSpread, CallsLinesAlikeOfWhichFewAreSlowerByChance) {
+  std::mt19937 random(1);
+  for (const double slower : {0.15, 0.2, 0.25, 0.3, 0.4})
+    for (int draw = 0; draw < 100; ++draw) {
+      std::bernoulli_distribution one_cycle(slower);
+      const LineSpread spread =
+          spread_of([](std::uint32_t) { return 600U; }, [&](std::uint32_t) { return one_cycle(random) ? 1U : 0U; });
+      EXPECT_EQ(spread.by_line.value, "alike") << slower << ": " << spread.by_line.note;
+    }
 }
 
 TEST(LineSpread, OfTooFewLooksIsLeftOpen) {
