@@ -63,6 +63,20 @@ Expected<Rough> rough_capacity(Session& session, CacheFacts& cache) {
   return Rough{static_cast<std::uint64_t>(p.footprints_bytes[p.best()]), found->patience};
 }
 
+// Lines that were brought past the nearest cache come from where they were brought to; what walks are served by shows
+// every level in front of that as well. Where one of these lies among the hits, what was told by them is told anew.
+Expected<Rough> rough_before_all_levels(Session& session, Findings& findings, CacheFacts& cache) {
+  constexpr double many = 0.25;  // of all that was walked; strangers and lines that lie near are fewer
+  auto rough = rough_capacity(session, cache);
+  if (!rough || cache.path.slot == slot_constant || !hide_a_level(cache.levels, {cache.walked}, many)) return rough;
+  const Histogram surely_missed = between(cache.levels.next, cache.levels.threshold_cycles, 1e9);
+  Levels nearer = graded_levels(cache.levels.hit, {cache.walked, surely_missed}, cache.overhead_cycles);
+  if (!nearer.usable() || nearer.threshold_cycles >= cache.levels.threshold_cycles) return rough;
+  cache.levels = std::move(nearer);
+  if (auto ok = measure_sector(session, findings, cache.path); !ok) return tl::unexpected<Error>(ok.error());
+  return rough_capacity(session, cache);
+}
+
 Held held_of(const Residency& counted) {
   const auto bytes = static_cast<double>(counted.held_bytes);
   Held held;
@@ -198,7 +212,7 @@ void doubt_nearest(Memory& memory, CacheFacts& cache, LineAndSize& found) {
 Expected<void> measure_geometry(Session& session, Findings& findings, const CachePath& path) {
   CacheFacts* cache = findings.cache(path.id);
   if (cache == nullptr || !cache->present) return {};
-  auto rough = rough_capacity(session, *cache);
+  auto rough = rough_before_all_levels(session, findings, *cache);
   if (!rough) return tl::unexpected<Error>(rough.error());
   auto found = fit(session, *cache, *rough);
   if (!found) return tl::unexpected<Error>(found.error());

@@ -83,16 +83,18 @@ double end_of(const Mode& level) {  // (Tukey's inner fence)
   return level.high_quartile + 1.5 * (level.high_quartile - level.low_quartile) + 1;
 }
 
-// Whether many lines that nobody had loaded took no longer than `nearest`: a row of DRAM was open, which is no cache's
-// doing. Of several looks at each these are the quicker ones, which at the same level take no longer than most single
-// loads.
-bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_cycles, const Mode& nearest) {
+// Whether many lines that nobody had loaded took no longer than `nearest`, and more than of `memory`'s loads, far from
+// each other: a row of DRAM was open, which is no cache's doing. Of several looks at each these are the quicker ones,
+// which at the same level take no longer than most single loads.
+bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_cycles, const Mode& nearest,
+                           const Histogram& memory) {
   constexpr double many = 0.25;  // of a row of 1 KiB, in which the first opens it, more than half
   const double end = nearest.high_quartile + 2 * half_a_tick;
+  const double of_memory = 1 - share_from(memory, end + half_a_tick);
   const std::vector<double> lines = cold_lines_in_a_row(cold_words);
   const auto as_near =
       std::ranges::count_if(lines, [&](double cycles) { return cycles >= least_cycles && cycles <= end; });
-  return static_cast<double>(as_near) > many * static_cast<double>(lines.size());
+  return static_cast<double>(as_near) > (of_memory + many) * static_cast<double>(lines.size());
 }
 
 // What serves lines that were lost, memory or a level between hits and memory: a threshold halfway to memory may lie
@@ -103,7 +105,7 @@ void find_next_level(CacheFacts& l2, const Histogram& all, const std::vector<dou
   const Histogram lost = between(all, from_hits.threshold_cycles, 1e9);
   const Mode nearest = lowest_mode(lost);
   l2.is_before_memory |= nearest.centre * half_a_level >= whole_mode(l2.levels.next).centre;
-  if (!l2.is_before_memory && are_open_rows_as_near(cold_words, from_hits.threshold_cycles, nearest)) {
+  if (!l2.is_before_memory && are_open_rows_as_near(cold_words, from_hits.threshold_cycles, nearest, l2.levels.next)) {
     l2.is_before_memory = true;
     return;  // what memory takes whose rows aren't open is known, and these say nothing of it
   }

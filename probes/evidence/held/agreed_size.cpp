@@ -142,6 +142,20 @@ double missing_of_what_fits(const Estimate& fits, const Counts& counts, const Le
   return loads == 0 ? 0 : std::max(0.0, misses / loads - levels.false_miss);
 }
 
+// A bound by what fits goes no further than what of it was there: lines that miss in every lap are others' or the first
+// that don't fit, and where nothing counts what is held, nothing says which.
+void leave_out_missing(Estimate& bound, const Estimate& fits, const Counts& counts, const Levels& levels) {
+  double loads = 0, misses = 0;
+  for (const Count& c : counts) {
+    if (c.footprint_bytes != fits.value.value_or(0)) continue;
+    loads += static_cast<double>(c.loads);
+    misses += static_cast<double>(c.misses);
+  }
+  if (loads == 0) return;
+  const double missing = std::max(0.0, misses / loads - levels.false_miss);
+  bound.value = std::min(*bound.value, *fits.value * (1 - missing));
+}
+
 // Of neighbours that are looked for together one that is missing may push out the next, the same one every time: an
 // exact count of them may fall short, but seldom by as much as what fits does.
 bool may_fall_short(const Held& of_neighbours, const Estimate& fits, double line_bytes) {
@@ -190,6 +204,7 @@ Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, 
     const bool is_told = held_fewest_looks * about_bytes / cache.stride() >= enough_looks;
     if (is_told && result.size.status == Status::measured) break;
   }
+  if (result.size.status == Status::lower_bound) leave_out_missing(result.size, fits, counts, cache.levels);
   if (is_unsure) bound_below(result.size, "so much is held; neighbours that were looked for together may hide more");
   return result;
 }

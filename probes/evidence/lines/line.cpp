@@ -76,6 +76,35 @@ bool are_of_one_line(const PairFates& pairs, const Contamination& mistakes) {
          boost::math::cdf(boost::math::complement(mistaken, pairs.parted.misses - 1)) >= by_chance;
 }
 
+// Pairs of which those that were looked at last weren't brought nearer by the look before, as far as chance tells.
+std::vector<PairFates> without_brought_nearer(std::vector<PairFates> fates) {
+  constexpr double by_chance = 0.02;
+  for (PairFates& f : fates)
+    if (f.last_stayed_by_chance() < by_chance) f.leave_out_brought_nearer();
+  return fates;
+}
+
+Estimate line_by(const std::vector<PairFates>& all, const Contamination& mistakes) {
+  const std::vector<PairFates> fates = without_brought_nearer(all);
+  return line_of(std::span(fates).first(fates.size() - 1), fates.back(), mistakes);
+}
+
+// Of pairs that begin to part, in `fates`: where hardly as many of those looked at last stay by chance, more are looked
+// at.
+Expected<bool> look_more(LinePairs& pairs, std::uint64_t line_bytes, std::uint64_t spacing,
+                         std::vector<PairFates>& fates) {
+  constexpr double hardly_by_chance = 0.2;
+  constexpr int times = 3;
+  PairFates& parting = *std::ranges::find(fates, line_bytes, &PairFates::distance_bytes);
+  if (parting.last_stayed_by_chance() >= hardly_by_chance) return false;
+  for (int time = 0; time < times; ++time) {
+    auto more = pairs.run({line_bytes}, spacing);
+    if (!more) return tl::unexpected<Error>(more.error());
+    parting += more->front();
+  }
+  return true;
+}
+
 // Whether halves of a line that `pairs` told stay together, twice as many pairs as told it, among single lines where
 // those can be had. Where hardly any is lost that says little: of lines that are shorter so many bytes' don't fill the
 // cache.
@@ -93,7 +122,8 @@ Expected<bool> do_halves_stay_together(Session& session, const CacheFacts& cache
       all += halves->front();
     }
     if (by == ConfirmedBy::any_pairs || !do_most_stay(all))
-      return all.parted.loads != 0 && are_of_one_line(all, cache.levels.contamination());
+      return all.parted.loads != 0 &&
+             are_of_one_line(without_brought_nearer({all}).front(), cache.levels.contamination());
   }
   return false;
 }
@@ -169,7 +199,11 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
     }
     if (!seen) return tl::unexpected<Error>(seen.error());
     fates = std::move(*seen);
-    line = line_of(std::span(fates).first(fates.size() - 1), fates.back(), mistakes);
+    line = line_by(fates, mistakes);
+    if (!line.has_value()) continue;
+    auto more = look_more(*pairs, static_cast<std::uint64_t>(*line.value), spacings[i], fates);
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (*more) line = line_by(fates, mistakes);
     if (!line.has_value()) continue;
     const auto bytes = static_cast<std::uint64_t>(*line.value);
     auto confirmed = bytes == least ? Expected<bool>(true)
@@ -183,7 +217,7 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
           "B", line_method,
           fmt::format("{:.0f} B come and go as one: a line so long, or lines that fill a set together", *line.value));
   }
-  session.keep(line_curve(fates, line, cache.path.id));
+  session.keep(line_curve(without_brought_nearer(fates), line, cache.path.id));
   return line;
 }
 

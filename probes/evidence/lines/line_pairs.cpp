@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
+#include <boost/math/distributions/binomial.hpp>
 #include <fmt/format.h>
 
 #include "evidence/inference/histogram.hpp"
@@ -28,7 +28,21 @@ constexpr std::array<double, 5> pushed_between{0.25, 0.35, 0.45, 0.55, 0.65};
 PairFates& PairFates::operator+=(const PairFates& other) {
   parted += other.parted;
   asked_stayed += other.asked_stayed, asked_lost += other.asked_lost, both_lost += other.both_lost;
+  last_stayed += other.last_stayed;
   return *this;
+}
+
+double PairFates::last_stayed_by_chance() const {
+  if (2 * last_stayed <= parted.misses) return 1;
+  const boost::math::binomial_distribution<> either(parted.misses, 0.5);
+  return cdf(complement(either, last_stayed - 1));
+}
+
+void PairFates::leave_out_brought_nearer() {
+  const double more = 2 * last_stayed - parted.misses;
+  parted.misses -= more, last_stayed -= more, both_lost += more;
+  asked_stayed =
+      std::clamp(asked_stayed - more / 2, 0.0, parted.misses);  // either one was the one asked for in between
 }
 
 struct LinePairs::Pair {
@@ -228,6 +242,7 @@ void LinePairs::count(const Look& look, std::span<const program::PhaseTrace> pha
   if (!before.value_or(false) || !between.value_or(false) || !first || !other) return;
   at->parted += {1, *first != *other ? 1.0 : 0.0};
   if (*first && !*other) ++at->asked_stayed;
+  if (*first != *other && hit(after[1]) == true) ++at->last_stayed;
   if (!*first && !*other) ++at->both_lost;
 }
 

@@ -25,7 +25,15 @@ struct PairFates {
   double asked_stayed = 0;  ///< of those that parted: the one that was asked for in between stayed
   double asked_lost = 0;    ///< pairs that don't count: that one was lost before it was asked for in between
   double both_lost = 0;     ///< at the end
+  double last_stayed = 0;   ///< of those that parted: the one that was looked at last stayed
   PairFates& operator+=(const PairFates& other);
+
+  /// Either one of a pair is looked at last, as often: of two lines either one outlives the other. The probability of
+  /// as many more of those looked at last by chance.
+  double last_stayed_by_chance() const;
+  /// Where it's more than chance, the look at the first one brought the other nearer (by a row of DRAM that it opened,
+  /// or the next line with it): as many weren't there.
+  void leave_out_brought_nearer();
 };
 
 /// Of one cache. Both must outlive it.

@@ -303,8 +303,8 @@ IndexFunction index_function(const Collisions& by_buffer, std::uint64_t sets, st
     return f;
   }
   f.consecutive_lines = block_of(seen.sets);
-  // Neighbours may come in runs by an XOR of single lines, too.
-  for (const std::uint32_t together : {f.consecutive_lines, 1U}) {
+  // Neighbours may come in longer runs by an XOR of shorter ones, or of single lines, too.
+  for (std::uint32_t together = f.consecutive_lines; together != 0; together /= 2) {
     if (ways == 0 || !std::has_single_bit(sets)) break;
     const LinearIndex linear = linear_index(seen, sets, ways, together);
     const auto bits = static_cast<std::uint64_t>(std::countr_zero(sets));

@@ -291,6 +291,28 @@ TEST(L2Penalty, IsThatOfACacheBetweenWhoseLoadsOverlapWithMemorys) {
   EXPECT_NEAR(*penalty.value, 8.7, 1.5);
 }
 
+// Of lines at distances of 14 %, memory's near ones are as fast as many of the cache behind: no row of DRAM was open.
+TEST(L2Penalty, IsThatOfACacheBehindAtDistancesInSteps) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Steps"}, {"sm_count", 7}, {"memory", "4 GiB"}, {"clock_khz", 1530000}}},
+                {"noise", {{"jitter", "gaussian"}, {"cycles", 1.3}}},
+                {"distance", {{"slice", 256}, {"slices", 6.2}, {"count", 0}, {"steps", 4}}}};
+  model["caches"]["l1"] = {{"size", 10752}, {"line", 256}, {"ways", 14}};
+  model["caches"]["l2"] = {{"size", 164864}, {"line", 256}, {"ways", 14}, {"index", "xor"}, {"scope", "gpu"}};
+  model["caches"]["l2"]["replacement"] = "not_most_recent";
+  model["caches"]["l3"] = {{"size", 1210368}, {"line", 256}, {"ways", 24}, {"scope", "gpu"}};
+  model["paths"]["global_cached"] = {{{"level", "l1"}, {"latency", 33}},
+                                     {{"level", "l2"}, {"latency", 44.26}},
+                                     {{"level", "l3"}, {"latency", 64}},
+                                     {{"level", "device_memory"}, {"latency", 74}}};
+  const Estimate penalty = penalty_in(model);
+  if (penalty.status == Status::measured) {
+    EXPECT_NEAR(*penalty.value, 19.74, 2) << penalty.note;
+  } else {
+    EXPECT_NE(penalty.status, Status::lower_bound) << penalty.note;
+  }
+}
+
 TEST(L2Penalty, IsNotMemorysWhereACacheIsBetween) {
   const Estimate penalty = penalty_of(l2_with("random"),
                                       {{{"level", "l2"}, {"latency", 200}},

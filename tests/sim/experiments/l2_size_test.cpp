@@ -275,5 +275,26 @@ TEST_F(L2Size, IsToldWhereDistanceIsLessThanALevel) {
   expect_told(l2, 512 * kibi);
 }
 
+// The look at one half of a line that was lost opens its row of DRAM, and the other half comes as soon as a hit does.
+TEST_F(L2Size, AndItsLineIsNotASectorWhereRowsStayOpen) {
+  model["gpu"]["sm_count"] = 10;
+  model["caches"]["l2"] = {{"size", 155648},          {"line", 256},   {"sector", 128}, {"ways", 16}, {"index", "xor"},
+                           {"replacement", "random"}, {"scope", "gpu"}};
+  model["rows"] = {{"size", 2048}, {"banks", 64}, {"gain", 45}};
+  model["distance"] = {{"slice", 256}, {"sm", 22.9}};
+  model["noise"]["cycles"] = 0.5;
+  reach({{{"level", "l2"}, {"latency", 228.95}}, {{"level", "device_memory"}, {"latency", 317.79}}});
+  int told = 0;
+  for (const int seed : {11, 12, 13, 14}) {
+    model["noise"]["seed"] = seed;
+    const Memory l2 = found();
+    const Estimate& line = *l2.find("line_size");
+    if (!line.value) continue;
+    EXPECT_EQ(*line.value, 256) << seed;
+    ++told;
+  }
+  EXPECT_GE(told, 2);
+}
+
 }  // namespace
 }  // namespace gputopo

@@ -136,6 +136,45 @@ TEST(Size, OfUnevenSetsIsWhatTheyHold) {
   EXPECT_EQ(size.method, "residency");
 }
 
+// What global loads bring into an L2, or find in memory, says nothing of a cache between: walks show it.
+TEST(Size, IsTheNearestCachesWhereAnotherOneLiesBetween) {
+  const Json near = {{"size", 5120}, {"line", 32}, {"ways", 20}};
+  const Json between = {{"size", 65536}, {"line", 256}, {"sector", 32}, {"ways", 16}};
+  for (const char* path : {"texture", "global_cached"})
+    for (const double latency : {60.0, 150.0}) {
+      Json model = model_with(path, "near", near);
+      model["caches"]["between"] = between;
+      Json levels = model["paths"][path];
+      model["paths"]["global_cached"] = Json::array({levels[1], levels[2]});
+      levels.insert(levels.begin() + 1, Json{{"level", "between"}, {"latency", latency}});
+      model["paths"][path] = levels;
+      const Memory found = found_in(model, path == std::string("texture") ? "texture" : "l1");
+      const Estimate &size = *found.find("size"), &line = *found.find("line_size");
+      ASSERT_TRUE(size.value) << path << latency << size.note;
+      EXPECT_EQ(*size.value, 5120) << path << latency;
+      EXPECT_EQ(line.value, 32) << path << latency;
+      EXPECT_EQ(found.find("sector_size")->value, 32) << path << latency;
+      if (const Estimate* penalty = found.find("miss_penalty"); penalty != nullptr && penalty->value) {
+        EXPECT_NEAR(*penalty->value, latency - 40, 1) << path << latency;
+      }
+    }
+}
+
+// One of 26 sets overflows 17 lines before the others and misses as much in each lap from there on, as others' lines
+// do.
+TEST(Size, IsNoMoreThanWhatMissesInNoLap) {
+  for (const char* replacement : {"lru", "fifo"}) {
+    Json model = model_with(
+        "texture", "tx",
+        {{"size", 19968}, {"line", 32}, {"sets", 26}, {"ways", 24}, {"index", "xor"}, {"replacement", replacement}});
+    model["paths"]["global_cached"] = {{{"level", "device_memory"}, {"latency", 500}}};
+    const Estimate size = size_of(model, "texture");
+    ASSERT_TRUE(size.value) << size.note;
+    EXPECT_LE(*size.value, 19968);
+    EXPECT_GE(*size.value, 18000);
+  }
+}
+
 TEST(Size, OfRandomReplacementHasTheTruthInItsInterval) {
   const Estimate size =
       size_of(constants_with({{"size", 4096}, {"line", 64}, {"sets", 4}, {"ways", 16}, {"replacement", "random"}}),

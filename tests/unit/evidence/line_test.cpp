@@ -146,5 +146,20 @@ TEST(Line, IsOpenWhereThePairsThatWouldTellAreFew) {
   EXPECT_EQ(line_of(fates, half_part, hardly).status, Status::inconclusive);
 }
 
+TEST(PairFates, CountWhatALookBroughtNearerAsLost) {
+  PairFates pairs{128, {80, 40}, 18, 0, 10, 20};
+  EXPECT_EQ(pairs.last_stayed_by_chance(), 1);
+  pairs.last_stayed = 25;
+  EXPECT_NEAR(pairs.last_stayed_by_chance(), 0.077, 0.001);
+  pairs.last_stayed = 32;
+  EXPECT_LT(pairs.last_stayed_by_chance(), 0.001);
+  pairs.leave_out_brought_nearer();
+  EXPECT_EQ(pairs.parted.misses, 16);
+  EXPECT_EQ(pairs.last_stayed, 8);
+  EXPECT_EQ(pairs.both_lost, 34);
+  EXPECT_EQ(pairs.asked_stayed, 6);
+  EXPECT_EQ(pairs.parted.loads, 80);
+}
+
 }  // namespace
 }  // namespace gputopo::evidence

@@ -64,6 +64,14 @@ TEST(IndexFunction, NamesTheBitsThatAreXored) {
   EXPECT_EQ(found.detail, "address bits 6^8^10, 7^9^11; not each of those above 13 was seen to change");
 }
 
+// Two neighbours each to two sets by an XOR: but for the first, four in a row share a set, as no four of a modulo begin.
+TEST(IndexFunction, FindsRunsThatAnXorOfShorterOnesMakes) {
+  const auto by_twos = [](std::uint64_t line) { return (line / 2 ^ line / 4) % 2; };
+  const auto found = index_function(seen_of(2, 32, by_twos), 2, 32, 256);
+  EXPECT_EQ(found.kind, IndexFunction::Kind::exclusive_or);
+  EXPECT_EQ(found.consecutive_lines, 2U);
+}
+
 TEST(IndexFunction, CallsAHashWhatNeitherBitsNorXorsExplain) {
   const auto turned = [](std::uint64_t l) { return (l + (l / 8) * (l / 8) * 5 / 3) % 8; };
   EXPECT_EQ(index_function(seen_of(8, 16, turned), 8, 16, 64).kind, IndexFunction::Kind::hash);
