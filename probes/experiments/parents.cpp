@@ -1,5 +1,6 @@
 // What serves the misses of caches whose path may pass by the L2, which is known to be one of global loads. What takes
-// less than a path to memory could comes from the L2; else lines are looked at before and after the L2 has them.
+// less than a path to memory could comes from the L2, and less than one to that from another cache; else lines are
+// looked at before and after the L2 has them.
 #include <optional>
 #include <string>
 
@@ -23,10 +24,16 @@ double value_of(const Findings& findings, std::string_view memory, std::string_v
   return e == nullptr ? 0 : e->value.value_or(0);
 }
 
-bool is_nearer_than_memory(const Findings& findings, std::string_view cache) {
+// By what its misses take: less than from memory, and by so much less than from the L2 that it's neither.
+struct NextLevel {
+  bool is_before_memory = false, is_before_l2 = false;
+};
+
+NextLevel next_level_of(const Findings& findings, std::string_view cache) {
   const double hit = value_of(findings, cache, "latency"), penalty = value_of(findings, cache, "miss_penalty");
   const double l2 = value_of(findings, the_l2, "latency"), memory = value_of(findings, the_memory, "latency");
-  return hit != 0 && penalty != 0 && l2 != 0 && hit + penalty < memory - most_faster * l2;
+  if (hit == 0 || penalty == 0 || l2 == 0) return {};
+  return {hit + penalty < memory - most_faster * l2, hit + penalty < l2 - most_faster * l2};
 }
 
 // Lines that nobody has loaded, each beside another one of its page that was: with its translation, from an open row.
@@ -109,8 +116,11 @@ Expected<void> measure_parents(Session& session, Findings& findings) {
   for (const std::string_view id : {"texture", "read_only", "constant_l1", "constant_l1_5"}) {
     CacheFacts* cache = findings.cache(id);
     const bool is_before_l1_5 = id == "constant_l1" && behind_constants != nullptr && behind_constants->present;
-    if (cache == nullptr || !cache->present || is_before_l1_5 || is_nearer_than_memory(findings, id)) continue;
+    if (cache == nullptr || !cache->present || is_before_l1_5) continue;
+    const NextLevel next = next_level_of(findings, id);
+    if (next.is_before_memory && !next.is_before_l2) continue;
     cache->served_by = untold;
+    if (next.is_before_l2) continue;  // a cache that has no name here
     if (findings.others_fill_l2 || cache->capacity_bytes == 0) continue;
     const bool are_constants = cache->path.slot == slot_constant;
     const auto server = are_constants ? ask_constants(session, findings, *cache) : ask_lines(session, *cache);

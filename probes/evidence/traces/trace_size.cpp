@@ -8,6 +8,7 @@
 #include "evidence/traces/lap_tick.hpp"
 #include "evidence/traces/trace_levels.hpp"
 #include "evidence/traces/trace_means.hpp"
+#include "evidence/traces/trace_nested.hpp"
 #include "evidence/traces/trace_repeats.hpp"
 #include "evidence/traces/trace_tails.hpp"
 #include "evidence/traces/trace_time.hpp"
@@ -244,14 +245,33 @@ Estimate with_slow_hits(const Trace& trace, std::span<const Separation> candidat
   return size;
 }
 
-// The separation that capacity misses show in, of those that no clock or temperature makes: these are removed.
-std::optional<std::size_t> chosen_of(const Trace& trace, std::vector<Separation>& candidates,
-                                     const TraceOptions& options, bool is_in_order_of_time) {
-  auto chosen = capacity_separation(candidates);
-  while (chosen && is_in_order_of_time &&
-         do_misses_follow_time(trace, candidates[*chosen].boundary.threshold_cycles, options.seed)) {
-    candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(*chosen));
-    chosen = capacity_separation(candidates);
+// Whether slow loads are those of lines that are farther away. Where a first row has none, what begins behind it may as
+// well be a cache's end that keeps what came first.
+bool are_those_of_far_lines(const Trace& trace, const Separation& s) {
+  return s.posterior.none_fits > better_part &&
+         (are_slow_loads_nested(s.rows) || do_slow_loads_keep_their_places(trace, s.boundary.threshold_cycles));
+}
+
+// The separation that capacity misses show in, of those that no clock or temperature makes, nor lines that are farther
+// away: these are removed, and why.
+struct Chosen {
+  std::optional<std::size_t> separation;
+  std::string_view why_others_not;  // empty: none was removed
+};
+
+Chosen chosen_of(const Trace& trace, std::vector<Separation>& candidates, const TraceOptions& options,
+                 bool is_in_order_of_time) {
+  Chosen chosen{capacity_separation(candidates), {}};
+  while (chosen.separation && is_in_order_of_time) {
+    const double threshold = candidates[*chosen.separation].boundary.threshold_cycles;
+    if (do_misses_follow_time(trace, threshold, options.seed))
+      chosen.why_others_not = "loads become slower while a row is recorded, and go on so in the next";
+    else if (are_those_of_far_lines(trace, candidates[*chosen.separation]))
+      chosen.why_others_not = "the same lines are slow in every footprint: they are farther away";
+    else
+      break;
+    candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(*chosen.separation));
+    chosen.separation = capacity_separation(candidates);
   }
   return chosen;
 }
@@ -271,12 +291,9 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   std::vector<Separation> candidates =
       trace.loads() == trace.rows.size() ? std::vector<Separation>{} : separations(trace, counted);
   if (candidates.empty()) return by_steady_means(trace, options, is_in_order_of_time);
-  const std::size_t boundaries = candidates.size();
-  const std::optional<std::size_t> chosen = chosen_of(trace, candidates, options, is_in_order_of_time);
-  const bool is_any_of_time = candidates.size() < boundaries;
-  const Estimate of_time =
-      inconclusive("B", trace_size_method, "loads become slower while a row is recorded, and go on so in the next");
-  if (!chosen && is_any_of_time) return of_time;
+  const auto [chosen, why_others_not] = chosen_of(trace, candidates, options, is_in_order_of_time);
+  const Estimate by_others = inconclusive("B", trace_size_method, why_others_not);
+  if (!chosen && !why_others_not.empty()) return by_others;
   if (!chosen) {
     // Levels nearer than loads scatter have no boundary between them: then their means rise.
     constexpr double beyond_doubt = 1e-4, by_chance = 0.05;
@@ -297,8 +314,8 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   if (misses_a_row >= noisy_misses) s.posterior.slack = slack_of_noise;
   if (const auto least = fills_unevenly(s)) return *least;
   const Estimate size = size_of(s.posterior);
-  // Of loads that became slower with time nobody knows whether they hit.
-  if (size.status == Status::lower_bound && is_any_of_time) return of_time;
+  // Of loads that became slower with time, or by where they are, nobody knows whether they hit.
+  if (size.status == Status::lower_bound && !why_others_not.empty()) return by_others;
   if (size.status == Status::upper_bound && is_of_hits_as_well(trace, s))
     return inconclusive(
         "B", trace_size_method,

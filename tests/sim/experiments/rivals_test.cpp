@@ -130,6 +130,19 @@ TEST(Parent, IsTheL2WhereThePathPassesIt) {
   EXPECT_EQ(parents(through, constants_through), std::pair(std::string("l2"), std::string("l2")));
 }
 
+// What takes half as long as the L2 does comes from no L2: from a cache that has no name here.
+TEST(Parent, IsNotTheL2WhereTheNextLevelIsFarNearer) {
+  const Topology found = found_of_rivals(
+      model_of_rivals({{"small", {{"size", "8 KiB"}, {"line", 64}, {"ways", 4}}},
+                       {"between", {{"size", "256 KiB"}, {"line", 64}, {"ways", 16}, {"scope", "gpu"}}}},
+                      {{"global_cached", {served_by("l2", 300), served_by("device_memory", 520)}},
+                       {"texture",
+                        {served_by("small", 100), served_by("between", 160), served_by("l2", 340),
+                         served_by("device_memory", 560)}}}),
+      {"texture", "l2", "device_memory"});
+  EXPECT_EQ(found.find("texture")->parent, "");
+}
+
 // What the L2 loses the cache behind it has, by longer sectors and hardly slower: every other sector comes from there.
 TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
   Json text = model_of_rivals(
