@@ -133,7 +133,11 @@ Posterior posterior_of(const StrideCurves& data) {
   for (const double line : p.values)
     p.probability.push_back(log_likelihood_of_line(line, data) + log_prior_of_spacing(line));
   p.probability.push_back(log_likelihood_of_line(2 * longest, data));
+  // And none of all: a stride's misses are any multiple, up to twice, of what the shorter ones' are.
+  constexpr double seldom = 0.05, any_multiple = 0.5;
+  p.probability.push_back(std::log(seldom) + static_cast<double>(strides.size() - 1) * std::log(any_multiple));
   p.probability = probabilities(std::move(p.probability));
+  p.probability.pop_back();
   p.at_most = p.probability.front();
   p.at_least = p.probability.back();
   p.probability = {p.probability.begin() + 1, p.probability.end() - 1};

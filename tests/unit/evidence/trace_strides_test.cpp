@@ -228,6 +228,23 @@ TEST(LineSize, IsLessThanAShortestStrideOfThreeLines) {
   }
 }
 
+// Walks that share no law of strides: the shortest one isn't the only one that touches every line because no other line
+// explains the rest.
+TEST(LineSize, IsOpenWhereNoLineExplainsTheStrides) {
+  const double shares[] = {0.2, 0.9, 0.1, 0.8, 0.05, 0.7};
+  std::vector<StrideSweep> sweeps;
+  for (std::size_t i = 0; i < std::size(shares); ++i) {
+    StrideSweep& sweep = sweeps.emplace_back(StrideSweep{static_cast<double>(32 << i), {}});
+    for (int kibi = 2; kibi <= 12; ++kibi) {
+      Row& row = sweep.trace.rows.emplace_back(Row{1024.0 * kibi, {}});
+      for (int load = 0; load < 400; ++load)
+        row.values.push_back(kibi > 4 && load < 400 * shares[i] ? 300 + load % 3 : 40 + load % 3);
+    }
+  }
+  const Estimate finding = find_line_size(sweeps);
+  EXPECT_EQ(finding.status, Status::inconclusive) << *finding.value;
+}
+
 // What it holds lies between two footprints: a few lines beyond the one that fits, longer ones would look as dense.
 TEST(LineSize, IsHeldAgainstCapacitiesBetweenTwoFootprints) {
   for (const std::uint64_t step : {148, 196}) {
