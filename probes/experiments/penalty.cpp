@@ -245,6 +245,10 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
     const std::optional<double> far_less_near = findings.far_less_near_cycles();
     const Histogram hits = between(l2->levels.hit, 0, l2->levels.threshold_cycles);
     const Histogram near = far_less_near ? between(hits, 0, hit + *far_less_near / 2) : hits;
+    if (near.empty()) {
+      penalty = inconclusive("cycles", "miss_latency", "of the hits that were timed none is near");
+      return {};
+    }
     const auto near_lost = far_less_near ? near_part(l2->next_loads, near, hits) : std::optional(l2->next_loads);
     are_near_told = near_lost.has_value();
     const auto [own_loads, nearest] = nearest_of_both(near, near_lost.value_or(l2->next_loads), hit);

@@ -33,11 +33,14 @@ Estimate sector_of(Session& session, const CacheFacts& l2, const std::vector<dou
   // the hits' range are neither.
   constexpr double few = 0.005;
   const double slowest_hit = half_a_level * *std::max_element(l2.by_line.begin(), l2.by_line.end());
-  const auto neither = std::count_if(words.begin(), words.end(), [&](double cycles) {
-    return cycles > slowest_hit && cycles < levels.threshold_cycles;
-  });
+  const auto count_between = [&](double from, double to) {
+    return std::ranges::count_if(words, [&](double cycles) { return cycles > from && cycles < to; });
+  };
+  const auto neither = count_between(slowest_hit, levels.threshold_cycles);
   const bool are_few = static_cast<double>(neither) <= few * static_cast<double>(words.size());
-  const double threshold = are_few ? levels.threshold_cycles : slowest_hit;
+  // Where none is as near as hits are, all of these words lie farther away.
+  const bool are_hits_farther = count_between(0, slowest_hit) == 0;
+  const double threshold = are_few || are_hits_farther ? levels.threshold_cycles : slowest_hit;
   const auto missed = std::make_unique<bool[]>(words.size());
   for (std::size_t i = 0; i < words.size(); ++i) missed[i] = words[i] >= threshold;
   const Estimate sector =

@@ -58,6 +58,16 @@ class LineDifferences {
   }
   /// Whether lines that differ so share a set.
   bool has(std::uint64_t difference) const { return reduced(difference) == 0; }
+  /// As many lines right beside these, each of another set.
+  std::vector<std::uint64_t> beside(const std::vector<std::uint64_t>& mates) const {
+    std::vector<std::uint64_t> offsets, lines;
+    for (std::uint64_t offset = 0; offsets.size() < mates.size(); ++offset)
+      if (std::ranges::none_of(offsets, [&](std::uint64_t other) { return has(offset ^ other); })) {
+        lines.push_back(mates[offsets.size()] ^ offset);
+        offsets.push_back(offset);
+      }
+    return lines;
+  }
 
  private:
   std::uint64_t reduced(std::uint64_t x) const {
@@ -114,20 +124,29 @@ Expected<std::optional<EvictionIndex>> modulo_index(Evictions& look, const std::
 }
 
 // Whether lines all over the memory are pushed out by those that linear differences predict; nothing where there is
-// room for few of them. By twice as many as a set has ways, where there are: of one more a set that goes by the order
+// room for few of them, or where as many right beside these, of different sets, seem to be: their pages are more than a
+// TLB has. By twice as many as a set has ways, where there are: of one more a set that goes by the order
 // in which lines came, and has them in another one, may lose as few as strangers hide.
 Expected<std::optional<bool>> is_linear(Evictions& look, const LineDifferences& differences, std::size_t ways) {
   constexpr std::uint64_t lines = 64;
-  std::vector<std::vector<std::uint64_t>> predicted;
+  std::vector<std::vector<std::uint64_t>> predicted, beside;
   for (std::uint64_t i = 0; i < lines; ++i) {
     predicted.push_back(differences.mates_of(look.room_lines() / lines * i + i, 2 * ways));
     std::erase_if(predicted.back(), [&](std::uint64_t line) { return line >= look.room_lines(); });
     if (predicted.back().size() <= ways) predicted.pop_back();
   }
   if (predicted.size() < lines / 4) return std::nullopt;
+  const auto is_lost = [](const Evicted& e) { return e.lost_in_a_round() > 0; };
+  for (const auto& mates : predicted) {
+    beside.push_back(differences.beside(mates));
+    std::erase_if(beside.back(), [&](std::uint64_t line) { return line >= look.room_lines(); });
+  }
+  auto others = look.of_lists(beside);
+  if (!others) return tl::unexpected<Error>(others.error());
+  if (2 * std::ranges::count_if(*others, is_lost) > std::ssize(*others)) return std::nullopt;
   auto seen = look.of_lists(predicted);
   if (!seen) return tl::unexpected<Error>(seen.error());
-  return std::all_of(seen->begin(), seen->end(), [](const Evicted& e) { return e.lost_in_a_round() > 0; });
+  return std::ranges::all_of(*seen, is_lost);
 }
 
 // `range` is what the size leaves for the number of sets.
