@@ -39,7 +39,8 @@ inline constexpr double least_level_share = 0.04;
 inline constexpr double tolerated_share = 0.02;
 inline constexpr double tolerated_misses = 2.5;
 
-/// What the clock counts in, whichever number that is (change_point/clock_tick.hpp), by as many loads as tell it.
+/// What the clock counts in, whichever number that is (change_point/clock_tick.hpp), by as many loads as tell it; 0
+/// where loads of the smallest footprints mostly read the same, and don't lie between two ticks.
 double tick_of(const change_point::Trace& trace);
 
 /// Misses among all loads of the rows.

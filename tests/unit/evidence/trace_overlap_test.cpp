@@ -91,6 +91,38 @@ TEST(SizeOfOverlappingLevels, IsToldBesideTwoOutliers) {
   EXPECT_EQ(said.value, row_bytes(last_fitting));
 }
 
+// A clock that counts in 32s reads hits as 192 or 224 and misses as 224 or 256; the only boundary lies below strangers.
+TEST(SizeOfOverlappingLevels, IsNoBoundByLoadsOfOthersAlone) {
+  int told = 0, within = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Estimate size = find_size(sweep_of_loads(
+        400,
+        [](Random& random, int row) {
+          const double cycles =
+              (row <= last_fitting ? 200 : 242) + (random.uniform() < 0.01 ? 400 * random.uniform() : 0);
+          return 32 * std::floor((cycles + 32 * random.uniform()) / 32);
+        },
+        seed));
+    if (size.status == Status::inconclusive) continue;
+    ASSERT_EQ(size.status, Status::measured) << seed << ": " << size.note;
+    const double truth = row_bytes(last_fitting);
+    ++told, within += size.interval->low <= truth && truth <= size.interval->high ? 1 : 0;
+  }
+  EXPECT_GE(told, 10);
+  EXPECT_GE(within, told - 1);  // 95 %
+}
+
+// Levels without any noise are multiples of what they are apart: that is no clock's tick, between which loads would
+// lie.
+TEST(SizeOfLevelsWithoutNoise, IsToldWhateverTheyAreApart) {
+  for (const auto& [hit, miss] : {std::pair{200, 400}, {100, 200}, {40, 80}, {100, 300}}) {
+    const Estimate size = find_size(
+        sweep_of_loads(32, [hit = hit, miss = miss](Random&, int row) { return row <= last_fitting ? hit : miss; }));
+    EXPECT_EQ(size.value, row_bytes(last_fitting)) << hit;
+    EXPECT_EQ(size.method, "binomial_isotonic") << hit;
+  }
+}
+
 TEST(LoadsThatMoveTogether, AreADriftsAndNoMixtures) {
   const auto moves = [](const Trace& trace) { return do_loads_move_together(trace.rows); };
   const auto noise = [](Random& random) { return 4 * (random.uniform() + random.uniform() - 1); };
