@@ -189,10 +189,10 @@ Estimate all_sides(Estimate whole, const Findings::BeyondNear& part, std::size_t
   return whole;
 }
 
-// That no footprint shows a cache between hits and memory says nothing where others delay loads by as much as such a
-// cache is away, and lines that were lost aren't asked where they fill it.
-bool do_others_hide_a_cache(const Findings& findings) {
-  return findings.others_fill_l2 && findings.others_delay_loads;
+// That no footprint shows a cache between hits and memory says nothing where words in a row did, where others delay
+// loads by as much as such a cache is away, and where lines that were lost aren't asked since others fill it.
+bool may_a_cache_be_hidden(const Findings& findings) {
+  return findings.l2_words_from_a_cache || (findings.others_fill_l2 && findings.others_delay_loads);
 }
 
 // What an SM finds near is the whole L2, with a cache behind it, or one of its sides.
@@ -200,13 +200,18 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
                        double nominal_bytes) {
   Memory& memory = findings.memory("l2");
   const auto& part = findings.beyond_near_l2;
-  if (findings.lost_by_l2) return findings.l2_before_memory;
   constexpr std::string_view side_or_cache = "what is slower than a hit is another side of it or a cache behind";
   constexpr std::string_view a_cache_behind = "a cache behind it answers before memory does";
+  if (findings.lost_by_l2) {
+    // Of a count that tells no more than a bound nobody knows how much of it that cache holds.
+    const bool is_a_bound = findings.l2_before_memory.status == Status::lower_bound;
+    return findings.l2_words_from_a_cache && is_a_bound ? inconclusive("B", slower_hits, a_cache_behind)
+                                                        : findings.l2_before_memory;
+  }
   if (!findings.beyond_own_l2) {
     if (part || lost == LinesFrom::a_cache)
       lost = LinesFrom::a_cache;
-    else if (lost != LinesFrom::a_cache_in_part && !do_others_hide_a_cache(findings))
+    else if (lost != LinesFrom::a_cache_in_part && !may_a_cache_be_hidden(findings))
       lost = LinesFrom::memory;
   } else if (lost == LinesFrom::a_cache) {
     lost = lost_beside(findings.beyond_own_l2->latency, l2, whole_mode(lost_loads));

@@ -27,7 +27,8 @@ bool are_some_slower(const std::vector<double>& words, std::size_t sector) {
   return false;
 }
 
-Estimate sector_of(Session& session, const CacheFacts& l2, const std::vector<double>& words, const Levels& levels) {
+Estimate sector_of(Session& session, Findings& findings, const CacheFacts& l2, const Levels& levels) {
+  const std::vector<double>& words = findings.l2_cold_words;
   // What serves a miss may be nearer than memory: a cache behind this one, which brings in a sector of its own, or a
   // row that is open. Of words that are no hits it doesn't matter which. Words of few lines, so a few of them beside
   // the hits' range are neither.
@@ -46,7 +47,9 @@ Estimate sector_of(Session& session, const CacheFacts& l2, const std::vector<dou
   const Estimate sector =
       period_of(std::span(missed.get(), words.size()), cold_word_bytes, levels.contamination(), "cold_misses");
   session.keep(period_curve(std::span(missed.get(), words.size()), cold_word_bytes, sector, l2.path.id));
-  if (sector.has_value() && are_some_slower(words, static_cast<std::size_t>(*sector.value) / cold_word_bytes))
+  findings.l2_words_from_a_cache =
+      sector.has_value() && are_some_slower(words, static_cast<std::size_t>(*sector.value) / cold_word_bytes);
+  if (findings.l2_words_from_a_cache)
     return inconclusive("B", "cold_misses", "parts of a sector are served by a cache that is nearer than memory");
   return sector;
 }
@@ -63,8 +66,7 @@ std::vector<double> cold_lines_in_a_row(const std::vector<double>& cold_words) {
 void state_l2_sector(Session& session, Findings& findings, const Levels& levels) {
   CacheFacts& l2 = *findings.cache("l2");
   if (findings.l2_cold_words.empty() || l2.by_line.empty()) return;
-  const Estimate& sector = findings.memory("l2").attributes["sector_size"] =
-      sector_of(session, l2, findings.l2_cold_words, levels);
+  const Estimate& sector = findings.memory("l2").attributes["sector_size"] = sector_of(session, findings, l2, levels);
   if (sector.has_value()) l2.sector_bytes = static_cast<std::uint64_t>(*sector.value);
 }
 

@@ -107,8 +107,9 @@ struct Findings {
     std::vector<Estimate> by_set;  ///< what SMs of each set (L2Sets) find near, where that was counted
   };
   Estimate l2_before_memory;
-  Levels l2_levels;                   ///< what it found there against what it didn't, by which that was measured
-  std::vector<double> l2_cold_words;  ///< what words in a row take that nobody has loaded before, as timed
+  Levels l2_levels;                    ///< what it found there against what it didn't, by which that was measured
+  std::vector<double> l2_cold_words;   ///< what words in a row take that nobody has loaded before, as timed
+  bool l2_words_from_a_cache = false;  ///< some of these come from a cache behind it that has longer sectors
   /// What lines that it just lost take, where all that is slower than a hit was lost: then the above is the L2's alone.
   std::optional<Histogram> lost_by_l2;
   std::optional<BeyondNear> beyond_near_l2;
