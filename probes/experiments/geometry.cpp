@@ -66,9 +66,9 @@ Expected<Rough> rough_capacity(Session& session, CacheFacts& cache) {
 // Lines that were brought past the nearest cache come from where they were brought to; what walks are served by shows
 // every level in front of that as well. Where one of these lies among the hits, what was told by them is told anew.
 Expected<Rough> rough_before_all_levels(Session& session, Findings& findings, CacheFacts& cache) {
-  constexpr double many = 0.25;  // of all that was walked; strangers and lines that lie near are fewer
   auto rough = rough_capacity(session, cache);
-  if (!rough || cache.path.slot == slot_constant || !hide_a_level(cache.levels, {cache.walked}, many)) return rough;
+  if (!rough || cache.path.slot == slot_constant || !hide_a_level(cache.levels, {cache.walked}, many_of_walked))
+    return rough;
   const Histogram surely_missed = between(cache.levels.next, cache.levels.threshold_cycles, 1e9);
   Levels nearer = graded_levels(cache.levels.hit, {cache.walked, surely_missed}, cache.overhead_cycles);
   if (!nearer.usable() || nearer.threshold_cycles >= cache.levels.threshold_cycles) return rough;

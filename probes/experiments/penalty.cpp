@@ -159,8 +159,7 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
         "walks that it can't hold are served sooner than lines of the L2: by a cache in between";
     penalty = inconclusive("cycles", "miss_latency", in_between);
     // What is lost, and which lines together, is the cache in between's where that counts as hits.
-    constexpr double many = 0.25;
-    if (!hide_a_level(cache->levels, {cache->walked}, many)) return {};
+    if (!hide_a_level(cache->levels, {cache->walked}, many_of_walked)) return {};
     for (const char* name : {"size", "line_size"}) bound_above(findings.memory(path.id).attributes[name], in_between);
     return {};
   }

@@ -89,6 +89,8 @@ bool are_served_sooner(const Levels& levels, const Histogram& walked, double cyc
 /// longer or shorter than known hits do, by `least_share` of some sample, than such of the level above it as look like
 /// hits.
 bool hide_a_level(const Levels& levels, const std::vector<Histogram>& graded, double least_share);
+/// Of all that was walked over footprints up to those that overflow: strangers and lines that lie near are fewer.
+inline constexpr double many_of_walked = 0.25;
 
 /// What only loads of levels further on than the one right behind take, of which `furthest` holds some, as timed; 0
 /// where no line of that level can be as fast as hits reach. Lines further on lie near and far: those of that level

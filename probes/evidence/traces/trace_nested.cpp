@@ -46,7 +46,8 @@ class SameLines {
 double by_itself(const Observation& row, double share) {
   const double p = std::clamp(share, 0.0, 1.0);
   if (p == 0 || p == 1) return 0;
-  return std::log(boost::math::pdf(boost::math::binomial_distribution<>(row.weight, p), row.sum));
+  constexpr double least = 1e-300;  // rows may scatter by more than numbers go down to
+  return std::log(std::max(least, boost::math::pdf(boost::math::binomial_distribution<>(row.weight, p), row.sum)));
 }
 
 // Places that two walks share, by what either's loads take there, and slow loads of the larger one at others.

@@ -313,6 +313,22 @@ TEST(L2Penalty, IsThatOfACacheBehindAtDistancesInSteps) {
   }
 }
 
+// Stretches of 256 KiB lie on one side, and all the hits that are timed on the other one.
+TEST(L2Penalty, IsNotAllThatMemoryTakesWhereNoHitIsNear) {
+  Json model = {{"schema", "gputopo-model/1"},
+                {"gpu", {{"name", "Stretches"}, {"sm_count", 4}, {"memory", "2 GiB"}, {"clock_khz", 1500000}}},
+                {"groups", {{"partition", 2}}}};
+  model["caches"]["l2"] = l2_with("lru");
+  model["caches"]["l2"].update({{"size", "2 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}});
+  model["caches"]["l2"]["partitions"] = {{"count", 2}, {"mode", "home"}, {"interleave", "256 KiB"}};
+  model["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 203}, {"far_latency", 403}},
+                                     {{"level", "device_memory"}, {"latency", 560}}};
+  const Estimate penalty = penalty_in(model);
+  if (penalty.value) {
+    EXPECT_NEAR(*penalty.value, 357, 4) << penalty.note;
+  }
+}
+
 TEST(L2Penalty, IsNotMemorysWhereACacheIsBetween) {
   const Estimate penalty = penalty_of(l2_with("random"),
                                       {{{"level", "l2"}, {"latency", 200}},

@@ -143,6 +143,34 @@ TEST(Parent, IsNotTheL2WhereTheNextLevelIsFarNearer) {
   EXPECT_EQ(found.find("texture")->parent, "");
 }
 
+// Words that nobody has loaded lie in a stretch that is farther than all hits that were timed.
+TEST(SectorOfTheL2, IsToldOfWordsThatLieFarAway) {
+  Json text = model_of_rivals({}, {{"global_cached", {served_by("l2", 220), served_by("device_memory", 480)}}});
+  text["caches"]["l2"].update({{"size", "1 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}});
+  text["distance"] = {{"slice", "1 MiB"}, {"slices", 20}};
+  const Estimate sector = *found_of_rivals(text, {"l2"}).find("l2")->find("sector_size");
+  if (sector.value) {
+    EXPECT_EQ(*sector.value, 32) << sector.note;
+  }
+}
+
+// A cache behind brings four of the L2's sectors at once: what memory needn't bring again is both's.
+TEST(SizeOfTheL2, IsNoBoundByWhatACacheBehindHolds) {
+  Json text = model_of_rivals(
+      {{"l3", {{"size", 8056832}, {"line", 256}, {"sector", 256}, {"ways", 8}, {"scope", "gpu"}}}},
+      {{"global_cached", {served_by("l2", 215), served_by("l3", 230.5), served_by("device_memory", 245.5)}}});
+  text["caches"]["l2"].update(
+      {{"size", "1 MiB"}, {"line", 128}, {"sector", 64}, {"ways", 32}, {"replacement", "not_most_recent"}});
+  text["gpu"]["sm_count"] = 7;
+  text["groups"] = {{"gpc", {{0, 6}, {1, 3, 4, 5}, {2}}}, {"tpc", 1}};
+  text["distance"] = {{"gpc", 5.5}, {"slice", 1024}, {"sm", 12}, {"tpc", 1}};
+  text["noise"] = {{"jitter", "gaussian"}, {"cycles", 1.5}};
+  const Estimate size = *found_of_rivals(text, {"l2"}).find("l2")->find("measured_size");
+  if (size.value) {
+    EXPECT_LE(size.interval ? size.interval->low : *size.value, 1 << 20) << size.note;
+  }
+}
+
 // What the L2 loses the cache behind it has, by longer sectors and hardly slower: every other sector comes from there.
 TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
   Json text = model_of_rivals(

@@ -217,6 +217,24 @@ TEST(OrganisationOfTheL2, WithTwoSidesOfFewSetsIsToldToTheSet) {
   EXPECT_EQ(said.at("sets").answer, Answer::exact) << text_of(said.at("sets"));
 }
 
+// Lines of more pages than a TLB has take longer wherever they collide.
+TEST(OrganisationOfTheL2, IsNoXorByLinesThatATlbLacks) {
+  Json text = model_with_cache({{"size", "16 KiB"}, {"line", 64}, {"ways", 4}}, false);
+  text["gpu"]["sm_count"] = 8;
+  text["groups"] = {{"tpc", 2}, {"gpc", 2}, {"partition", 4}};
+  text["caches"]["l2"] = {{"size", "2 MiB"}, {"line", 128}, {"sector", 32}, {"ways", 16}, {"index", "xor"}};
+  text["caches"]["l2"].update({{"scope", "gpu"}, {"partitions", {{"count", 2}, {"mode", "home"}}}});
+  text["caches"]["l2"]["partitions"]["interleave"] = "64 KiB";
+  text["tlbs"]["t1"] = {{"page", "64 KiB"}, {"entries", 20}, {"ways", 20}, {"miss_penalty", 180}, {"scope", "tpc"}};
+  text["paths"]["global_cached"] = {{{"level", "l2"}, {"latency", 203}, {"far_latency", 403}, {"tlbs", {"t1"}}},
+                                    {{"level", "device_memory"}, {"latency", 560}}};
+  text["caches"].erase("l1");
+  const auto model = sim::parse_model(text.dump(), "pages");
+  ASSERT_TRUE(model) << model.error().message;
+  for (const Found& found : organisation_found(*model, discovered_deep(*model, {"l2"})))
+    EXPECT_NE(found.answer, Answer::wrong) << text_of(found);
+}
+
 // What it loses a cache behind it answers, nearer to its hits than half of what memory takes.
 TEST(OrganisationOfTheL2, WithACacheBehindItIsItsOwn) {
   Json text = model_with_cache({{"size", "16 KiB"}, {"line", 64}, {"ways", 4}}, false);
