@@ -199,6 +199,15 @@ bool hold_two_levels(const Trace& trace, double threshold_cycles) {
          loads_at_both - loads_between > deviations * std::sqrt(loads_at_both + loads_between);
 }
 
+namespace {
+
+bool is_some_but_not_all(double share) {
+  constexpr double some = 0.1;
+  return share > some && share < 1 - some;
+}
+
+}  // namespace
+
 std::vector<Separation> separations(const Trace& trace) {
   LatencyCounts counted;
   for (const auto& row : trace.rows) {
@@ -233,12 +242,17 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
   const auto before = rows.first((split + 1) / 2);
   auto counts = count_misses(trace, boundaries);
   std::vector<Separation> result;
+  bool are_hits_of_two_levels = false;  // below this boundary
   for (std::size_t i = 0; i < boundaries.size(); ++i) {
     const Boundary& boundary = boundaries[i];
     Separation separation;
     separation.boundary = boundary;
     if (is_new && boundary.threshold_cycles == rising->boundary.threshold_cycles) separation.choices = bins.size();
     separation.sweep = sweep_of(trace, counts[i], boundary.threshold_cycles);
+    // Lines that are near and far are so when they miss, too: near ones may lie below, and of a full cache not all that
+    // must miss lie above.
+    if (are_hits_of_two_levels) separation.sweep.whole_laps = false, separation.sweep.saturation = -1;
+    are_hits_of_two_levels |= is_some_but_not_all(level_of(std::span(counts[i]).first(before.size())));
     expect_overlap(before, boundary, quantum, separation.sweep.contamination);
     separation.loads_an_event = loads_an_event(trace, counts[i], boundary.threshold_cycles);
     separation.rows = independent(std::move(counts[i]), separation.loads_an_event);

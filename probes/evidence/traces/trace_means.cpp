@@ -220,7 +220,24 @@ double chance_of_means(const Trace& trace) {
   return chance_of_rise(curve, RisingLevels(curve.rows, curve.sweep.levels));
 }
 
-bool do_loads_move_together(std::span<const Row> rows) {
+namespace {
+
+// Rows about one of them that are alike, and step from those before and behind them by a level each: walks of which all
+// loads come from one level of several, the farther the larger.
+bool are_at_a_level_of_their_own(const std::vector<Observation>& rows, std::size_t row) {
+  constexpr std::size_t several = 2;
+  const double level = rows[row].level(), apart = std::max(least_rise_cycles, least_level_share * level);
+  const auto is_alike = [&](std::size_t i) { return 2 * std::fabs(rows[i].level() - level) < apart; };
+  std::size_t first = row, end = row + 1;
+  while (first > 0 && is_alike(first - 1)) --first;
+  while (end < rows.size() && is_alike(end)) ++end;
+  return end - first >= several && first > 0 && end < rows.size() &&
+         std::fabs(rows[first - 1].level() - level) >= apart && std::fabs(rows[end].level() - level) >= apart;
+}
+
+}  // namespace
+
+bool do_loads_move_together(std::span<const Row> rows, double least_cycles) {
   constexpr double an_end = 0.15;   // of the rise, on either side
   constexpr double a_level = 0.25;  // of the rise: rows that a step as high leads to, or away from, are a level's
   constexpr double deviations = 2;
@@ -237,7 +254,7 @@ bool do_loads_move_together(std::span<const Row> rows) {
   const RisingLevels rising(curve.rows, curve.sweep.levels);
   const std::vector<double> levels = rising.fitted();
   const double first = levels.front(), rise = levels.back() - first;
-  if (rise <= 0) return false;
+  if (rise <= 0 || rise < least_cycles) return false;
   const auto share_of = [&](std::size_t i) { return (levels[i] - first) / rise; };
   Scatter low, high;
   struct Passing {
@@ -254,6 +271,7 @@ bool do_loads_move_together(std::span<const Row> rows) {
     if (share <= an_end) low.add(block);
     if (share >= 1 - an_end) high.add(block);
     if (share <= an_end || share >= 1 - an_end || block.degrees() <= 0) continue;
+    if (are_at_a_level_of_their_own(curve.rows, begin)) continue;
     const double from = levels[begin - 1], to = levels[end];
     if (levels[begin] - from < a_level * rise && to - levels[begin] < a_level * rise)
       passing.push_back({levels[begin], (to - from) / 2, block});

@@ -220,7 +220,9 @@ Estimate with_slow_hits(const Trace& trace, std::span<const Separation> candidat
                         Estimate size) {
   const std::size_t last = s.posterior.none_fits > better_part ? 0 : s.posterior.best();
   const Trace about = size.has_value() ? about_change(trace, candidates, s, last) : Trace{};
-  if (size.has_value() && do_loads_move_together(rows_from(about, last))) {
+  constexpr double a_good_part = 1.0 / 8;
+  const double change = s.boundary.upper_mean - s.boundary.lower_mean;
+  if (size.has_value() && do_loads_move_together(rows_from(about, last), a_good_part * change)) {
     const Estimate by_means = size_by_means({rows_from(about, 0)});
     const bool are_alike = size.status == Status::measured && by_means.status == Status::measured &&
                            by_means.interval->low <= *size.value && *size.value <= by_means.interval->high;
@@ -237,7 +239,7 @@ Estimate with_slow_hits(const Trace& trace, std::span<const Separation> candidat
   const auto rise = hits.rows.size() < 2 ? std::nullopt : rise_of_means(hits);
   if (!rise) return size;
   if (rise->is_drift) {
-    const bool is_all = 2 * rise->cycles > s.boundary.upper_mean - s.boundary.lower_mean;
+    const bool is_all = 2 * rise->cycles > change;
     return is_all ? inconclusive("B", trace_size_method, drifts) : size;
   }
   size.interval->low = std::min(size.interval->low, rise->from);
