@@ -233,6 +233,10 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
                          [](const Boundary& a, const Boundary& b) { return a.threshold_cycles < b.threshold_cycles; });
     is_new = at == boundaries.end() || at->threshold_cycles != rising->boundary.threshold_cycles;
     if (is_new) boundaries.insert(at, rising->boundary);
+    // Readings of one level are components of their own where a clock counts coarsely: how far levels are apart that
+    // rows differ by is told by more than the two that lie about it.
+    if (!is_new && !is_material(*at, quantum, loads) && is_material(rising->boundary, quantum, loads))
+      *at = rising->boundary, is_new = true;
   }
   boundaries.erase(std::remove_if(boundaries.begin(), boundaries.end(),
                                   [&](const Boundary& boundary) { return !is_material(boundary, quantum, loads); }),

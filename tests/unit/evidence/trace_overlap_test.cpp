@@ -123,6 +123,66 @@ TEST(SizeOfLevelsWithoutNoise, IsToldWhateverTheyAreApart) {
   }
 }
 
+// Walks of which all loads come from one of four levels, the farther the larger, no more than levels differ by.
+TEST(LoadsThatMoveTogether, AreNotThoseOfRowsThatLieAtOneLevelEach) {
+  const auto four = [](Random& random, int row) {
+    return (row <= last_fitting ? 33 : row < 26 ? 205 : row < 32 ? 580 : 1040) + 2 * random.normal();
+  };
+  for (const int loads : {16, 64, 256})
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const Estimate size = find_size(sweep_of_loads(loads, four, seed));
+      ASSERT_EQ(size.status, Status::measured) << loads << ": " << size.note;
+      EXPECT_EQ(*size.value, row_bytes(last_fitting)) << loads << ", " << seed;
+    }
+}
+
+// A hundredth of the loads behind the change miss, by three times as much: no other load moves with them.
+TEST(LoadsThatMoveTogether, AreNotHitsBesideAFewMisses) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Estimate size = find_size(sweep_of_loads(
+        1024,
+        [](Random& random, int row) {
+          const bool misses = row > last_fitting && random.uniform() < 0.002 * (row - last_fitting);
+          return (misses ? 80 : 25) + random.normal();
+        },
+        seed));
+    if (size.status == Status::inconclusive) continue;
+    EXPECT_LE(size.interval ? size.interval->low : *size.value, row_bytes(last_fitting + 1)) << size.note;
+  }
+}
+
+// A clock that counts in 32s reads hits as 32 or 64 and misses as 96 or 128: four readings of two levels.
+TEST(SizeOfOverlappingLevels, IsToldOfReadingsThatATickLiesBetween) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Estimate size = find_size(sweep_of_loads(
+        300,
+        [](Random& random, int row) {
+          if (random.uniform() < 0.005) return std::floor(32 + 150 * random.uniform()) * 32;
+          return 32 * std::floor(((row <= last_fitting ? 50 : 110) + 32 * random.uniform()) / 32);
+        },
+        seed));
+    ASSERT_EQ(size.status, Status::measured) << seed << ": " << size.note;
+    EXPECT_EQ(*size.value, row_bytes(last_fitting)) << seed;
+    EXPECT_EQ(size.method, "binomial_isotonic") << seed;
+  }
+}
+
+// Lines are near or far by themselves; that near misses lie between both kinds of hits hides half of the misses.
+TEST(SizeOfOverlappingLevels, IsToldWhereLinesAreNearAndFar) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Estimate size = find_size(sweep_of_loads(
+        256,
+        [](Random& random, int row) {
+          const double share = row <= last_fitting ? 0 : std::min(1.0, 0.1 * (row - last_fitting));
+          const double cycles = random.uniform() < share ? 134 : 110;
+          return cycles + (random.uniform() < 0.5 ? 33 : 0);
+        },
+        seed));
+    if (size.status == Status::inconclusive) continue;
+    EXPECT_LE(size.interval ? size.interval->low : *size.value, row_bytes(last_fitting)) << seed << size.note;
+  }
+}
+
 TEST(LoadsThatMoveTogether, AreADriftsAndNoMixtures) {
   const auto moves = [](const Trace& trace) { return do_loads_move_together(trace.rows); };
   const auto noise = [](Random& random) { return 4 * (random.uniform() + random.uniform() - 1); };
