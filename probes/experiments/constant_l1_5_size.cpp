@@ -143,8 +143,9 @@ struct InOneBank {
   std::uint64_t fill = 0;  // bytes to walk so that it overflows; 0: unknown
 };
 
-// By what fits into one bank, and by what is held of more.
-Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache) {
+// By what fits into one bank, and by what is held of more; alone that doesn't tell where lines of the L2 `may_be_far`,
+// and near ones as near as this cache's.
+Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache, bool may_be_far) {
   auto found = search_capacity(session, constant_spec(session, cache, false));
   if (!found) return tl::unexpected<Error>(found.error());
   Estimate fits = estimate_of(*found, "misses");
@@ -155,6 +156,8 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache) 
   auto agreed = agree_by_count(session, cache, fits, found->counts, about, Scope::gpu);
   if (!agreed) return tl::unexpected<Error>(agreed.error());
   InOneBank result{agreed->size};
+  if (may_be_far && fits.status != Status::measured && result.size.status == Status::lower_bound)
+    result.size = inconclusive("B", fits.method, "what is held is no more than near lines of the L2 may look like");
   bound_by_lines(result.size, cache.stride());
   result.fill = bytes_to_fill(result.size, agreed->held) / cache.stride() * cache.stride();
   return result;
@@ -192,7 +195,7 @@ Expected<void> measure_size_and_line(Session& session, Findings& findings, Cache
   auto& attributes = findings.memory("constant_l1_5").attributes;
   const device::DeviceInfo& info = session.info();
   const std::uint64_t bank = info.constant_bytes_per_module;
-  auto in_one_bank = size_in_one_bank(session, *cache);
+  auto in_one_bank = size_in_one_bank(session, *cache, findings.may_lines_be_far());
   if (!in_one_bank) return tl::unexpected<Error>(in_one_bank.error());
   Estimate size = in_one_bank->size;
   if (in_one_bank->all_fits && info.constant_modules > 1) {

@@ -222,17 +222,19 @@ double chance_of_means(const Trace& trace) {
 
 namespace {
 
-// Rows about one of them that are alike, and step from those before and behind them by a level each: walks of which all
-// loads come from one level of several, the farther the larger.
-bool are_at_a_level_of_their_own(const std::vector<Observation>& rows, std::size_t row) {
+// Rows about one of them whose middles are alike, and a level apart from those of the rows before and behind them:
+// walks of which most loads come from one level of several, the farther the larger. A clock's ticks are no levels.
+bool are_at_a_level_of_their_own(const std::vector<double>& middles, std::size_t row, double tick) {
   constexpr std::size_t several = 2;
-  const double level = rows[row].level(), apart = std::max(least_rise_cycles, least_level_share * level);
-  const auto is_alike = [&](std::size_t i) { return 2 * std::fabs(rows[i].level() - level) < apart; };
+  constexpr double more_than_a_tick = 1.5;
+  const double middle = middles[row];
+  const double apart = std::max({least_rise_cycles, least_level_share * middle, more_than_a_tick * tick});
+  const auto is_alike = [&](std::size_t i) { return 2 * std::fabs(middles[i] - middle) < apart; };
   std::size_t first = row, end = row + 1;
   while (first > 0 && is_alike(first - 1)) --first;
-  while (end < rows.size() && is_alike(end)) ++end;
-  return end - first >= several && first > 0 && end < rows.size() &&
-         std::fabs(rows[first - 1].level() - level) >= apart && std::fabs(rows[end].level() - level) >= apart;
+  while (end < middles.size() && is_alike(end)) ++end;
+  return end - first >= several && first > 0 && end < middles.size() &&
+         std::fabs(middles[first - 1] - middle) >= apart && std::fabs(middles[end] - middle) >= apart;
 }
 
 }  // namespace
@@ -256,6 +258,9 @@ bool do_loads_move_together(std::span<const Row> rows, double least_cycles) {
   const double first = levels.front(), rise = levels.back() - first;
   if (rise <= 0 || rise < least_cycles) return false;
   const auto share_of = [&](std::size_t i) { return (levels[i] - first) / rise; };
+  const double tick = tick_of(trace);
+  std::vector<double> middles;
+  for (const Row& row : trace.rows) middles.push_back(change_point::median(row.values));
   Scatter low, high;
   struct Passing {
     double level = 0, way = 0;  // of the rise, to its neighbours' middles
@@ -271,7 +276,7 @@ bool do_loads_move_together(std::span<const Row> rows, double least_cycles) {
     if (share <= an_end) low.add(block);
     if (share >= 1 - an_end) high.add(block);
     if (share <= an_end || share >= 1 - an_end || block.degrees() <= 0) continue;
-    if (are_at_a_level_of_their_own(curve.rows, begin)) continue;
+    if (are_at_a_level_of_their_own(middles, begin, tick)) continue;
     const double from = levels[begin - 1], to = levels[end];
     if (levels[begin] - from < a_level * rise && to - levels[begin] < a_level * rise)
       passing.push_back({levels[begin], (to - from) / 2, block});

@@ -123,31 +123,44 @@ TEST(SizeOfLevelsWithoutNoise, IsToldWhateverTheyAreApart) {
   }
 }
 
-// Walks of which all loads come from one of four levels, the farther the larger, no more than levels differ by.
+// Walks of which all loads come from one of four levels, the farther the larger: a row between them holds both.
 TEST(LoadsThatMoveTogether, AreNotThoseOfRowsThatLieAtOneLevelEach) {
-  const auto four = [](Random& random, int row) {
-    return (row <= last_fitting ? 33 : row < 26 ? 205 : row < 32 ? 580 : 1040) + 2 * random.normal();
-  };
-  for (const int loads : {16, 64, 256})
-    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      const Estimate size = find_size(sweep_of_loads(loads, four, seed));
-      ASSERT_EQ(size.status, Status::measured) << loads << ": " << size.note;
-      EXPECT_EQ(*size.value, row_bytes(last_fitting)) << loads << ", " << seed;
+  constexpr double ends[] = {4600, 8900, 18000};
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Random random(seed);
+    Trace trace;
+    for (double bytes = 1024; bytes < 48000; bytes *= 1.19) {
+      Row& row = trace.rows.emplace_back(Row{std::floor(bytes / 64) * 64, {}});
+      for (int load = 0; load < bytes / 64; ++load) {
+        const double cycles = bytes < ends[0] ? 28 : bytes < ends[1] ? 193 : bytes < ends[2] ? 420 : 1029;
+        const bool is_between = bytes < 1.19 * ends[2] && bytes > ends[2] && random.uniform() < 0.15;
+        row.values.push_back(std::round((is_between ? 420 : cycles) + random.normal()));
+      }
     }
+    const auto last = std::ranges::find_if(trace.rows, [&](const Row& row) { return row.control > ends[0] - 64; }) - 1;
+    const Estimate size = find_size(trace);
+    ASSERT_EQ(size.status, Status::measured) << size.note;
+    EXPECT_EQ(*size.value, last->control) << seed;
+  }
 }
 
 // A hundredth of the loads behind the change miss, by three times as much: no other load moves with them.
 TEST(LoadsThatMoveTogether, AreNotHitsBesideAFewMisses) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    const Estimate size = find_size(sweep_of_loads(
-        1024,
-        [](Random& random, int row) {
-          const bool misses = row > last_fitting && random.uniform() < 0.002 * (row - last_fitting);
-          return (misses ? 80 : 25) + random.normal();
-        },
-        seed));
-    if (size.status == Status::inconclusive) continue;
-    EXPECT_LE(size.interval ? size.interval->low : *size.value, row_bytes(last_fitting + 1)) << size.note;
+  constexpr int misses_of_last[] = {8, 16, 22, 28, 33, 38};
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed);
+    Trace trace;
+    for (int i = 0; i < 32; ++i) {
+      Row& row = trace.rows.emplace_back(Row{448.0 + 64 * i, {}});
+      for (int load = 0; load < 1024; ++load)
+        row.values.push_back(
+            std::round((i >= 26 && load % 1024 < misses_of_last[i - 26] ? 81 : 25) + 0.7 * random.normal()));
+      random.shuffle(row.values);
+    }
+    const Estimate size = find_size(trace);
+    EXPECT_NE(size.status, Status::lower_bound) << seed << ": " << *size.value;
+    if (size.status != Status::measured) continue;
+    EXPECT_EQ(*size.value, 448.0 + 64 * 25) << seed;
   }
 }
 
@@ -167,20 +180,30 @@ TEST(SizeOfOverlappingLevels, IsToldOfReadingsThatATickLiesBetween) {
   }
 }
 
-// Lines are near or far by themselves; that near misses lie between both kinds of hits hides half of the misses.
+// Lines are near or far by themselves, and near ones that miss are nearer than far ones that hit: of a full cache's
+// misses the boundary above these shows half.
 TEST(SizeOfOverlappingLevels, IsToldWhereLinesAreNearAndFar) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    const Estimate size = find_size(sweep_of_loads(
-        256,
-        [](Random& random, int row) {
-          const double share = row <= last_fitting ? 0 : std::min(1.0, 0.1 * (row - last_fitting));
-          const double cycles = random.uniform() < share ? 134 : 110;
-          return cycles + (random.uniform() < 0.5 ? 33 : 0);
-        },
-        seed));
+  constexpr int lines_of_cache = 128;
+  int told = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    Trace trace;
+    std::vector<bool> is_far;
+    for (int line = 0; line < 384; ++line) is_far.push_back(random.uniform() < 0.5);
+    for (const int lines : {16, 32, 48, 64, 80, 96, 112, 116, 120, 124, 128, 132, 136, 140, 144, 148, 256, 384}) {
+      Row& row = trace.rows.emplace_back(Row{128.0 * lines, {}});
+      const double share = lines <= lines_of_cache ? 0 : 1 - std::pow(lines_of_cache / static_cast<double>(lines), 4);
+      for (int line = 0; line < lines; ++line)
+        row.values.push_back(
+            std::round((random.uniform() < share ? 134 : 110) + (is_far[line] ? 33 : 0) + 0.5 * random.uniform()));
+    }
+    const Estimate size = find_size(trace);
     if (size.status == Status::inconclusive) continue;
-    EXPECT_LE(size.interval ? size.interval->low : *size.value, row_bytes(last_fitting)) << seed << size.note;
+    ASSERT_NE(size.status, Status::upper_bound) << size.note;
+    EXPECT_LE(size.interval ? size.interval->low : *size.value, 128 * (lines_of_cache + 4)) << seed << size.note;
+    ++told;
   }
+  EXPECT_GE(told, 3);
 }
 
 TEST(LoadsThatMoveTogether, AreADriftsAndNoMixtures) {
@@ -189,6 +212,7 @@ TEST(LoadsThatMoveTogether, AreADriftsAndNoMixtures) {
   EXPECT_FALSE(moves(Trace{})) << "of no rows, as are left of some";
   const auto drift = [&](Random& random, int row) { return 100 + 0.04 * row * row + noise(random); };
   EXPECT_TRUE(moves(sweep_of_loads(32, drift)));
+  EXPECT_FALSE(do_loads_move_together(sweep_of_loads(32, drift).rows, 100)) << "by 64 cycles";
   const auto mixture = [&](Random& random, int row) {
     return (random.uniform() < row / 40.0 ? 164 : 100) + noise(random);
   };
