@@ -235,7 +235,9 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
     if (is_new) boundaries.insert(at, rising->boundary);
     // Readings of one level are components of their own where a clock counts coarsely: how far levels are apart that
     // rows differ by is told by more than the two that lie about it.
-    if (!is_new && !is_material(*at, quantum, loads) && is_material(rising->boundary, quantum, loads))
+    constexpr double any_clock = 0;
+    if (!is_new && is_material(*at, any_clock, loads) && !is_material(*at, quantum, loads) &&
+        is_material(rising->boundary, quantum, loads))
       *at = rising->boundary, is_new = true;
   }
   boundaries.erase(std::remove_if(boundaries.begin(), boundaries.end(),

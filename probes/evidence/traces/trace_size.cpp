@@ -220,9 +220,9 @@ Estimate with_slow_hits(const Trace& trace, std::span<const Separation> candidat
                         Estimate size) {
   const std::size_t last = s.posterior.none_fits > better_part ? 0 : s.posterior.best();
   const Trace about = size.has_value() ? about_change(trace, candidates, s, last) : Trace{};
-  constexpr double a_good_part = 1.0 / 8;
-  const double change = s.boundary.upper_mean - s.boundary.lower_mean;
-  if (size.has_value() && do_loads_move_together(rows_from(about, last), a_good_part * change)) {
+  // As many slow loads as a level may have move means by no more.
+  const double change = s.boundary.upper_mean - s.boundary.lower_mean, moved_by_few = tolerated_share * change;
+  if (size.has_value() && do_loads_move_together(rows_from(about, last), moved_by_few)) {
     const Estimate by_means = size_by_means({rows_from(about, 0)});
     const bool are_alike = size.status == Status::measured && by_means.status == Status::measured &&
                            by_means.interval->low <= *size.value && *size.value <= by_means.interval->high;
