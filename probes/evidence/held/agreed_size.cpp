@@ -130,29 +130,28 @@ void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_by
 
 namespace {
 
-// Of what fits all is held: as many of its loads as miss are hits of lines and from SMs that those known by
-// construction weren't of, and so may be of the lines that a count lacks.
-double missing_of_what_fits(const Estimate& fits, const Counts& counts, const Levels& levels) {
+// The share of misses, strangers apart, of footprints from `least_bytes` to `most_bytes`.
+double missing_share(const Counts& counts, const Levels& levels, double least_bytes, double most_bytes) {
   double loads = 0, misses = 0;
   for (const Count& c : counts) {
-    if (c.footprint_bytes > fits.value.value_or(0)) continue;
+    if (c.footprint_bytes < least_bytes || c.footprint_bytes > most_bytes) continue;
     loads += static_cast<double>(c.loads);
     misses += static_cast<double>(c.misses);
   }
   return loads == 0 ? 0 : std::max(0.0, misses / loads - levels.false_miss);
 }
 
+// Of what fits all is held: as many of its loads as miss are hits of lines and from SMs that those known by
+// construction weren't of, and so may be of the lines that a count lacks.
+double missing_of_what_fits(const Estimate& fits, const Counts& counts, const Levels& levels) {
+  return missing_share(counts, levels, 0, fits.value.value_or(0));
+}
+
 // A bound by what fits goes no further than what of it was there: lines that miss in every lap are others' or the first
 // that don't fit, and where nothing counts what is held, nothing says which.
 void leave_out_missing(Estimate& bound, const Estimate& fits, const Counts& counts, const Levels& levels) {
-  double loads = 0, misses = 0;
-  for (const Count& c : counts) {
-    if (c.footprint_bytes != fits.value.value_or(0)) continue;
-    loads += static_cast<double>(c.loads);
-    misses += static_cast<double>(c.misses);
-  }
-  if (loads == 0) return;
-  const double missing = std::max(0.0, misses / loads - levels.false_miss);
+  if (!fits.value) return;
+  const double missing = missing_share(counts, levels, *fits.value, *fits.value);
   bound.value = std::min(*bound.value, *fits.value * (1 - missing));
 }
 

@@ -125,8 +125,8 @@ Expected<std::optional<EvictionIndex>> modulo_index(Evictions& look, const std::
 
 // Whether lines all over the memory are pushed out by those that linear differences predict; nothing where there is
 // room for few of them, or where as many right beside these, of different sets, seem to be: their pages are more than a
-// TLB has. By twice as many as a set has ways, where there are: of one more a set that goes by the order
-// in which lines came, and has them in another one, may lose as few as strangers hide.
+// TLB has. By twice as many as a set has ways, where there are: of one more a set that goes by the order in which lines
+// came, and has them in another one, may lose as few as strangers hide.
 Expected<std::optional<bool>> is_linear(Evictions& look, const LineDifferences& differences, std::size_t ways) {
   constexpr std::uint64_t lines = 64;
   std::vector<std::vector<std::uint64_t>> predicted, beside;

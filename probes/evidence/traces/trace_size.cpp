@@ -278,11 +278,8 @@ Chosen chosen_of(const Trace& trace, std::vector<Separation>& candidates, const 
   return chosen;
 }
 
-// Whether latencies rise with size, beyond doubt: levels nearer than loads scatter have no boundary between them.
-bool do_means_rise(const Trace& trace) {
-  constexpr double beyond_doubt = 1e-4;
-  return chance_of_means(trace) < beyond_doubt;
-}
+// The probability below which rows' means rise beyond doubt: levels nearer than loads scatter have no boundary.
+constexpr double means_by_chance = 1e-4;
 
 // By means, where loads don't fall into levels: what makes some of a row slower for a while made the rows differ, too.
 Estimate by_steady_means(const Trace& trace, const TraceOptions& options, bool is_in_order_of_time) {
@@ -292,6 +289,17 @@ Estimate by_steady_means(const Trace& trace, const TraceOptions& options, bool i
   return is_about_change && is_in_order_of_time && do_loads_drift(trace.rows, any, options.seed)
              ? inconclusive("B", size.method, drifts)
              : size;
+}
+
+// A bound below, `least`. That hardly any load crosses one boundary says nothing of levels on one side of it.
+Estimate unless_hits_rise(const Trace& trace, const Separation& s, const Estimate& least, const TraceOptions& options,
+                          bool is_in_order_of_time) {
+  const Trace hits = hits_of(trace, s, trace.rows.back().control);
+  if (hits.rows.size() < 2 || chance_of_means(hits) >= means_by_chance) return least;
+  const Estimate by_means = by_steady_means(hits, options, is_in_order_of_time);
+  return by_means.status != Status::lower_bound
+             ? by_means
+             : inconclusive("B", trace_size_method, "latencies rise with size, but don't fall into levels");
 }
 
 Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const TraceOptions& options,
@@ -304,9 +312,9 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   if (!chosen && !why_others_not.empty()) return by_others;
   if (!chosen) {
     constexpr double by_chance = 0.05;
-    if (do_means_rise(trace)) return by_steady_means(trace, options, is_in_order_of_time);
-    if (chance_of_means(trace) < by_chance)
-      return inconclusive("B", trace_size_method, "latencies rise with size, but may by chance");
+    const double chance = chance_of_means(trace);
+    if (chance < means_by_chance) return by_steady_means(trace, options, is_in_order_of_time);
+    if (chance < by_chance) return inconclusive("B", trace_size_method, "latencies rise with size, but may by chance");
     return without_change(*std::max_element(candidates.begin(), candidates.end(),
                                             [](const auto& a, const auto& b) { return a.gain < b.gain; }));
   }
@@ -323,14 +331,9 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
   const Estimate size = size_of(s.posterior);
   // Of loads that became slower with time, or by where they are, nobody knows whether they hit.
   if (size.status == Status::lower_bound && !why_others_not.empty()) return by_others;
-  // That hardly any of them crosses one boundary says nothing of levels on one side of it.
-  if (const Trace hits = hits_of(trace, s, trace.rows.back().control);
-      size.status == Status::lower_bound && hits.rows.size() > 1 && do_means_rise(hits)) {
-    const Estimate by_means = by_steady_means(hits, options, is_in_order_of_time);
-    return by_means.status != Status::lower_bound
-               ? by_means
-               : inconclusive("B", trace_size_method, "latencies rise with size, but don't fall into levels");
-  }
+  if (size.status == Status::lower_bound)
+    if (const Estimate e = unless_hits_rise(trace, s, size, options, is_in_order_of_time); e.status != size.status)
+      return e;
   if (size.status == Status::upper_bound && is_of_hits_as_well(trace, s))
     return inconclusive(
         "B", trace_size_method,
