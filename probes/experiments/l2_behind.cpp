@@ -100,7 +100,7 @@ bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_c
 // What serves lines that were lost, memory or a level between hits and memory: a threshold halfway to memory may lie
 // above it, and memory may have served the more of them.
 void find_next_level(CacheFacts& l2, const Histogram& all, const std::vector<double>& cold_words) {
-  const Levels from_hits = levels_of(l2.levels.hit, all);
+  const Levels from_hits = graded_levels(l2.levels.hit, {all}, l2.overhead_cycles);
   if (!from_hits.usable()) return;
   const Histogram lost = between(all, from_hits.threshold_cycles, 1e9);
   const Mode nearest = lowest_mode(lost);

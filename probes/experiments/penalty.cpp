@@ -193,13 +193,14 @@ double width_of(const Histogram& loads) {
   return quantile(loads, 1 - tail).value_or(0) - quantile(loads, tail).value_or(0);
 }
 
-// Of lines that were lost, those that are near: as many, but for chance, as of `hits` are `near`. That is the nearest
-// level of them, or what lies before the widest gap about there; all, where they differ no more than near hits do.
-// Nothing where near ones aren't told from far.
-std::optional<Histogram> near_part(const Histogram& lost, const Histogram& near, const Histogram& hits) {
+// Of lines that were lost, or of memory, those that are near: as many, but for chance, as of `hits` are `near`. That is
+// the nearest level of them, or what lies before the widest gap about there; all, where they differ no more than near
+// hits do. Nothing where near ones aren't told from far.
+std::optional<Histogram> near_part(const Histogram& lost, const Histogram& near, const Histogram& hits,
+                                   double looks_at_each) {
   constexpr double deviations = 4, least_gap_cycles = 3, a_half_more = 1.5, two_ticks = 2;
   const double share = static_cast<double>(total(near)) / std::max(1.0, static_cast<double>(total(hits)));
-  const double lines = static_cast<double>(total(lost)) / looks_at_lost_lines;
+  const double lines = static_cast<double>(total(lost)) / looks_at_each;
   const double off = deviations * std::sqrt(share * (1 - share) / std::max(1.0, lines));
   if (width_of(lost) <= a_half_more * width_of(near) + two_ticks) return lost;
   if (std::fabs(lowest_mode(lost).share - share) <= off) return lost;
@@ -210,6 +211,36 @@ std::optional<Histogram> near_part(const Histogram& lost, const Histogram& near,
     if (std::fabs(seen - share) <= off && gap > widest) widest = gap, end = lost[i + 1].latency_cycles;
   }
   return end == 0 ? std::nullopt : std::optional(between(lost, 0, end));
+}
+
+Histogram of_lines(const std::vector<double>& by_line) {
+  Histogram all;
+  for (const double cycles : by_line) add(all, static_cast<std::uint32_t>(cycles));
+  return all;
+}
+
+struct HeldAgainst {
+  Estimate hits, memory;
+  bool are_near_told = true;
+};
+
+// Hits and loads of memory, `own` and `next`, so that they are alike: of an L2 with sides near ones, of memory those
+// that are near where it isn't as far from all. Where sides aren't known, all lines against all.
+HeldAgainst held_against(const Findings& findings, const CacheFacts& l2, const CacheFacts& memory, const Estimate& own,
+                         const Estimate& next) {
+  if ((!findings.lines_have_sides && !findings.may_lines_be_far()) || l2.by_line.size() < 2) return {own, next};
+  const Histogram hits = of_lines(l2.by_line), loads = of_lines(memory.by_line);
+  const std::optional<double> far_less_near = findings.far_less_near_cycles();
+  const Histogram near =
+      far_less_near ? between(hits, 0, *own.value + l2.overhead_cycles + *far_less_near / 2) : Histogram();
+  if (near.empty() || loads.empty())
+    return {without_clock(mean_estimate(l2.by_line, "cycles", {}), l2.overhead_cycles), next};
+  const std::optional<Histogram> near_loads = near_part(loads, near, hits, 1);
+  if (!near_loads) return {own, next, false};
+  Estimate nearer = next;
+  const double by = mean(*near_loads).value_or(0) - mean(loads).value_or(0);
+  *nearer.value += by, nearer.interval->low += by, nearer.interval->high += by;
+  return {own, nearer};
 }
 
 // What lines take that it lost. Memory behind an L2 with sides is as near or far as the line's home: near ones are held
@@ -248,7 +279,8 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
       penalty = inconclusive("cycles", "miss_latency", "of the hits that were timed none is near");
       return {};
     }
-    const auto near_lost = far_less_near ? near_part(l2->next_loads, near, hits) : std::optional(l2->next_loads);
+    const auto near_lost =
+        far_less_near ? near_part(l2->next_loads, near, hits, looks_at_lost_lines) : std::optional(l2->next_loads);
     are_near_told = near_lost.has_value();
     const auto [own_loads, nearest] = nearest_of_both(near, near_lost.value_or(l2->next_loads), hit);
     hit = own_loads;
@@ -256,12 +288,10 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
     penalty.interval->low -= own.interval->high - *own.value;
     penalty.interval->high += *own.value - own.interval->low;
   } else {
-    // Memory is as near or far as the line's home: all lines are held against all.
-    const bool are_of_sides = (findings.lines_have_sides || findings.may_lines_be_far()) && l2->by_line.size() > 1;
-    const Estimate hits =
-        are_of_sides ? without_clock(mean_estimate(l2->by_line, "cycles", {}), l2->overhead_cycles) : own;
-    penalty = measured(*next.value - *hits.value, "cycles", "difference", next.samples);
-    penalty.interval = Interval{next.interval->low - hits.interval->high, next.interval->high - hits.interval->low};
+    const auto [hits, loads, are_told] = held_against(findings, *l2, *memory, own, next);
+    are_near_told = are_told;
+    penalty = measured(*loads.value - *hits.value, "cycles", "difference", next.samples);
+    penalty.interval = Interval{loads.interval->low - hits.interval->high, loads.interval->high - hits.interval->low};
   }
   if (!are_near_told) bound_above(penalty, near_and_far);
   if (findings.memory_in_open_rows) bound_below(penalty, in_open_rows);

@@ -237,6 +237,19 @@ double most_hidden_share(const Levels& levels) {
   return hidden.share(std::max(0.0, hidden.loads) + 1.96 * hidden.deviation);
 }
 
+double most_hidden_where_seen(const Levels& levels, double overhead_cycles) {
+  const double middle = quantile(levels.hit, 0.5).value_or(0), until = levels.threshold_cycles, spread = until - middle;
+  const Hidden hidden = hidden_in(levels);
+  const auto beyond = static_cast<double>(count_from(levels.next, until));
+  if (beyond == 0 || !are_some(hidden.seen / beyond, beyond)) return 0;
+  // A level that begins above the threshold has none right there, and no more below it where there are fewer than on.
+  constexpr double right_there = 4;
+  const auto begin = static_cast<double>(total(between(levels.next, until, until + spread / right_there)));
+  // Of a level as wide as the hits lies above them what its middle is further on, of both sides of it.
+  const double least_seen = (least_ratio - 1) * (middle - overhead_cycles) / (2 * spread);
+  return std::min({most_hidden_share(levels), hidden.share(right_there * begin), std::max(0.0, 1 - least_seen)});
+}
+
 double most_hidden_loads(const Levels& levels, const Histogram& loads) {
   constexpr double nearly_none = 0.01, deviations = 4;
   const Histogram hits = between(levels.hit, 0, levels.threshold_cycles);

@@ -30,6 +30,13 @@ DecidingCurve line_curve(std::span<const PairFates> fates, const Estimate& line,
   return curve;
 }
 
+// Looks that hide among hits part halves of one line.
+Contamination most_mistakes(const Levels& levels) {
+  Contamination mistakes = levels.contamination();
+  mistakes.false_hit = std::max(mistakes.false_hit, levels.most_false_hit);
+  return mistakes;
+}
+
 // The share of pairs of one line that part by mistake, at most. One of both is mistaken, a little more often than known
 // ones were, since strangers come and go. And it is either one as often: no more than twice as many pairs as those of
 // the rarer kind, but for those that were taken for hits and brought back in between without the other.
@@ -123,7 +130,7 @@ Expected<bool> do_halves_stay_together(Session& session, const CacheFacts& cache
     }
     if (by == ConfirmedBy::any_pairs || !do_most_stay(all))
       return all.parted.loads != 0 &&
-             are_of_one_line(without_brought_nearer({all}).front(), cache.levels.contamination());
+             are_of_one_line(without_brought_nearer({all}).front(), most_mistakes(cache.levels));
   }
   return false;
 }
@@ -181,7 +188,7 @@ Expected<Estimate> measure_line(Session& session, const CacheFacts& cache, std::
   std::vector<std::uint64_t> distances;
   for (std::uint64_t d = least; d < furthest_bytes; d *= 2) distances.push_back(d);
   distances.push_back(furthest_bytes + least);  // not a power of two, which would often be of one set
-  const Contamination mistakes = cache.levels.contamination();
+  const Contamination mistakes = most_mistakes(cache.levels);
   // Where a set has one way lines next to one another are pushed out together by what lies in a row; what is spaced
   // by a line pushes out single ones.
   std::vector<std::uint64_t> spacings{in_a_row};

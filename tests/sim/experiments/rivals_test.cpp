@@ -1,6 +1,8 @@
 // One thing that looks like another: constants that all fit into a cache, a level that has no name, paths past the L2,
 // levels nearer to each other than their loads differ, a cache close behind the L2, open rows of DRAM that look like a
 // cache or memory, loads that another program delays.
+#include <cmath>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -252,6 +254,50 @@ TEST(MissPenalty, OfSlicesInStepsIsWhatEachOfThemTakes) {
   text["caches"]["l2"].update({{"size", "128 KiB"}, {"sector", 128}, {"replacement", "not_most_recent"}});
   const Topology found = found_of_rivals(text, {"l2", "device_memory"});
   EXPECT_NEAR(*found.find("l2")->find("miss_penalty")->value, 200, 6);
+}
+
+// Memory as far from all SMs behind an L2 with sides, and rows of DRAM: near hits are held against all of it.
+TEST(MissPenalty, OfAnL2WithSidesIsThatOfNearLinesBeforeRowsOfMemory) {
+  Json text = model_of_rivals(
+      Json::object(), {{"global_cached",
+                        {{{"level", "l2"}, {"latency", 200}, {"far_latency", 300}}, served_by("device_memory", 500)}}});
+  text["caches"]["l2"].update({{"size", "1 MiB"}, {"partitions", {{"count", 2}, {"mode", "home"}}}});
+  text["groups"] = {{"partition", 2}};
+  text["rows"] = {{"size", "2 KiB"}, {"banks", 16}, {"gain", 60}};
+  const Topology found = found_of_rivals(text, {"l2", "device_memory"});
+  EXPECT_NEAR(*found.find("l2")->find("miss_penalty")->value, 300, 3);
+}
+
+// Loads leave at every fourth cycle, so that some hits take longer than others: what such an L2 kept of lines that
+// seemed lost is no level behind it.
+TEST(MissPenalty, OfAnL2IsNoneOfHitsThatWaitToLeave) {
+  Json text =
+      model_of_rivals(Json::object(), {{"global_cached", {served_by("l2", 188), served_by("device_memory", 403)}}});
+  text["caches"]["l2"].update({{"size", "1 MiB"}, {"replacement", "not_most_recent"}});
+  text["tick"] = 4;
+  text.erase("noise");
+  const Topology found = found_of_rivals(text, {"l2", "device_memory"});
+  const Estimate& penalty = *found.find("l2")->find("miss_penalty");
+  EXPECT_TRUE(penalty.status == Status::inconclusive || std::fabs(*penalty.value - 215) < 3) << *penalty.value;
+}
+
+// The slower half of a level 10 % behind is seen, the others look like hits: halves of a line that only one look of
+// each found aren't two lines.
+TEST(Line, OfConstantsIsNoHalfOfItWhereALevelBehindHidesAmongHits) {
+  const Json l1 = {{"size", "8 KiB"}, {"line", 128}, {"sector", 64}, {"ways", 8}, {"replacement", "random"}};
+  Json text = model_of_rivals(
+      {{"constant", l1}, {"constant_15", {{"size", 11776}, {"line", 128}, {"sector", 64}, {"ways", 92}}}},
+      {{"global_cached", data_path()},
+       {"constant",
+        {served_by("constant", 54.5), served_by("constant_15", 59.9), served_by("l2", 255),
+         served_by("device_memory", 285)}}});
+  text["noise"].update({{"jitter", "uniform"}, {"cycles", 3}, {"outlier_probability", 0.02}});
+  for (const int seed : {2, 4}) {
+    text["noise"]["seed"] = seed;
+    const Topology found = found_of_rivals(text, {"constant_l1"});
+    const Estimate* line = found.find("constant_l1")->find("line_size");
+    EXPECT_TRUE(line == nullptr || !line->has_value() || *line->value == 128) << *line->value;
+  }
 }
 
 // Loads that another program delays, four in ten: what the clock adds is told by the others, and so is each line.

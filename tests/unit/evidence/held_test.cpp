@@ -64,6 +64,17 @@ TEST(AgreedSize, IsAtLeastWhatFitsWhereHardlyHalfOfItWasFoundOfMore) {
   EXPECT_EQ(agreed_size(fitting(15104, {15104, 15104}), held, line).status, Status::lower_bound);
 }
 
+// Lines that a hash deals out go round in runs of as many as there are sets, each begun anywhere: in a cache of one way
+// those after what fits may all fall among its sets, and less than twice as many come to no others.
+TEST(AgreedSize, IsAtLeastWhatFitsWhereNoMoreIsHeldOfLessThanTwiceThat) {
+  Held held = sampled(46080, 600);
+  held.steady = held.is_sample = false;
+  held.walked_bytes = 65408;
+  EXPECT_EQ(agreed_size(fitting(45952, {45824, 45952}), held, line).status, Status::lower_bound);
+  held.walked_bytes = 92160;
+  EXPECT_EQ(agreed_size(fitting(45952, {45824, 45952}), held, line).status, Status::measured);
+}
+
 TEST(AgreedSize, IsOpenWhereSomethingElseMakesTheMostOfThemSlow) {
   EXPECT_EQ(agreed_size(fitting(70000, {69000, 71000}), sampled(40000, 600), line).status, Status::inconclusive);
 }

@@ -161,6 +161,24 @@ TEST(Levels, MayHideAsMuchAsAFewLoadsDoNotTell) {
   EXPECT_LT(most_hidden_share(mixture(100)), 1.5 * hidden);
 }
 
+// Hits of 52 to 58 and a level of 57 to 63, of which less is seen than is hidden for sure; one that begins at 62 hides
+// nothing, nor do strangers.
+TEST(Levels, MayHideALevelOfWhichSomeIsSeenRightAboveThem) {
+  const auto mixture = [](std::uint32_t first, std::uint64_t loads) {
+    Levels levels;
+    for (std::uint32_t i = 0; i < 7; ++i) {
+      levels.hit.push_back({52 + i, 1700});
+      levels.next = merged(levels.next, Histogram{{52 + i, 450}, {first + i, loads}});
+    }
+    levels.next = merged(levels.next, around(250, 400));
+    levels.threshold_cycles = 58.75;
+    return levels;
+  };
+  EXPECT_GT(most_hidden_where_seen(mixture(57, 130), 0), 0.28);
+  EXPECT_EQ(most_hidden_where_seen(mixture(62, 130), 0), 0);
+  EXPECT_EQ(most_hidden_where_seen(mixture(57, 4), 0), 0);
+}
+
 // Hits of 97 to 103. Looks at lines of which a level of 103 to 109 answered 140, or one that lies far off.
 TEST(Levels, HideNoMoreLoadsThanLieRightAboveThem) {
   Histogram hits, hidden;
