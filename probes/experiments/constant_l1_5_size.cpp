@@ -137,6 +137,16 @@ Expected<Estimate> within_own_bytes(const SearchSpec& spec, const SearchResult& 
   return surely("so much fits; the kernel's own code and constants, or sets that fill unevenly, may hide the rest");
 }
 
+// Ways of the sets that the first lines past what fits fall into, at least: in a set that goes by use or age one too
+// many misses with all that were there. Where others are lost each time there may be one.
+Expected<double> least_ways(const SearchSpec& spec, double size, double line_bytes) {
+  const auto past = count_past(spec, size, line_bytes, {0, 1, 2, 3, 4});
+  if (!past) return tl::unexpected<Error>(past.error());
+  if (!*past || (*past)->size() < 2) return 1;
+  const Past first = (*past)->front(), last = (*past)->back();
+  return std::max(1.0, std::floor((last.misses - first.misses) / (last.lines - first.lines)) - 1);
+}
+
 struct InOneBank {
   Estimate size;
   bool all_fits = false;   // and where it ends others may show
@@ -156,6 +166,13 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache, 
   auto agreed = agree_by_count(session, cache, fits, found->counts, about, Scope::gpu);
   if (!agreed) return tl::unexpected<Error>(agreed.error());
   InOneBank result{agreed->size};
+  const auto line = static_cast<double>(cache.stride());
+  if (fits.status == Status::measured && agreed->size.status == Status::lower_bound && agreed->held) {
+    auto ways = if_available(least_ways(constant_spec(session, cache, false), *fits.value, line));
+    if (!ways) return tl::unexpected<Error>(ways.error());
+    agreed->held->least_ways = ways->value_or(1);
+    if (agreed->held->least_ways > 1) result.size = agreed_size(fits, agreed->held, line);
+  }
   if (may_be_far && fits.status != Status::measured && result.size.status == Status::lower_bound)
     result.size = inconclusive("B", fits.method, "what is held is no more than near lines of the L2 may look like");
   bound_by_lines(result.size, cache.stride());

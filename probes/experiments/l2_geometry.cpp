@@ -221,6 +221,25 @@ Expected<std::vector<Estimate>> near_by_set(Session& session, const Findings& fi
   return all;
 }
 
+// Walks load lines in a row, from rows of DRAM that are open, and these may be nearer than what was lost here and
+// there.
+Histogram cold_in_a_row(const Findings& findings) {
+  Histogram in_a_row;
+  for (const double cycles : cold_lines_in_a_row(findings.l2_cold_words))
+    add(in_a_row, static_cast<std::uint32_t>(cycles));
+  return in_a_row;
+}
+
+// Hits, from wherever in the L2, against all that memory serves: where lines in a row look like hits beside memory's
+// other loads, against those.
+Levels levels_before_memory(const Findings& findings, const CacheFacts& l2) {
+  Histogram in_a_row = cold_in_a_row(findings);
+  const std::uint64_t lines = total(in_a_row);
+  if (!are_more_than_strangers(lines - count_from(in_a_row, l2.levels.threshold_cycles), lines)) return l2.levels;
+  return graded_levels(merged(l2.levels.hit, findings.brought_by_others()), {std::move(in_a_row), l2.levels.next},
+                       l2.overhead_cycles);
+}
+
 // Of an L2 without sides what is slower than a hit was lost, whether memory brings it again or a cache behind: where
 // lines that it just lost tell, hits are told from these. Nothing where they don't.
 Expected<std::optional<Levels>> levels_by_lost(Session& session, Findings& findings, const CacheFacts& l2) {
@@ -230,11 +249,7 @@ Expected<std::optional<Levels>> levels_by_lost(Session& session, Findings& findi
   auto lost = time_just_lost(session, session.info().l2_bytes, findings.lines_apart);
   if (!lost) return tl::unexpected<Error>(lost.error());
   if (!*lost) return std::optional<Levels>();
-  // Walks load lines in a row, from rows of DRAM that are open, and these may be nearer than what it lost here and
-  // there.
-  Histogram in_a_row;
-  for (const double cycles : cold_lines_in_a_row(findings.l2_cold_words))
-    add(in_a_row, static_cast<std::uint32_t>(cycles));
+  Histogram in_a_row = cold_in_a_row(findings);
   Levels levels = graded_levels(l2.levels.hit, {std::move(in_a_row), **lost, l2.levels.next}, l2.overhead_cycles);
   // Of a cache behind at distances like its own some loads look like hits wherever that is known: one alarm in forty
   // leaves a size open.
@@ -289,10 +304,11 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   if (*by_lost && !memory.attributes["sector_size"].has_value()) state_l2_sector(session, findings, **by_lost);
   L2Rows rows(session, *l2);
   CacheFacts walked = *l2;
-  if (*by_lost) walked.levels = std::move(**by_lost);
+  const Levels before_memory = *by_lost ? std::move(**by_lost) : levels_before_memory(findings, *l2);
+  if (before_memory.usable()) walked.levels = before_memory;
   findings.l2_levels = walked.levels;
   Size whole{inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")};
-  if (!are_far_hits_unknown(findings, memory)) {
+  if (before_memory.usable() && !are_far_hits_unknown(findings, memory)) {
     auto by_memory =
         size_by(session, rows, walked.levels, limit_of(session), "memory_loads", held_in(findings, memory));
     if (!by_memory) return tl::unexpected<Error>(by_memory.error());

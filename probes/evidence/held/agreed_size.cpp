@@ -33,7 +33,6 @@ Estimate held_at_least(const Held& held, std::string_view method, std::string_vi
   return e;
 }
 
-constexpr double reach_every_set = 2;  // runs of as many lines as sets, of which one is whole wherever they begin
 constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
 
 bool is_telling(const Held& held, const Interval& counted, double line_bytes) {
@@ -89,11 +88,12 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     }
     // A count that reaches what fits by its error alone may have missed as much of the rest.
     if (counted.high >= fits.interval->low) counted.high += std::max(0.0, fits.interval->low - held.bytes);
-    // From above the count is all there is, once more lines leave no more: then no set has room. Of fewer than twice
-    // what fits, sets of a hash with few ways may get none beyond those of others, where the lines after them fall.
+    // From above the count is all there is, once more lines leave no more: then no set has room. Sets get lines in runs
+    // of as many as there are sets, each run begun anywhere: one more than there are ways reaches all. Of fewer those
+    // after what fits may all fall among lines that are there, and other sets have room.
     const double least_held = 2 * held.bytes - held.interval.high;
-    const bool none_more =
-        held.walked_bytes >= reach_every_set * *fits.value && least_held < *fits.value + line_bytes;
+    const double reach_all = (1 + 1 / held.least_ways) * *fits.value;
+    const bool none_more = held.walked_bytes >= reach_all && least_held < *fits.value + line_bytes;
     size.interval->high = held.steady || none_more ? std::max(size.interval->high, counted.high) : 1e300;
     // A count that says more than fits, but isn't exact, says nothing of how little may fit.
     if (held.steady && counted.low <= *size.value) size.interval->low = std::max(size.interval->low, counted.low);

@@ -20,6 +20,7 @@ struct Held {
   bool steady = false;          ///< twice the footprint held no more: every set was full
   bool exact = false;           ///< and every line was there always or never, but for strangers
   bool is_sample = false;       ///< of lines of this cache alone: the interval is all that isn't known
+  double least_ways = 1;        ///< of its sets, as far as is known
   double fewest_bytes = 1e300;  ///< at most so much was held of the footprint that the least was held of
   std::uint64_t samples = 0;    ///< lines looked for
 };

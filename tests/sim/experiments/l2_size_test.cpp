@@ -275,6 +275,26 @@ TEST_F(L2Size, IsToldWhereDistanceIsLessThanALevel) {
   expect_told(l2, 512 * kibi);
 }
 
+// Walks load lines in a row, and what the open row brings lies nearer to hits than to what memory takes elsewhere; a
+// tenant hides how many sides there are.
+TEST_F(L2Size, IsNotWhatOpenRowsBringAsSoonAsStrangersLetHits) {
+  model["gpu"]["sm_count"] = 3;
+  model["groups"] = {{"tpc", 3}, {"gpc", 3}};
+  model["caches"]["l2"] = {{"size", "512 KiB"}, {"line", 64},      {"sector", 32},
+                           {"ways", 4},         {"index", "hash"}, {"replacement", "not_most_recent"},
+                           {"scope", "gpu"}};
+  model["rows"] = {{"size", 1024}, {"banks", 512}, {"gain", 140}};
+  model["distance"] = {{"slice", 1024}, {"sm", 19.2}};
+  model["tenant"] = {{"l2_lines_per_us", 1}, {"slow_share", 0}, {"slow_cycles", {5, 80}}};
+  model["noise"] = {{"jitter", "none"}, {"outlier_probability", 0.05}, {"outlier_cycles", {50, 300}}};
+  model["tlbs"] = {{"t1", {{"page", 65536}, {"entries", 64}, {"miss_penalty", 200}, {"scope", "sm"}}}};
+  reach({{{"level", "l2"}, {"latency", 320}, {"tlbs", {"t1"}}}, {{"level", "device_memory"}, {"latency", 735}}});
+  const Memory l2 = found();
+  const Estimate& size = *l2.find("measured_size");
+  ASSERT_TRUE(size.has_value()) << size.note;
+  EXPECT_LE(*size.value, 512 * kibi);
+}
+
 // The look at one half of a line that was lost opens its row of DRAM, and the other half comes as soon as a hit does.
 TEST_F(L2Size, AndItsLineIsNotASectorWhereRowsStayOpen) {
   model["gpu"]["sm_count"] = 10;
