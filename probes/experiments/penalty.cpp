@@ -219,6 +219,11 @@ Histogram of_lines(const std::vector<double>& by_line) {
   return all;
 }
 
+Estimate moved(Estimate e, double by) {
+  for (double* cycles : {&*e.value, &e.interval->low, &e.interval->high}) *cycles += by;
+  return e;
+}
+
 struct HeldAgainst {
   Estimate hits, memory;
   bool are_near_told = true;
@@ -237,15 +242,13 @@ HeldAgainst held_against(const Findings& findings, const CacheFacts& l2, const C
     return {without_clock(mean_estimate(l2.by_line, "cycles", {}), l2.overhead_cycles), next};
   const std::optional<Histogram> near_loads = near_part(loads, near, hits, 1);
   if (!near_loads) return {own, next, false};
-  Estimate nearer = next;
-  const double by = mean(*near_loads).value_or(0) - mean(loads).value_or(0);
-  *nearer.value += by, nearer.interval->low += by, nearer.interval->high += by;
-  return {own, nearer};
+  const double own_cycles = *own.value + l2.overhead_cycles;
+  const auto [near_cycles, nearest] = nearest_of_both(near, *near_loads, own_cycles);
+  return {moved(own, near_cycles - own_cycles), moved(next, nearest.centre - mean(loads).value_or(0))};
 }
 
 // What lines take that it lost. Memory behind an L2 with sides is as near or far as the line's home: near ones are held
-// against near ones. Where nothing was timed that was just lost, what a near hit has is held against memory as a whole:
-// that of all hits would need far ones in the same mixture.
+// against near ones, and where nothing was timed that was just lost so are both latencies.
 Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   const CacheFacts* memory = findings.cache("device_memory");
