@@ -371,45 +371,5 @@ TEST(FetchGranularity, OfTooFewLoadsIsInconclusive) {
   EXPECT_EQ(find_fetch_granularity({{{1024, half}, {1536, most}, {2048, misses}}}).status, Status::measured);
 }
 
-TEST(Latency, IsTheMedianWithItsInterval) {
-  Trace trace;
-  for (int i = 0; i < 101; ++i) {
-    trace.rows.push_back({1.0 + i, {100.0 + 37 * i % 101}});  // in no order of size: independent loads
-  }
-  const Estimate finding = find_latency(trace);
-  EXPECT_EQ(finding.status, Status::measured);
-  EXPECT_EQ(finding.value, 150);
-  // Order statistics 41 and 62 of 101.
-  EXPECT_EQ(finding.interval->low, 140);
-  EXPECT_EQ(finding.interval->high, 161);
-  EXPECT_EQ(finding.samples, 101U);
-  EXPECT_EQ(find_latency(Trace{{{1, {4, 8, 4, 8, 4, 8}}}}).value, 6)
-      << "an even number of values has two in the middle";
-}
-
-TEST(Latency, OfTooFewLoadsForItsIntervalIsInconclusive) {
-  std::vector<double> values;
-  for (const std::size_t loads : {1, 2, 3, 4, 5, 6}) {
-    values.push_back(40);
-    const Estimate finding = find_latency(Trace{{{1, values}}});
-    EXPECT_EQ(finding.status, loads < 6 ? Status::inconclusive : Status::measured) << loads;
-    EXPECT_EQ(finding.note.empty(), loads == 6);
-  }
-}
-
-TEST(Latency, OtherLevelsDontMoveIt) {
-  Trace trace{{{1, std::vector<double>(80, 38)}, {2, std::vector<double>(20, 270)}}};
-  Estimate finding = find_latency(trace);
-  EXPECT_EQ(finding.status, Status::measured);
-  EXPECT_EQ(finding.value, 38);
-  EXPECT_NEAR(*finding.confidence, 0.8, 1e-9);
-  trace =
-      Trace{{{1, std::vector<double>(40, 38)}, {2, std::vector<double>(35, 270)}, {3, std::vector<double>(25, 800)}}};
-  finding = find_latency(trace);
-  EXPECT_EQ(finding.status, Status::inconclusive);
-  EXPECT_FALSE(finding.note.empty());
-  EXPECT_EQ(find_latency({}).status, Status::inconclusive);
-}
-
 }  // namespace
 }  // namespace gputopo::evidence
