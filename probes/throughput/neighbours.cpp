@@ -35,10 +35,8 @@ void bound_beside_neighbour(Result& result) {
     if (e.status != Status::measured) continue;
     e.status = is_rate(e) ? Status::lower_bound : Status::inconclusive;
     e.note = interrupted;
-    if (!is_rate(e))
-      e.value.reset();
-    else if (e.interval)
-      e.value = e.interval->high;
+    // The middle of the runs: the fastest of them are above it on an idle GPU as well.
+    if (!is_rate(e)) e.value.reset();
     e.interval.reset();
   }
   result.notes.emplace_back(interrupted);
