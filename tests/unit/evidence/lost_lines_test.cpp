@@ -50,15 +50,16 @@ TEST(PenaltyOfLost, IsOpenWhereAllLinesMayBeFar) {
   EXPECT_NE(e.note.find("near or far"), std::string::npos);
 }
 
-// SMs at different distances: the interval holds what an SM in another place would have seen.
+// SMs at different distances, and all lines in one place: the interval holds the mean of them had they lain elsewhere,
+// as far off as SMs differ (14 of standard deviation, in 95 % of the places and beyond two of its own errors).
 TEST(PenaltyOfLost, ItsIntervalIsThatOfPlaces) {
   LostBySm by_sm;
   for (const std::uint32_t cycles : {220U, 230U, 240U, 250U, 260U}) by_sm.emplace_back(14, looks_from(cycles));
   const Estimate e = penalty_of_lost(by_sm, l1, std::nullopt).penalty;
   ASSERT_EQ(e.status, Status::measured);
   EXPECT_NEAR(*e.value, 202, 1);
-  EXPECT_LT(e.interval->low, 190);
-  EXPECT_GT(e.interval->high, 212);
+  EXPECT_LT(e.interval->low, 202 - 30);
+  EXPECT_GT(e.interval->high, 202 + 30);
 }
 
 TEST(PenaltyOfLost, LinesOfTwoLevelsHaveNoMean) {
