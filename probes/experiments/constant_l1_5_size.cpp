@@ -140,7 +140,11 @@ Expected<Estimate> within_own_bytes(const SearchSpec& spec, const SearchResult& 
 // Ways of the sets that the first lines past what fits fall into, at least: in a set that goes by use or age one too
 // many misses with all that were there. Where others are lost each time there may be one.
 Expected<double> least_ways(const SearchSpec& spec, double size, double line_bytes) {
-  const auto past = count_past(spec, size, line_bytes, {0, 1, 2, 3, 4});
+  constexpr std::uint64_t most_lines = 4;
+  std::vector<std::uint64_t> lines;
+  for (std::uint64_t more = 0; more <= most_lines; ++more)
+    if (size + static_cast<double>(more) * line_bytes <= static_cast<double>(spec.limit_bytes)) lines.push_back(more);
+  const auto past = count_past(spec, size, line_bytes, lines);
   if (!past) return tl::unexpected<Error>(past.error());
   if (!*past || (*past)->size() < 2) return 1;
   const Past first = (*past)->front(), last = (*past)->back();
@@ -156,7 +160,8 @@ struct InOneBank {
 // By what fits into one bank, and by what is held of more; alone that doesn't tell where lines of the L2 `may_be_far`,
 // and near ones as near as this cache's.
 Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache, bool may_be_far) {
-  auto found = search_capacity(session, constant_spec(session, cache, false));
+  const SearchSpec spec = constant_spec(session, cache, false);
+  auto found = search_capacity(session, spec);
   if (!found) return tl::unexpected<Error>(found.error());
   Estimate fits = estimate_of(*found, "misses");
   leave_out_front(fits, found->counts, cache.stride());
@@ -168,7 +173,7 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache, 
   InOneBank result{agreed->size};
   const auto line = static_cast<double>(cache.stride());
   if (fits.status == Status::measured && agreed->size.status == Status::lower_bound && agreed->held) {
-    auto ways = if_available(least_ways(constant_spec(session, cache, false), *fits.value, line));
+    auto ways = if_available(least_ways(spec, *fits.value, line));
     if (!ways) return tl::unexpected<Error>(ways.error());
     agreed->held->least_ways = ways->value_or(1);
     if (agreed->held->least_ways > 1) result.size = agreed_size(fits, agreed->held, line);

@@ -224,10 +224,8 @@ Expected<std::vector<Estimate>> near_by_set(Session& session, const Findings& fi
 // Walks load lines in a row, from rows of DRAM that are open, and these may be nearer than what was lost here and
 // there.
 Histogram cold_in_a_row(const Findings& findings) {
-  Histogram in_a_row;
-  for (const double cycles : cold_lines_in_a_row(findings.l2_cold_words))
-    add(in_a_row, static_cast<std::uint32_t>(cycles));
-  return in_a_row;
+  const std::vector<double> in_a_row = cold_lines_in_a_row(findings.l2_cold_words);
+  return counted({in_a_row.begin(), in_a_row.end()});
 }
 
 // Hits, from wherever in the L2, against all that memory serves: where lines in a row look like hits beside memory's

@@ -223,7 +223,6 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
   cache.levels = graded_levels(all_hit ? merged(samples->hits, load->timed) : samples->hits, samples->graded,
                                cache.overhead_cycles);
   cache.levels.false_hit = std::max(cache.levels.false_hit, hidden_share(cache.levels));
-  cache.levels.most_false_hit = most_hidden_where_seen(cache.levels, cache.overhead_cycles);
   if (!levels_of(samples->hits, samples->graded.back()).usable() || !cache.levels.usable() ||
       miss_as_fast(cache.levels.hit, samples->graded, cache.overhead_cycles))
     return state_untold(session, cache, *samples, load->timed, memory);
@@ -232,6 +231,7 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
     return {};
   }
   cache.present = true;
+  cache.levels.most_false_hit = most_hidden_where_seen(cache.levels, cache.overhead_cycles);
   if (path.slot == slot_constant)
     cache.behind_next_cycles = cycles_behind_near_lines(cache.levels, samples->graded.back());
   memory.attributes["latency"] = load->estimate;

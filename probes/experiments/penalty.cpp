@@ -213,12 +213,6 @@ std::optional<Histogram> near_part(const Histogram& lost, const Histogram& near,
   return end == 0 ? std::nullopt : std::optional(between(lost, 0, end));
 }
 
-Histogram of_lines(const std::vector<double>& by_line) {
-  Histogram all;
-  for (const double cycles : by_line) add(all, static_cast<std::uint32_t>(cycles));
-  return all;
-}
-
 Estimate moved(Estimate e, double by) {
   for (double* cycles : {&*e.value, &e.interval->low, &e.interval->high}) *cycles += by;
   return e;
@@ -234,7 +228,8 @@ struct HeldAgainst {
 HeldAgainst held_against(const Findings& findings, const CacheFacts& l2, const CacheFacts& memory, const Estimate& own,
                          const Estimate& next) {
   if ((!findings.lines_have_sides && !findings.may_lines_be_far()) || l2.by_line.size() < 2) return {own, next};
-  const Histogram hits = of_lines(l2.by_line), loads = of_lines(memory.by_line);
+  const Histogram hits = counted({l2.by_line.begin(), l2.by_line.end()});
+  const Histogram loads = counted({memory.by_line.begin(), memory.by_line.end()});
   const std::optional<double> far_less_near = findings.far_less_near_cycles();
   const Histogram near =
       far_less_near ? between(hits, 0, *own.value + l2.overhead_cycles + *far_less_near / 2) : Histogram();

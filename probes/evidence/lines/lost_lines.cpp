@@ -64,14 +64,6 @@ double lines_apart(std::vector<double> hits, bool near_alone) {
   return kinds.far - kinds.near;
 }
 
-// The interval of a mean whose error is so many times as large, but for the clock's half cycle.
-void widen(Estimate& e, double times) {
-  constexpr double half_a_cycle = 0.5;
-  if (!e.interval) return;
-  const double off = times * (e.interval->high - *e.value - half_a_cycle) + half_a_cycle;
-  e.interval = Interval{*e.value - off, *e.value + off};
-}
-
 // A mean of them would be no level's. What lines of one level lie apart says nothing.
 bool are_of_two_levels(const std::vector<double>& penalties, double hit_cycles, double apart_cycles) {
   constexpr double clear_cut = 0.1;  // share of lines that strangers and distance may leave between the kinds
@@ -133,10 +125,10 @@ LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::opti
         inconclusive("cycles", lost_lines_method, "some of the lost lines were served by another level than the rest"),
         all};
   const bool by_sms = means.size() > 2;
-  Estimate penalty = mean_estimate(by_sms ? means : lines, "cycles", lost_lines_method);
-  penalty.samples = samples;
   // All in one place, of those that there are: elsewhere they'd be as far as another SM finds them here.
-  if (by_sms) widen(penalty, std::sqrt(static_cast<double>(means.size()) + 1));
+  const double and_one_place = by_sms ? std::sqrt(static_cast<double>(means.size()) + 1) : 1;
+  Estimate penalty = mean_estimate(by_sms ? means : lines, "cycles", lost_lines_method, and_one_place);
+  penalty.samples = samples;
   return {std::move(penalty), std::move(lines)};
 }
 

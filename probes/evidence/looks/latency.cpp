@@ -383,10 +383,10 @@ double middle_half(std::vector<double> looks) {
          static_cast<double>(static_cast<std::ptrdiff_t>(looks.size()) - 2 * quarter);
 }
 
-Estimate mean_estimate(std::span<const double> numbers, std::string_view unit, std::string_view method) {
+Estimate mean_estimate(std::span<const double> numbers, std::string_view unit, std::string_view method, double times) {
   if (numbers.empty()) return inconclusive(unit, method, "nothing was measured");
   const Mean mean = mean_of(numbers);
-  const double error = mean.error + 0.5;  // and the clock's half cycle
+  const double error = times * mean.error + 0.5;  // and the clock's half cycle
   Estimate e = measured(mean.value, unit, method, numbers.size());
   e.interval = Interval{mean.value - error, mean.value + error};
   return e;

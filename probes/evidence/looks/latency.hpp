@@ -59,7 +59,9 @@ Estimate without_clock(Estimate timed, double overhead_cycles);
 /// the clock on either side.
 Estimate median_estimate(std::vector<double> numbers, double quantum, std::string_view unit, std::string_view method);
 
-/// The mean of `numbers` (lines, each by its own median) with the 95 % interval of a mean.
-Estimate mean_estimate(std::span<const double> numbers, std::string_view unit, std::string_view method);
+/// The mean of `numbers` (lines, each by its own median) with the 95 % interval of a mean, whose error is so many `times`
+/// what these differ by says.
+Estimate mean_estimate(std::span<const double> numbers, std::string_view unit, std::string_view method,
+                       double times = 1);
 
 }  // namespace gputopo::evidence

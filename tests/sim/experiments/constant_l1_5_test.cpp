@@ -73,6 +73,23 @@ TEST(ConstantL15, IsToldThoughItIsHalfAsLargeAsTheL2) {
   }
 }
 
+// Of a bank of 64 KiB two lines lie behind what fits: no more of them are asked for.
+TEST(ConstantL15, ThatEndsRightBeforeABankIsAtLeastWhatFits) {
+  const auto level = [](const char* id, double cycles) { return Json{{"level", id}, {"latency", cycles}}; };
+  const Json beyond = {level("l2", 220), level("device_memory", 520)};
+  const Json caches = {{"constant_l1", {{"size", "2 KiB"}, {"line", 64}, {"ways", 4}}},
+                       {"constant_l1_5", {{"size", 65280}, {"line", 128}, {"ways", 2}}},
+                       {"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}};
+  const Json paths = {
+      {"constant",
+       {level("constant_l1", 40), level("constant_l1_5", 90), level("l2", 255), level("device_memory", 550)}},
+      {"global_cached", beyond},
+      {"global_l2_only", beyond}};
+  const Memory found = l1_5_behind(plain_l1, true, {{"caches", caches}, {"paths", paths}});
+  ASSERT_EQ(found.find("size")->status, Status::lower_bound) << found.find("size")->note;
+  EXPECT_EQ(found.find("size")->value, 65280);
+}
+
 // What pushes constants out of all that there may be takes longer than a neighbour leaves; what does of the L2 alone
 // doesn't.
 TEST(ConstantL15, IsToldToBeAbsentByAsMuchAsANeighbourLeavesTimeFor) {
