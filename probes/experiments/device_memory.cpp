@@ -182,6 +182,10 @@ Expected<void> measure_memory_latency(Session& session, Findings& findings) {
   const CacheFacts* l2 = findings.cache("l2");
   const LinesApart& apart = findings.lines_apart;
   std::vector<double> by_line = memory->by_line;
+  if (by_line.empty()) return {};
+  // Sooner than hits end and than any line was that is memory's for sure: the L2 kept it.
+  const double soonest = *std::min_element(by_line.begin(), by_line.end());
+  const double kept_cycles = l2 != nullptr && l2->present ? std::min(soonest, l2->levels.threshold_cycles) : 0;
   std::uint64_t samples = findings.memory("device_memory").attributes["latency"].samples;
   // Of three looks all are delayed in one line of twenty, where others delay four loads in ten.
   const std::size_t looks_at_each = findings.others_delay_loads ? looks_at_a_line : looks_at_a_stretch;
@@ -195,8 +199,7 @@ Expected<void> measure_memory_latency(Session& session, Findings& findings) {
     if (!*looks) return {};  // what is known stands
     const std::uint64_t looked = (*looks)->size() * looks_at_each;
     std::vector<double> more = undisturbed_by_line(std::move(**looks));
-    if (l2 != nullptr && l2->present)
-      std::erase_if(more, [&](double cycles) { return cycles < l2->levels.threshold_cycles; });
+    std::erase_if(more, [&](double cycles) { return cycles < kept_cycles; });
     if (more.empty() || !are_level(rounded(more), rounded(memory->by_line))) continue;
     samples += looked;
     by_line.insert(by_line.end(), more.begin(), more.end());

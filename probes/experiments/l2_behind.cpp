@@ -111,7 +111,11 @@ void find_next_level(CacheFacts& l2, const Histogram& all, const std::vector<dou
   }
   const bool is_a_cache = !l2.is_before_memory && levels_of(between(lost, 0, end_of(nearest)), l2.levels.next).usable();
   if (is_a_cache) l2.next_level = nearest;
-  if (is_a_cache || l2.is_before_memory) l2.next_loads = lost;
+  // Of memory's lines some may be as near as the L2's farthest: what is left of them isn't what it takes, and both
+  // latencies tell.
+  const std::uint64_t loads = total(l2.levels.next),
+                      as_near = loads - count_from(l2.levels.next, from_hits.threshold_cycles);
+  if (is_a_cache || (l2.is_before_memory && !are_more_than_strangers(as_near, loads))) l2.next_loads = lost;
 }
 
 // Whether lines of which only translations may be lost take no longer than hits: else those that the L2 lost may be

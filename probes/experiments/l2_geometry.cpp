@@ -11,6 +11,7 @@
 #include "evidence/held/l2_held.hpp"
 #include "evidence/held/l2_rows.hpp"
 #include "evidence/inference/estimates.hpp"
+#include "evidence/inference/hidden_level.hpp"
 #include "evidence/inference/modes.hpp"
 #include "evidence/lines/l2_lost.hpp"
 #include "evidence/lines/l2_sector.hpp"
@@ -190,6 +191,8 @@ Expected<Estimate> measure_l2_line(Session& session, const CacheFacts& walked, c
                               : near.estimate.has_value() ? static_cast<std::uint64_t>(*near.estimate.value)
                                                           : session.info().l2_bytes;
   if (about == 0) return inconclusive("B", line_method, "needs the size");
+  if (!walked.levels.usable())
+    return inconclusive("B", line_method, "hits and loads of memory in a row can't be told apart");
   return measure_line(session, walked, about, Scope::gpu);
 }
 
@@ -229,13 +232,17 @@ Histogram cold_in_a_row(const Findings& findings) {
 }
 
 // Hits, from wherever in the L2, against all that memory serves: where lines in a row look like hits beside memory's
-// other loads, against those.
+// other loads, against those; of no use where these can't be told from hits.
 Levels levels_before_memory(const Findings& findings, const CacheFacts& l2) {
   Histogram in_a_row = cold_in_a_row(findings);
   const std::uint64_t lines = total(in_a_row);
   if (!are_more_than_strangers(lines - count_from(in_a_row, l2.levels.threshold_cycles), lines)) return l2.levels;
-  return graded_levels(merged(l2.levels.hit, findings.brought_by_others()), {std::move(in_a_row), l2.levels.next},
-                       l2.overhead_cycles);
+  Histogram hits = merged(l2.levels.hit, findings.brought_by_others());
+  if (Levels by_rows = levels_of(hits, in_a_row); !by_rows.usable()) return by_rows;
+  Levels levels = graded_levels(std::move(hits), {std::move(in_a_row), l2.levels.next}, l2.overhead_cycles);
+  levels.most_false_hit =
+      0;  // those are the quicker ones of several looks each: more of them hide than of single loads
+  return levels;
 }
 
 // Of an L2 without sides what is slower than a hit was lost, whether memory brings it again or a cache behind: where
@@ -303,7 +310,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
   L2Rows rows(session, *l2);
   CacheFacts walked = *l2;
   const Levels before_memory = *by_lost ? std::move(**by_lost) : levels_before_memory(findings, *l2);
-  if (before_memory.usable()) walked.levels = before_memory;
+  walked.levels = before_memory;
   findings.l2_levels = walked.levels;
   Size whole{inconclusive("B", "memory_loads", "far hits and loads of memory can't be told apart")};
   if (before_memory.usable() && !are_far_hits_unknown(findings, memory)) {
@@ -324,7 +331,7 @@ Expected<void> measure_l2_geometry(Session& session, Findings& findings) {
     if (!inside) return tl::unexpected<Error>(inside.error());
     if (*inside) near = std::move((*inside)->size), walked.levels = std::move((*inside)->levels);
   }
-  if (!is_lost_known) others = do_others_fill(session, walked, near, rows.stride());
+  if (!is_lost_known && walked.levels.usable()) others = do_others_fill(session, walked, near, rows.stride());
   if (!others) return tl::unexpected<Error>(others.error());
   findings.others_fill_l2 = *others;
   for (Size* s : {&whole, &near}) {

@@ -155,15 +155,31 @@ void drop_l1_as_slow_as(const CacheFacts& l2, const Hits& hits, Findings& findin
   set_open(memory, "levels", "its hits take as long as those of the L2");
 }
 
+// Whether lines behind a flush that take no longer than hits may were kept by the L2: most take as long once more. Else
+// they are the nearest of memory's, where slices lie further apart than levels do.
+Expected<bool> were_kept(Session& session, const CacheFacts& l2, std::uint64_t flush_bytes) {
+  auto pairs = if_available(time_lines_twice(session, flush_bytes));
+  if (!pairs) return tl::unexpected<Error>(pairs.error());
+  if (!*pairs) return true;
+  std::erase_if(**pairs, [&](const LoadPair& pair) { return pair.first_cycles >= l2.levels.threshold_cycles; });
+  return !are_mostly_sooner(**pairs, l2.overhead_cycles);
+}
+
 // Sets that an uneven index gives few lines of a flush keep some of what came before: these are none of memory's.
-void leave_out_kept_lines(Session& session, Findings& findings) {
+Expected<void> leave_out_kept_lines(Session& session, Findings& findings) {
   const CacheFacts& l2 = *findings.cache("l2");
   CacheFacts& memory = *findings.cache("device_memory");
   const auto kept = [&](double cycles) { return cycles < l2.levels.threshold_cycles; };
-  if (std::erase_if(memory.by_line, kept) == 0 || memory.by_line.size() < 2) return;
+  if (std::none_of(memory.by_line.begin(), memory.by_line.end(), kept)) return {};
+  const auto are_kept = were_kept(session, l2, memory.capacity_bytes);
+  if (!are_kept) return tl::unexpected<Error>(are_kept.error());
+  if (!*are_kept) return {};
+  std::erase_if(memory.by_line, kept);
+  if (memory.by_line.size() < 2) return {};
   const Estimate& latency = findings.memory("device_memory").attributes["latency"];
   state_memory_latency(session, findings, memory.by_line, latency.samples);
   memory.latency_cycles = *latency.value;
+  return {};
 }
 
 }  // namespace
@@ -208,7 +224,7 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
                              std::move(by_line), latency));
   l2.latency_cycles = *latency.value;
   l2.by_line = hits->by_line;
-  leave_out_kept_lines(session, findings);
+  if (auto done = leave_out_kept_lines(session, findings); !done) return done;
   memory.attributes["latency"] = latency;
   auto words = time_cold_words(session, behind->capacity_bytes);
   if (!words) return tl::unexpected<Error>(words.error());

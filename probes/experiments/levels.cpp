@@ -9,6 +9,7 @@
 
 #include "evidence/held/held.hpp"
 #include "evidence/inference/estimates.hpp"
+#include "evidence/inference/hidden_level.hpp"
 #include "evidence/inference/modes.hpp"
 #include "evidence/looks/cold.hpp"
 #include "evidence/looks/footprint.hpp"
@@ -231,7 +232,6 @@ Expected<void> measure_levels(Session& session, Findings& findings, const CacheP
     return {};
   }
   cache.present = true;
-  cache.levels.most_false_hit = most_hidden_where_seen(cache.levels, cache.overhead_cycles);
   if (path.slot == slot_constant)
     cache.behind_next_cycles = cycles_behind_near_lines(cache.levels, samples->graded.back());
   memory.attributes["latency"] = load->estimate;

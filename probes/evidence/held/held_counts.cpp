@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "evidence/inference/estimates.hpp"
+#include "evidence/inference/hidden_level.hpp"
 #include "evidence/inference/vote.hpp"
 
 namespace gputopo::evidence::held {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evidence/inference/hidden_level.hpp"
 #include "evidence/looks/latency.hpp"
 
 namespace gputopo::evidence {

@@ -21,7 +21,7 @@ struct Levels {
   double false_miss = 0;        ///< share of hits that count as misses: strangers, another's interference
   double false_hit = 0;         ///< share of misses that count as hits
   double sure_misses = 0;       ///< loads that this rests on
-  double most_false_hit = 0;  ///< the most that it may be where `next` holds hits as well; 0: but for chance it's known
+  double most_false_hit = 0;  ///< the most that it may be by what hides among hits; 0: nothing may, as far as was seen
   /// A load that takes this long or longer missed; one above the threshold that is faster may be a hit from farther
   /// than any that were seen. 0: the threshold itself.
   double surely_missed_cycles = 0;
@@ -68,23 +68,6 @@ bool hold_faster_kind(const Histogram& hits, double hit_cycles, double overhead_
 /// twenty of these at most.
 bool miss_as_fast(const Histogram& hit, const std::vector<Histogram>& graded, double overhead_cycles);
 
-/// Of the nearest level's loads the share below the threshold, as far as it is there for sure: loads as fast as the
-/// fastest quarter of hits are hits, and three times as many belong to them; the level reaches as far above the
-/// threshold as hits lie below it. None where as much may be by chance, `deviations` standard errors.
-double hidden_share(const Levels& levels, double deviations = 4);
-
-/// The same as far as it may be there: what a few loads don't show of a level among hits (95 %, of either side).
-double most_hidden_share(const Levels& levels);
-
-/// The same where more of that level than strangers are seen above the threshold: none where nothing is or it begins
-/// further above, and no more than a level hides that is least_ratio further and as wide as the hits.
-double most_hidden_where_seen(const Levels& levels, double overhead_cycles);
-
-/// Of `loads` as many as may be the nearest level's and lie among the hits: a level's loads lie the denser the nearer
-/// to its middle, so no more than lie right above the hits, as far as these spread; and no more than that hits alone
-/// don't explain (95 %). None where hits explain what lies right above as well.
-double most_hidden_loads(const Levels& levels, const Histogram& loads);
-
 /// Whether something nearer than what takes `cycles`, as timed, serves many of the `walked` loads that aren't hits:
 /// more than strangers are, and a quarter of them at least.
 bool are_served_sooner(const Levels& levels, const Histogram& walked, double cycles, double overhead_cycles);
@@ -123,6 +106,9 @@ struct LoadPair {
 /// the first does. A nearer cache has its lines in one place, so that whatever the clock made of its latency, these
 /// aren't its hits.
 bool are_alike_by_line(const std::vector<LoadPair>& pairs, double overhead_cycles);
+
+/// Whether most second loads are sooner than the first one of their line by half a level, later ones set against these.
+bool are_mostly_sooner(const std::vector<LoadPair>& pairs, double overhead_cycles);
 
 /// Whether second loads show that nothing nearer keeps lines, though another program may push some out in between: as
 /// many are later than the first one of their line as sooner, and of a cache that loses all but `kept` of them more

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "evidence/inference/hidden_level.hpp"
+
 namespace gputopo::evidence {
 namespace {
 
