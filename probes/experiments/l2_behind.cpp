@@ -13,6 +13,7 @@
 #include "evidence/inference/modes.hpp"
 #include "evidence/lines/l2_lost.hpp"
 #include "evidence/lines/l2_sector.hpp"
+#include "evidence/lines/looked_at_twice.hpp"
 #include "evidence/looks/latency.hpp"
 #include "evidence/looks/structure.hpp"
 #include "experiments/experiments.hpp"
@@ -85,16 +86,20 @@ double end_of(const Mode& level) {  // (Tukey's inner fence)
 
 // Whether many lines that nobody had loaded took no longer than `nearest`, and more than of `memory`'s loads, far from
 // each other: a row of DRAM was open, which is no cache's doing. Of several looks at each these are the quicker ones,
-// which at the same level take no longer than most single loads.
+// which at the same level take no longer than most single loads; and on average as long. The near ones of rows that are
+// a level behind a cache are as near as its far ones.
 bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_cycles, const Mode& nearest,
-                           const Histogram& memory) {
+                           const Histogram& memory, double overhead_cycles) {
   constexpr double many = 0.25;  // of a row of 1 KiB, in which the first opens it, more than half
   const double end = nearest.high_quartile + 2 * half_a_tick;
   const double of_memory = 1 - share_from(memory, end + half_a_tick);
   const std::vector<double> lines = cold_lines_in_a_row(cold_words);
   const auto as_near =
       std::ranges::count_if(lines, [&](double cycles) { return cycles >= least_cycles && cycles <= end; });
-  return static_cast<double>(as_near) > (of_memory + many) * static_cast<double>(lines.size());
+  if (static_cast<double>(as_near) <= (of_memory + many) * static_cast<double>(lines.size())) return false;
+  const Histogram in_open_rows =
+      between(counted({lines.begin(), lines.end()}), least_cycles, (nearest.centre + whole_mode(memory).centre) / 2);
+  return mean(in_open_rows).value_or(0) - overhead_cycles < half_a_level * (nearest.centre - overhead_cycles);
 }
 
 // What serves lines that were lost, memory or a level between hits and memory: a threshold halfway to memory may lie
@@ -105,7 +110,8 @@ void find_next_level(CacheFacts& l2, const Histogram& all, const std::vector<dou
   const Histogram lost = between(all, from_hits.threshold_cycles, 1e9);
   const Mode nearest = lowest_mode(lost);
   l2.is_before_memory |= nearest.centre * half_a_level >= whole_mode(l2.levels.next).centre;
-  if (!l2.is_before_memory && are_open_rows_as_near(cold_words, from_hits.threshold_cycles, nearest, l2.levels.next)) {
+  if (!l2.is_before_memory &&
+      are_open_rows_as_near(cold_words, from_hits.threshold_cycles, nearest, l2.levels.next, l2.overhead_cycles)) {
     l2.is_before_memory = true;
     return;  // what memory takes whose rows aren't open is known, and these say nothing of it
   }
@@ -124,6 +130,33 @@ Expected<bool> are_translated(Session& session, const Findings& findings, const 
   auto kept = time_as_far_kept(session, l2.capacity_bytes, findings.lines_apart);
   if (!kept) return tl::unexpected<Error>(kept.error());
   return *kept && !hold_slower_loads(l2.levels.hit, **kept, l2.overhead_cycles);
+}
+
+// What lines take more than a hit of theirs, where that is half a level or more, and `more_cycles` beside it.
+Histogram later_than_hits(const std::vector<LoadPair>& pairs, double overhead_cycles, double more_cycles) {
+  Histogram later;
+  for (const LoadPair& pair : pairs)
+    if (pair.first_cycles - overhead_cycles > half_a_level * (pair.second_cycles - overhead_cycles))
+      add(later, static_cast<std::uint32_t>(std::lround(pair.first_cycles - pair.second_cycles + more_cycles)));
+  return later;
+}
+
+// Whether more of the lines that the L2 lost than strangers are come as soon as what counts as hits, and yet later than
+// a hit of theirs: where slices lie as far apart as levels do.
+bool hide_among_hits(const std::vector<LoadPair>& lost, double threshold_cycles, double overhead_cycles) {
+  std::vector<LoadPair> as_soon = lost;
+  std::erase_if(as_soon, [&](const LoadPair& pair) { return pair.first_cycles >= threshold_cycles; });
+  return are_more_than_strangers(sooner_less_later(as_soon, overhead_cycles), lost.size());
+}
+
+// Whether some of them come sooner than from memory by half a level.
+Expected<bool> come_from_a_cache(Session& session, const CacheFacts& l2, const std::vector<LoadPair>& lost,
+                                 std::uint64_t flush_bytes) {
+  auto flushed = if_available(time_flushed_twice(session, flush_bytes));
+  if (!flushed) return tl::unexpected<Error>(flushed.error());
+  if (!*flushed) return false;
+  const double half = (half_a_level - 1) * l2.latency_cycles;
+  return are_slower(later_than_hits(lost, l2.overhead_cycles, half), later_than_hits(**flushed, l2.overhead_cycles, 0));
 }
 
 // Where lines that the L2 lost to a cache come from, held against what other SMs brought in: from the same place, a
@@ -284,6 +317,43 @@ void state_size(Session& session, Memory& memory, const Estimate& size) {
                   range.high / unit, unit == mebi ? "MiB" : "KiB");
 }
 
+// What lines say one by one, where the L2's lie as far apart as levels do.
+struct LineByLine {
+  bool are_hidden = false;  // lines that it lost, among what counts as hits
+  bool is_a_cache = false;  // that some of them come from
+  Histogram later;          // than hits of theirs
+};
+
+bool are_as_far_apart_as_levels(const Levels& levels, double overhead_cycles) {
+  const double fastest = quantile(levels.hit, strangers).value_or(0) - overhead_cycles;
+  return quantile(levels.hit, 1 - strangers).value_or(0) - overhead_cycles > half_a_level * fastest;
+}
+
+Expected<LineByLine> look_line_by_line(Session& session, const Findings& findings, const CacheFacts& l2) {
+  const CacheFacts* memory = findings.caches.contains("device_memory") ? &findings.caches.at("device_memory") : nullptr;
+  if (memory == nullptr || findings.lines_have_sides || !are_as_far_apart_as_levels(l2.levels, l2.overhead_cycles))
+    return LineByLine();
+  auto lost = time_lost_twice(session, l2.capacity_bytes);
+  if (!lost) return tl::unexpected<Error>(lost.error());
+  const Levels& counted_by = findings.beyond_near_l2 ? findings.beyond_near_l2->levels : findings.l2_levels;
+  if (!*lost) return LineByLine();
+  const bool are_hidden = hide_among_hits(**lost, counted_by.threshold_cycles, l2.overhead_cycles);
+  // Rows of DRAM that are open are nearer, too.
+  if (findings.lines_apart.stride_bytes != in_a_small_page.stride_bytes) return LineByLine{are_hidden, false, {}};
+  auto is_a_cache = come_from_a_cache(session, l2, **lost, memory->capacity_bytes);
+  if (!is_a_cache) return tl::unexpected<Error>(is_a_cache.error());
+  return LineByLine{are_hidden, *is_a_cache, later_than_hits(**lost, l2.overhead_cycles, 0)};
+}
+
+// Lines that the L2 lost count as hits: neither what it holds nor which of its lines go together is told.
+void doubt_counts(Findings& findings, CacheFacts& l2) {
+  Memory& memory = findings.memory("l2");
+  findings.l2_before_memory =
+      inconclusive("B", slower_hits, "lines that it lost come as soon as those of it that are far");
+  if (findings.beyond_near_l2) findings.beyond_near_l2->near = findings.l2_before_memory;
+  doubt_line(memory, l2);
+}
+
 }  // namespace
 
 Expected<void> measure_l2_behind(Session& session, Findings& findings) {
@@ -313,6 +383,20 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   }
   doubt_memory(findings, *l2);
   Memory& memory = findings.memory("l2");
+  const auto by_line = *lost && !findings.others_fill_l2 ? look_line_by_line(session, findings, *l2)
+                                                         : Expected<LineByLine>(LineByLine());
+  if (!by_line) return tl::unexpected<Error>(by_line.error());
+  if (by_line->is_a_cache) {
+    if (to == LinesFrom::memory) to = LinesFrom::a_cache;
+    l2->later_by_line = by_line->later;
+    l2->is_before_memory = false;
+  }
+  if (by_line->are_hidden) {
+    l2->next_level.reset(), l2->next_loads.clear();
+    doubt_counts(findings, *l2);
+    state_size(session, memory, findings.l2_before_memory);
+    return {};
+  }
   const Estimate size =
       size_by_parts(findings, *l2, to, lost->value_or(Histogram()), static_cast<double>(session.info().l2_bytes));
   const bool may_be_anothers = size.status == Status::inconclusive && to != LinesFrom::memory;

@@ -8,6 +8,7 @@
 #include "evidence/inference/estimates.hpp"
 #include "evidence/inference/modes.hpp"
 #include "evidence/lines/l2_sector.hpp"
+#include "evidence/lines/looked_at_twice.hpp"
 #include "evidence/looks/flush.hpp"
 #include "evidence/looks/latency.hpp"
 #include "evidence/memory/memory_latency.hpp"
@@ -92,35 +93,6 @@ Expected<std::vector<double>> time_cold_words(Session& session, std::uint64_t fl
   return undisturbed_by_line(std::move(looks));
 }
 
-// Lines that a flush pushed out, each looked at twice, from one SM: those that the line before translated.
-Expected<std::vector<LoadPair>> time_lines_twice(Session& session, std::uint64_t flush_bytes) {
-  constexpr int rounds = 3;
-  constexpr std::uint64_t stride = in_a_small_page.stride_bytes, bytes = 2 * l2_levels_lines * stride;
-  program::Program p = make_program("l2 lines twice", session.info(), slot_flush);
-  p.isolation = Scope::gpu;
-  p.agents = {{0, 0}};
-  p.buffers[slot_flush].size_bytes = std::max(flush_bytes + bytes, slot_bytes);
-  program::Program translate = p;
-  Walk all = make_walk(l2_path, bytes, stride, 1), look = make_walk(l2_path, cold_word_bytes, cold_word_bytes, 1);
-  all.first_byte = look.first_byte = flush_bytes;
-  translate.phases = {all};
-  for (std::uint64_t line = 0; line < 2 * l2_levels_lines; ++line, look.first_byte += stride)
-    p.phases.insert(p.phases.end(), 2, recorded(look, Record::latencies, 1));
-  std::vector<LoadPair> pairs;
-  for (int round = 0; round < rounds; ++round) {
-    auto traces = session.run_in_order([&] {
-      return std::vector<program::Batch>{
-          {translate}, flush_batch(session.info(), flush_bytes, p.buffers[slot_flush].size_bytes), {p}};
-    });
-    if (!traces) return tl::unexpected<Error>(traces.error());
-    const auto& looks = traces->back().phases;
-    for (std::size_t line = 0; 2 * line < looks.size(); ++line)
-      if (in_a_small_page.is_translated(flush_bytes, line))
-        pairs.push_back({looks[2 * line].latencies.at(0), looks[2 * line + 1].latencies.at(0)});
-  }
-  return pairs;
-}
-
 // Whether loads of lines that nobody has loaded are as fast as repeated ones: by their means, where lines of either lie
 // at distances of their own (an interval's end is passed once in forty times, twice as far off once in ten thousand);
 // or, where these hide a level, line by line.
@@ -130,7 +102,7 @@ Expected<bool> keeps_nothing(Session& session, const CacheFacts& l2, const Cache
       std::max(1.0, std::min(whole_mode(l2.levels.hit).centre - l2.overhead_cycles, l2.latency_cycles));
   const double ratio = (whole_mode(l2.levels.next).centre - l2.overhead_cycles) / fastest;
   if (ratio + off_cycles / fastest < least_ratio) return true;
-  auto pairs = if_available(time_lines_twice(session, memory.capacity_bytes));
+  auto pairs = if_available(time_flushed_twice(session, memory.capacity_bytes));
   if (!pairs) return tl::unexpected<Error>(pairs.error());
   return *pairs && are_alike_by_line(**pairs, l2.overhead_cycles);
 }
@@ -158,11 +130,11 @@ void drop_l1_as_slow_as(const CacheFacts& l2, const Hits& hits, Findings& findin
 // Whether lines behind a flush that take no longer than hits may were kept by the L2: most take as long once more. Else
 // they are the nearest of memory's, where slices lie further apart than levels do.
 Expected<bool> were_kept(Session& session, const CacheFacts& l2, std::uint64_t flush_bytes) {
-  auto pairs = if_available(time_lines_twice(session, flush_bytes));
+  auto pairs = if_available(time_flushed_twice(session, flush_bytes));
   if (!pairs) return tl::unexpected<Error>(pairs.error());
   if (!*pairs) return true;
   std::erase_if(**pairs, [&](const LoadPair& pair) { return pair.first_cycles >= l2.levels.threshold_cycles; });
-  return !are_mostly_sooner(**pairs, l2.overhead_cycles);
+  return 2 * sooner_less_later(**pairs, l2.overhead_cycles) <= (*pairs)->size();
 }
 
 // Sets that an uneven index gives few lines of a flush keep some of what came before: these are none of memory's.

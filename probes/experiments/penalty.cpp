@@ -242,6 +242,14 @@ HeldAgainst held_against(const Findings& findings, const CacheFacts& l2, const C
   return {moved(own, near_cycles - own_cycles), moved(next, nearest.centre - mean(loads).value_or(0))};
 }
 
+DecidingCurve line_by_line_curve(const Histogram& later, const Estimate& penalty) {
+  DecidingCurve curve = make_curve("l2", "miss_penalty", {"cycles more than a hit of the same line", "cycles", false},
+                                   share_axis("loads"));
+  curve.series = {share_up_to("lines that it lost", later)};
+  mark(curve, penalty);
+  return curve;
+}
+
 // What lines take that it lost. Memory behind an L2 with sides is as near or far as the line's home: near ones are held
 // against near ones, and where nothing was timed that was just lost so are both latencies.
 Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
@@ -258,11 +266,17 @@ Expected<void> measure_l2_penalty(Session& session, Findings& findings) {
     penalty = inconclusive("cycles", "difference", "needs both latencies");
     return {};
   }
+  if (!l2->later_by_line.empty() && !findings.others_delay_loads) {
+    const Mode nearest = lowest_mode(l2->later_by_line);
+    penalty = penalty_of(nearest, 0, total(l2->later_by_line));
+    session.keep(line_by_line_curve(l2->later_by_line, penalty));
+    return {};
+  }
   if (!is_timed && !l2->is_before_memory) {
     penalty = inconclusive("cycles", "difference", "whether memory is right behind it isn't known");
     return {};
   }
-  if (is_timed && findings.others_delay_loads) {
+  if ((is_timed || !l2->later_by_line.empty()) && findings.others_delay_loads) {
     penalty = inconclusive("cycles", "miss_latency",
                            "another program delays loads, and what is behind was timed once a line");
     return {};

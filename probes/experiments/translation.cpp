@@ -140,16 +140,19 @@ class Translation {
     in_front_ = levels_.plateaus[level.number].from;
     Estimate reach = fitting->reach;
     const std::uint64_t fits = fitting->about;
-    if (fits == 0) {
-      state_entries(memory, reach, level.entry.bytes);
-      return Cycles();
-    }
-    in_front_ = fits;
-    auto hides = entries.hides_a_level(fits);
+    // As many as are said to fit at least, where nothing shows where that ends.
+    const std::uint64_t shown =
+        fits != 0 ? fits : static_cast<std::uint64_t>(reach.value.value_or(0)) / level.entry.bytes;
+    auto hides = shown == 0 ? Expected<bool>(false) : entries.hides_a_level(shown);
     if (!hides) return tl::unexpected<Error>(hides.error());
+    if (fits != 0) in_front_ = fits;
     if (*hides) {
       leave_translation_open(memory, "lines that fit are late by less than a miss costs: another level may lie before");
       may_be_two_ = true;
+      return Cycles();
+    }
+    if (fits == 0) {
+      state_entries(memory, reach, level.entry.bytes);
       return Cycles();
     }
     auto cycles = entries.lost_cycles(fits);
@@ -184,8 +187,11 @@ class Translation {
   }
 
   // Where lines that were just lost take less than the step in which the latency rose, that was a step of two levels:
-  // the second is as near behind this one as few numbers of places tell.
+  // the second is as near behind this one as few numbers of places tell. Where they take more, so many lines lose the
+  // next level as well, which holds little more: then the step is this one's.
   Expected<void> state_penalty(const TlbLevel& level, std::optional<double> lost_cycles, Memory& memory) {
+    const double surely_apart = std::max(4 * levels_.noise_cycles, 3.0);
+    if (lost_cycles && *lost_cycles - level.lost_cycles > surely_apart) lost_cycles = level.lost_cycles;
     const double cycles = lost_cycles.value_or(level.lost_cycles);
     const double error = 1.96 * levels_.noise_cycles * std::sqrt(2.0);
     const double penalty = cycles - level.in_front_cycles;
@@ -194,7 +200,7 @@ class Translation {
     e.note = fmt::format("as SM {} sees it", looking_sm);
     if (!lost_cycles)
       e = inconclusive("cycles", translation_method, "whether one level or several are lost at once isn't known");
-    if (lost_cycles && level.lost_cycles - *lost_cycles > std::max(4 * levels_.noise_cycles, 3.0)) {
+    if (lost_cycles && level.lost_cycles - *lost_cycles > surely_apart) {
       const Plateau& last = levels_.plateaus[level.number];
       const Plateau between{*lost_cycles, in_front_, last.from, 0};
       levels_.plateaus.insert(levels_.plateaus.begin() + static_cast<std::ptrdiff_t>(level.number), between);

@@ -294,9 +294,9 @@ Changes changes_of(const std::vector<LoadPair>& pairs, double overhead_cycles) {
 
 }  // namespace
 
-bool are_mostly_sooner(const std::vector<LoadPair>& pairs, double overhead_cycles) {
+std::size_t sooner_less_later(const std::vector<LoadPair>& pairs, double overhead_cycles) {
   const Changes changes = changes_of(pairs, overhead_cycles);
-  return 2 * (changes.sooner - changes.later) > static_cast<double>(pairs.size());
+  return static_cast<std::size_t>(std::max(0.0, changes.sooner - changes.later));
 }
 
 bool show_no_hits(const std::vector<LoadPair>& pairs, double overhead_cycles, double kept) {

@@ -107,8 +107,8 @@ struct LoadPair {
 /// aren't its hits.
 bool are_alike_by_line(const std::vector<LoadPair>& pairs, double overhead_cycles);
 
-/// Whether most second loads are sooner than the first one of their line by half a level, later ones set against these.
-bool are_mostly_sooner(const std::vector<LoadPair>& pairs, double overhead_cycles);
+/// Second loads that are sooner than the first one of their line by half a level, less those that are as much later.
+std::size_t sooner_less_later(const std::vector<LoadPair>& pairs, double overhead_cycles);
 
 /// Whether second loads show that nothing nearer keeps lines, though another program may push some out in between: as
 /// many are later than the first one of their line as sooner, and of a cache that loses all but `kept` of them more

@@ -12,17 +12,6 @@ namespace {
 
 constexpr std::uint64_t most_lost_lines = 384;
 
-// With half as much again as the L2 holds that comes after them they fill less than a cache behind has room for, which
-// holds twice as much at least, in lines of 256 B at most (docs/domain.md).
-std::uint64_t lost_lines(std::uint64_t l2_bytes) {
-  constexpr std::uint64_t fewest = 32;
-  return std::clamp(l2_bytes / 4 / longest_line_bytes, fewest, most_lost_lines);
-}
-
-std::uint64_t evicting_bytes(std::uint64_t l2_bytes) {
-  return l2_bytes * 3 / 2;
-}
-
 // Lines that are loaded, and again after a walk of `evicting` bytes with a load every `stride_bytes`.
 program::Program loaded_again(Session& session, std::uint64_t l2_bytes, const LinesApart& apart,
                               std::uint64_t stride_bytes) {
@@ -61,6 +50,15 @@ Expected<std::optional<Histogram>> time_loaded_again(Session& session, std::uint
 }
 
 }  // namespace
+
+std::uint64_t lost_lines(std::uint64_t l2_bytes) {
+  constexpr std::uint64_t fewest = 32;
+  return std::clamp(l2_bytes / 4 / longest_line_bytes, fewest, most_lost_lines);
+}
+
+std::uint64_t evicting_bytes(std::uint64_t l2_bytes) {
+  return l2_bytes * 3 / 2;
+}
 
 Expected<std::optional<Histogram>> time_just_lost(Session& session, std::uint64_t l2_bytes, const LinesApart& apart) {
   constexpr std::uint64_t every_sector = 32;

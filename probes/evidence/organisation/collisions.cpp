@@ -56,12 +56,16 @@ class CollisionSearch {
     return all;
   }
 
-  // Whether circles of that many lines lose any.
+  // Whether a circle loses any. All misses together show losses by chance, two lines that are always lost show them
+  // among many strangers.
+  bool overflows(const Losses& losses) const {
+    return loses_any(losses, false_miss_) || lost_lines(losses, false_miss_).size() >= 2;
+  }
+
   Expected<bool> overflows(std::uint64_t lines) {
     auto losses = walk({{0, lines}});
     if (!losses) return tl::unexpected<Error>(losses.error());
-    // All misses together show losses by chance, two lines that are always lost show them among many strangers.
-    return loses_any(losses->front(), false_miss_) || lost_lines(losses->front(), false_miss_).size() >= 2;
+    return overflows(losses->front());
   }
 
   // As the size says, or earlier where an index fills the sets unevenly; or later, where the size is a range.
@@ -79,6 +83,7 @@ class CollisionSearch {
     return {};
   }
 
+  // Between lines of which the fewer may lose some as well, and the more do.
   Expected<void> narrow_first_overflow(std::uint64_t fits, std::uint64_t more) {
     auto early = overflows(fits);
     if (!early) return tl::unexpected<Error>(early.error());
@@ -93,12 +98,28 @@ class CollisionSearch {
     return {};
   }
 
+  // Of what goes by chance fewer looks may not have shown that a line less is too many as well. More looks tell more of
+  // strangers, too: as many as half as many lines lose, unless that is far more than were known.
+  Expected<void> look_closer_at_what_fits() {
+    constexpr double far_more = 2;
+    const std::uint64_t fits = found_.fits;
+    auto seen = walk({{0, fits / 2}, {0, fits}});
+    if (!seen) return tl::unexpected<Error>(seen.error());
+    const Losses &half = seen->front(), &all = seen->back();
+    const double lost =
+        static_cast<double>(half.total_misses()) / static_cast<double>(std::max<std::uint64_t>(1, half.total_looks()));
+    if (lost < far_more * false_miss_) false_miss_ = std::max(false_miss_, lost);
+    lost_by_length_[fits] = {};
+    not_asked_by_length_[fits] = not_asked_of(all);
+    return overflows(all) ? narrow_first_overflow(1, fits) : Expected<void>();
+  }
+
   // Looks at the first overfull set until more looks find no more lines of it.
   Expected<void> settle_effort() {
-    const Circle circle{0, found_.fits + 1};
     Lines before;
     effort_.rounds = std::max(8U, effort_.rounds);
-    for (; circles_.loads_of(circle, effort_) <= most_to_follow_; effort_.rounds *= 2) {
+    for (; circles_.loads_of({0, found_.fits + 1}, effort_) <= most_to_follow_; effort_.rounds *= 2) {
+      const Circle circle{0, found_.fits + 1};
       auto losses = walk({circle});
       if (!losses) return tl::unexpected<Error>(losses.error());
       Losses& l = losses->front();
@@ -116,9 +137,13 @@ class CollisionSearch {
         effort_.other_orders = true;
         continue;
       }
-      if (auto ok = look_at({found_.fits}); !ok) return ok;
-      lost_by_length_[found_.fits] = {};
-      lost_by_length_[found_.fits + 1] = lost;
+      const std::uint64_t fits = found_.fits;
+      if (auto ok = look_closer_at_what_fits(); !ok) return ok;
+      if (found_.fits < fits) {
+        before.clear();
+        continue;
+      }
+      lost_by_length_[fits + 1] = lost;
       return {};
     }
     found_.why_open = "as many looks as there is time for don't settle which lines go when one too many comes";
