@@ -224,25 +224,14 @@ Expected<std::vector<Estimate>> near_by_set(Session& session, const Findings& fi
   return all;
 }
 
-// Walks load lines in a row, from rows of DRAM that are open, and these may be nearer than what was lost here and
-// there.
-Histogram cold_in_a_row(const Findings& findings) {
-  const std::vector<double> in_a_row = cold_lines_in_a_row(findings.l2_cold_words);
-  return counted({in_a_row.begin(), in_a_row.end()});
-}
-
-// Hits, from wherever in the L2, against all that memory serves: where lines in a row look like hits beside memory's
-// other loads, against those; of no use where these can't be told from hits.
+// Hits, from wherever in the L2, against all that memory serves. Walks load lines in a row, from rows of DRAM that are
+// open, and these may be nearer than what was lost here and there: where they look like hits beside memory's other
+// loads, against those, which missed for sure.
 Levels levels_before_memory(const Findings& findings, const CacheFacts& l2) {
-  Histogram in_a_row = cold_in_a_row(findings);
+  const Histogram& in_a_row = findings.l2_cold_in_a_row;
   const std::uint64_t lines = total(in_a_row);
   if (!are_more_than_strangers(lines - count_from(in_a_row, l2.levels.threshold_cycles), lines)) return l2.levels;
-  Histogram hits = merged(l2.levels.hit, findings.brought_by_others());
-  if (Levels by_rows = levels_of(hits, in_a_row); !by_rows.usable()) return by_rows;
-  Levels levels = graded_levels(std::move(hits), {std::move(in_a_row), l2.levels.next}, l2.overhead_cycles);
-  levels.most_false_hit =
-      0;  // those are the quicker ones of several looks each: more of them hide than of single loads
-  return levels;
+  return levels_of(merged(l2.levels.hit, findings.brought_by_others()), in_a_row);
 }
 
 // Of an L2 without sides what is slower than a hit was lost, whether memory brings it again or a cache behind: where
@@ -254,8 +243,7 @@ Expected<std::optional<Levels>> levels_by_lost(Session& session, Findings& findi
   auto lost = time_just_lost(session, session.info().l2_bytes, findings.lines_apart);
   if (!lost) return tl::unexpected<Error>(lost.error());
   if (!*lost) return std::optional<Levels>();
-  Histogram in_a_row = cold_in_a_row(findings);
-  Levels levels = graded_levels(l2.levels.hit, {std::move(in_a_row), **lost, l2.levels.next}, l2.overhead_cycles);
+  Levels levels = graded_levels(l2.levels.hit, {findings.l2_cold_in_a_row, **lost, l2.levels.next}, l2.overhead_cycles);
   // Of a cache behind at distances like its own some loads look like hits wherever that is known: one alarm in forty
   // leaves a size open.
   constexpr double deviations = 2;

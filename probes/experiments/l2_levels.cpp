@@ -11,6 +11,7 @@
 #include "evidence/lines/looked_at_twice.hpp"
 #include "evidence/looks/flush.hpp"
 #include "evidence/looks/latency.hpp"
+#include "evidence/looks/longest_line.hpp"
 #include "evidence/memory/memory_latency.hpp"
 #include "experiments/experiments.hpp"
 
@@ -62,8 +63,8 @@ Expected<Hits> time_hits(Session& session) {
   return hits;
 }
 
-// Words in ascending order that nobody has loaded before, as each of several looks finds them.
-Expected<std::vector<double>> time_cold_words(Session& session, std::uint64_t flush_bytes) {
+// Words in ascending order that nobody has loaded before, in another place at each look.
+Expected<LooksByLine> time_cold_words(Session& session, std::uint64_t flush_bytes) {
   constexpr std::uint64_t walk_bytes = 8192;
   constexpr std::size_t looks_at_a_word = 5;
   program::Program p = make_program("l2 cold", session.info(), slot_flush);
@@ -90,7 +91,7 @@ Expected<std::vector<double>> time_cold_words(Session& session, std::uint64_t fl
     const auto& latencies = traces->back().phases.back().latencies;
     for (std::size_t word = 0; word < looks.size(); ++word) looks[word].push_back(latencies.at(word));
   }
-  return undisturbed_by_line(std::move(looks));
+  return looks;
 }
 
 // Whether loads of lines that nobody has loaded are as fast as repeated ones: by their means, where lines of either lie
@@ -200,7 +201,9 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   memory.attributes["latency"] = latency;
   auto words = time_cold_words(session, behind->capacity_bytes);
   if (!words) return tl::unexpected<Error>(words.error());
-  findings.l2_cold_words = std::move(*words);
+  for (std::size_t word = 0; word < words->size(); word += longest_line_bytes / cold_word_bytes)
+    for (const std::uint32_t cycles : (*words)[word]) add(findings.l2_cold_in_a_row, cycles);
+  findings.l2_cold_words = undisturbed_by_line(std::move(*words));
   state_l2_sector(session, findings, l2.levels);
   return {};
 }

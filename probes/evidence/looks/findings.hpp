@@ -112,6 +112,7 @@ struct Findings {
   Estimate l2_before_memory;
   Levels l2_levels;                    ///< what it found there against what it didn't, by which that was measured
   std::vector<double> l2_cold_words;   ///< what words in a row take that nobody has loaded before, as timed
+  Histogram l2_cold_in_a_row;          ///< each load of such words that no two lie in one line of
   bool l2_words_from_a_cache = false;  ///< some of these come from a cache behind it that has longer sectors
   /// What lines that it just lost take, where all that is slower than a hit was lost: then the above is the L2's alone.
   std::optional<Histogram> lost_by_l2;
