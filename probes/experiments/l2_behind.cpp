@@ -36,6 +36,7 @@ double swift_mean(const Histogram& loads, double least_cycles) {
 }
 
 constexpr double strangers = 0.05;
+constexpr std::uint64_t lines_looked_at = 128;  // one by one: each is a phase of a program, which takes microseconds
 
 // What is slower is no hit, far ones among these, but of a stranger.
 double end_of_hits(const Levels& levels, const Histogram& far) {
@@ -150,11 +151,11 @@ bool hide_among_hits(const std::vector<LoadPair>& lost, double threshold_cycles,
 }
 
 // Whether some of them come sooner than from memory by half a level.
-Expected<bool> come_from_a_cache(Session& session, const CacheFacts& l2, const std::vector<LoadPair>& lost,
-                                 std::uint64_t flush_bytes) {
-  auto flushed = if_available(time_flushed_twice(session, flush_bytes));
+Expected<std::optional<bool>> come_from_a_cache(Session& session, const CacheFacts& l2,
+                                                const std::vector<LoadPair>& lost, std::uint64_t flush_bytes) {
+  auto flushed = if_available(time_flushed_twice(session, flush_bytes, lines_looked_at, 1));
   if (!flushed) return tl::unexpected<Error>(flushed.error());
-  if (!*flushed) return false;
+  if (!*flushed) return std::optional<bool>();
   const double half = (half_a_level - 1) * l2.latency_cycles;
   return are_slower(later_than_hits(lost, l2.overhead_cycles, half), later_than_hits(**flushed, l2.overhead_cycles, 0));
 }
@@ -319,9 +320,9 @@ void state_size(Session& session, Memory& memory, const Estimate& size) {
 
 // What lines say one by one, where the L2's lie as far apart as levels do.
 struct LineByLine {
-  bool are_hidden = false;  // lines that it lost, among what counts as hits
-  bool is_a_cache = false;  // that some of them come from
-  Histogram later;          // than hits of theirs
+  bool are_hidden = false;         // lines that it lost, among what counts as hits
+  std::optional<bool> is_a_cache;  // that some of them come from, else all come from memory
+  Histogram later;                 // than hits of theirs
 };
 
 bool are_as_far_apart_as_levels(const Levels& levels, double overhead_cycles) {
@@ -333,13 +334,15 @@ Expected<LineByLine> look_line_by_line(Session& session, const Findings& finding
   const CacheFacts* memory = findings.caches.contains("device_memory") ? &findings.caches.at("device_memory") : nullptr;
   if (memory == nullptr || findings.lines_have_sides || !are_as_far_apart_as_levels(l2.levels, l2.overhead_cycles))
     return LineByLine();
-  auto lost = time_lost_twice(session, l2.capacity_bytes);
+  auto lost = time_lost_twice(session, l2.capacity_bytes, lines_looked_at, 3);
   if (!lost) return tl::unexpected<Error>(lost.error());
   const Levels& counted_by = findings.beyond_near_l2 ? findings.beyond_near_l2->levels : findings.l2_levels;
   if (!*lost) return LineByLine();
   const bool are_hidden = hide_among_hits(**lost, counted_by.threshold_cycles, l2.overhead_cycles);
-  // Rows of DRAM that are open are nearer, too.
-  if (findings.lines_apart.stride_bytes != in_a_small_page.stride_bytes) return LineByLine{are_hidden, false, {}};
+  // Rows of DRAM that are open are nearer, too. And of lines that it hardly lost any of strangers say what comes.
+  const bool are_lost = are_more_than_strangers(sooner_less_later(**lost, l2.overhead_cycles), (*lost)->size());
+  if (!are_lost || findings.lines_apart.stride_bytes != in_a_small_page.stride_bytes)
+    return LineByLine{are_hidden, {}, {}};
   auto is_a_cache = come_from_a_cache(session, l2, **lost, memory->capacity_bytes);
   if (!is_a_cache) return tl::unexpected<Error>(is_a_cache.error());
   return LineByLine{are_hidden, *is_a_cache, later_than_hits(**lost, l2.overhead_cycles, 0)};
@@ -386,10 +389,10 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   const auto by_line = *lost && !findings.others_fill_l2 ? look_line_by_line(session, findings, *l2)
                                                          : Expected<LineByLine>(LineByLine());
   if (!by_line) return tl::unexpected<Error>(by_line.error());
-  if (by_line->is_a_cache) {
+  if (by_line->is_a_cache && (*by_line->is_a_cache || to == LinesFrom::unknown)) {
     if (to == LinesFrom::memory) to = LinesFrom::a_cache;
     l2->later_by_line = by_line->later;
-    l2->is_before_memory = false;
+    l2->is_before_memory = !*by_line->is_a_cache;
   }
   if (by_line->are_hidden) {
     l2->next_level.reset(), l2->next_loads.clear();

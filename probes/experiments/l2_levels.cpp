@@ -24,6 +24,8 @@ using program::Walk;
 
 constexpr std::uint64_t l2_levels_stride_bytes = 1152;  // nine lines of 128 B: over all slices
 constexpr std::uint64_t l2_levels_lines = 192;
+constexpr std::uint64_t lines_looked_at_twice = 384;
+constexpr std::size_t times_looked_at_twice = 3;
 
 struct Hits {
   std::vector<double> by_line;  // what each line's loads take undisturbed
@@ -103,7 +105,8 @@ Expected<bool> keeps_nothing(Session& session, const CacheFacts& l2, const Cache
       std::max(1.0, std::min(whole_mode(l2.levels.hit).centre - l2.overhead_cycles, l2.latency_cycles));
   const double ratio = (whole_mode(l2.levels.next).centre - l2.overhead_cycles) / fastest;
   if (ratio + off_cycles / fastest < least_ratio) return true;
-  auto pairs = if_available(time_flushed_twice(session, memory.capacity_bytes));
+  auto pairs =
+      if_available(time_flushed_twice(session, memory.capacity_bytes, lines_looked_at_twice, times_looked_at_twice));
   if (!pairs) return tl::unexpected<Error>(pairs.error());
   return *pairs && are_alike_by_line(**pairs, l2.overhead_cycles);
 }
@@ -131,7 +134,7 @@ void drop_l1_as_slow_as(const CacheFacts& l2, const Hits& hits, Findings& findin
 // Whether lines behind a flush that take no longer than hits may were kept by the L2: most take as long once more. Else
 // they are the nearest of memory's, where slices lie further apart than levels do.
 Expected<bool> were_kept(Session& session, const CacheFacts& l2, std::uint64_t flush_bytes) {
-  auto pairs = if_available(time_flushed_twice(session, flush_bytes));
+  auto pairs = if_available(time_flushed_twice(session, flush_bytes, lines_looked_at_twice, times_looked_at_twice));
   if (!pairs) return tl::unexpected<Error>(pairs.error());
   if (!*pairs) return true;
   std::erase_if(**pairs, [&](const LoadPair& pair) { return pair.first_cycles >= l2.levels.threshold_cycles; });

@@ -13,8 +13,6 @@ namespace {
 
 using program::Walk;
 
-constexpr std::uint64_t looks_twice = 3;
-constexpr std::uint64_t flushed_lines = 384;
 constexpr std::uint64_t stride = in_a_small_page.stride_bytes;
 
 // So many lines from `first` on, one after another.
@@ -42,36 +40,37 @@ void add_pairs(const program::ProgramTrace& trace, std::uint64_t first, std::uin
 
 }  // namespace
 
-Expected<std::vector<LoadPair>> time_flushed_twice(Session& session, std::uint64_t flush_bytes) {
-  const program::Program p = looks_at(session, "l2 lines twice", flush_bytes, flushed_lines);
+Expected<std::vector<LoadPair>> time_flushed_twice(Session& session, std::uint64_t flush_bytes, std::uint64_t lines,
+                                                   std::size_t times) {
+  const program::Program p = looks_at(session, "l2 lines twice", flush_bytes, lines);
   program::Program translate = p;
-  Walk all = make_walk(l2_path, flushed_lines * stride, stride, 1);
+  Walk all = make_walk(l2_path, lines * stride, stride, 1);
   all.first_byte = flush_bytes;
   translate.phases = {all};
   std::vector<LoadPair> pairs;
-  for (std::uint64_t round = 0; round < looks_twice; ++round) {
+  for (std::size_t i = 0; i < times; ++i) {
     auto traces = session.run_in_order([&] {
       return std::vector<program::Batch>{
           {translate}, flush_batch(session.info(), flush_bytes, p.buffers[slot_flush].size_bytes), {p}};
     });
     if (!traces) return tl::unexpected<Error>(traces.error());
-    add_pairs(traces->back(), flush_bytes, flushed_lines, pairs);
+    add_pairs(traces->back(), flush_bytes, lines, pairs);
   }
   return pairs;
 }
 
-Expected<std::optional<std::vector<LoadPair>>> time_lost_twice(Session& session, std::uint64_t l2_bytes) {
+Expected<std::optional<std::vector<LoadPair>>> time_lost_twice(Session& session, std::uint64_t l2_bytes,
+                                                               std::uint64_t most_lines, std::size_t times) {
   using Pairs = std::optional<std::vector<LoadPair>>;
   if (l2_bytes == 0 || l2_bytes > session.info().largest_buffer_bytes / 2) return Pairs();
   constexpr std::uint64_t every_sector = 32;
-  const std::uint64_t evicting = evicting_bytes(l2_bytes), lines = lost_lines(l2_bytes);
+  const std::uint64_t evicting = evicting_bytes(l2_bytes), lines = std::min(most_lines, lost_lines(l2_bytes));
   program::Program p = looks_at(session, fmt::format("l2 lines twice behind {} KiB", l2_bytes >> 10), evicting, lines);
   Walk all = make_walk(l2_path, lines * stride, stride, 1);
   all.first_byte = evicting;
   const Walk evict = by_all_lanes(make_walk(l2_path, evicting, every_sector, 1), session.info());
   p.phases.insert(p.phases.begin(), {all, evict});
-  const auto times = static_cast<std::size_t>(looks_twice * flushed_lines / lines);
-  auto traces = if_available(session.run(program::Batch(times, p)));
+  auto traces = if_available(session.run(program::Batch(times * most_lines / lines, p)));
   if (!traces) return tl::unexpected<Error>(traces.error());
   if (!*traces) return Pairs();
   std::vector<LoadPair> pairs;

@@ -34,8 +34,8 @@ struct CacheFacts {
   Histogram walked;                ///< all loads of the walks that its size was searched by, as timed
   std::optional<Mode> next_level;  ///< of the L2: the cache behind it, as timed, where there is one
   Histogram next_loads;            ///< of the L2: lines that it lost, brought by what is behind it, as timed
-  /// Of the L2, what such lines take more than hits of theirs, cycles, where a cache behind brings some and distances
-  /// hide which.
+  /// Of the L2, what such lines take more than hits of theirs, cycles, where distances hide which of them a cache behind
+  /// brings.
   Histogram later_by_line;
   bool is_before_memory = false;  ///< of the L2: what it loses comes from memory
   /// Of constants: loads that take so long were served further on than by what is right behind, whose near lines may be

@@ -266,6 +266,22 @@ TEST(DistantMemory, HasNoL2WhereALinesSecondLookTakesAsLongAsItsFirst) {
   EXPECT_TRUE(size == nullptr || size->status != Status::not_supported);
 }
 
+// Turns so short that a slow SM can't look at a cache for as long as it usually is.
+TEST(BesideATenant, ItIsNoticedBetweenTurnsAtASlowClock) {
+  Json model = model_beside(200, 320);
+  model["caches"].update({{"constant", {{"size", 4096}, {"line", 64}, {"ways", 4}}}});
+  model["paths"]["constant"] = {level("constant", 40), level("l2", 200), level("device_memory", 320)};
+  model["gpu"]["clock_khz"] = 1000000;
+  model["clock"] = {{{"at_us", 1000}, {"khz", 522199}}};
+  model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 0.2}, {"slow_share", 0}, {"slow_cycles", {40, 100}}};
+  model["neighbour"] = {{"slice_us", 1000}, {"away_us", {300, 2600}}, {"l2_share", 0}};
+  model["noise"] = {{"seed", 1}};
+  const Topology found = discovered_beside(*device_of(model), {"constant_l1"});
+  const Estimate& size = *found.find("constant_l1")->find("size");
+  EXPECT_TRUE(size.status != Status::measured || (size.interval->low <= 4096 && size.interval->high >= 4096))
+      << *size.value;
+}
+
 TEST(BesideATenant, LatenciesLeaveOutItsWaits) {
   Json model = model_beside(150, 280);
   model["tenant"] = {{"l2_lines_per_us", 0}, {"sm_lines_per_us", 0}, {"slow_share", 0.23}, {"slow_cycles", {55, 82}}};

@@ -318,22 +318,5 @@ TEST(Latency, OfTheL2IsThatOfLoadsThatNothingDelays) {
   EXPECT_EQ(found_of_rivals(text, {"l2"}).find("l2")->find("latency")->status, Status::inconclusive);
 }
 
-// Slices lie further apart than the L2 and memory do: memory's near lines are as near as the L2's far ones.
-TEST(DeviceMemory, IsAllOfItsLinesWhereSomeAreAsNearAsHits) {
-  constexpr double hit = 200, penalty = 40;
-  const Json few = {{"slices", 28}, {"count", 16}, {"slice", 1024}};  // whose own mean is another
-  for (const Json& slices : {Json{{"slices", 28}, {"steps", 2}}, Json{{"slices", 28}}, few}) {
-    Json text =
-        model_of_rivals({}, {{"global_cached", {served_by("l2", hit), served_by("device_memory", hit + penalty)}}});
-    text["distance"] = slices;
-    const Topology found = found_of_rivals(text, {"l2", "device_memory"});
-    const Estimate& memory = *found.find("device_memory")->find("latency");
-    const Estimate& lost = *found.find("l2")->find("miss_penalty");
-    EXPECT_TRUE(holds(lost, penalty)) << slices << lost.value.value_or(0);
-    if (slices == few) continue;
-    EXPECT_TRUE(holds(memory, hit + penalty)) << slices << memory.value.value_or(0);
-  }
-}
-
 }  // namespace
 }  // namespace gputopo::test

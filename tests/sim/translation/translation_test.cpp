@@ -221,5 +221,41 @@ TEST(Translation, IsNoPartOfAPlainDiscoveryButOfOneThatNamesIt) {
   EXPECT_EQ(discovered_plainly(*model).find("tlb_l1"), nullptr);
 }
 
+// A quarter more lines than the first level holds are more than the second does.
+TEST(Translation, OfALevelThatHoldsLittleMoreThanTheOneBeforeIsNotTheSumOfBoth) {
+  const auto all = discovered_translation(
+      parsed(model_with_tlbs({{"1", {{"page", "2 MiB"}, {"entries", 16}, {"miss_penalty", 25}}},
+                              {"2", {{"page", "2 MiB"}, {"entries", 20}, {"scope", "gpu"}, {"miss_penalty", 60}}}})));
+  const Estimate& penalty = *all.find("tlb_l1")->find("miss_penalty");
+  ASSERT_TRUE(penalty.interval) << penalty.note;
+  EXPECT_LE(penalty.interval->low, 25);
+  EXPECT_GE(penalty.interval->high, 25);
+}
+
+// Far places miss both of the levels behind the first, neighbours one of them: half of what far ones take isn't late.
+TEST(Translation, OfALevelOfFewLargeEntriesDoesntMakeTheOneBeforeLarger) {
+  Json text = model_with_tlbs(
+      {{"1", {{"page", "2 MiB"}, {"entries", 16}, {"miss_penalty", 20}}},
+       {"2", {{"page", "2 MiB"}, {"entries", 128}, {"ways", 8}, {"scope", "gpu"}, {"miss_penalty", 100}}},
+       {"3", {{"page", "512 MiB"}, {"entries", 8}, {"scope", "gpu"}, {"miss_penalty", 150}}}});
+  text["gpu"]["memory"] = "64 GiB";
+  const auto all = discovered_translation(parsed(text));
+  const Estimate& entries = *all.find("tlb_l2")->find("entries");
+  EXPECT_LE(entries.value.value_or(0), 128);
+}
+
+// One of two loads in forty is late by a line too many, and one by a stranger: a few rounds don't tell.
+TEST(Translation, OfATlbThatReplacesAtRandomHasNoMoreEntriesByStrangers) {
+  Json text =
+      model_with_tlbs({{"1", {{"page", "1 MiB"}, {"entries", 40}, {"replacement", "random"}, {"miss_penalty", 80}}}});
+  text["gpu"]["memory"] = "2 GiB";
+  for (const int seed : {1, 2, 6, 46}) {
+    text["noise"] = {{"seed", seed}, {"outlier_probability", 0.05}, {"outlier_cycles", {50, 400}}};
+    const auto all = discovered_translation(parsed(text));
+    const Estimate& entries = *all.find("tlb_l1")->find("entries");
+    EXPECT_LE(entries.value.value_or(0), 40) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace gputopo::test
