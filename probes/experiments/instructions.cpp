@@ -224,6 +224,15 @@ class Instructions {
     return spec;
   }
 
+  // Of sets that the walk's own code makes miss all along a line too many shows in no footprint: as many bytes as miss
+  // of what seems to fit, that code's at most.
+  double hidden_by_own(const Estimate& fits, const Counts& counts) const {
+    Tally at_most;
+    for (const Count& c : counts)
+      if (c.footprint_bytes == *fits.value) at_most += {static_cast<double>(c.loads), static_cast<double>(c.misses)};
+    return std::min(static_cast<double>(session_.info().code_own_bytes), at_most.share() * *fits.value);
+  }
+
   // The line, and what fits, in the size's place: about so many bytes, 0 where that is a bound.
   Expected<std::uint64_t> measure_fits(InstructionCache& cache) {
     auto& attributes = cache.memory.attributes;
@@ -232,6 +241,8 @@ class Instructions {
     if (!fits) return tl::unexpected<Error>(fits.error());
     Estimate& size = attributes["size"] = estimate_of(*fits, "misses");
     leave_out_front(size, fits->counts, cache.facts.stride());
+    if (size.interval)
+      size.interval->low = std::min(size.interval->low, *size.value - hidden_by_own(size, fits->counts));
     if (size.status != Status::measured && size.status != Status::inconclusive) return 0;
     const auto about = static_cast<std::uint64_t>(fits->posterior.footprints_bytes[fits->posterior.best()]);
     auto line = if_available(measure_line(session_, cache.facts, about, isolation(cache)));

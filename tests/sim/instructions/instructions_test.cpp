@@ -70,6 +70,31 @@ TEST(Instructions, OfTheH200HaveAnL0OfEachScheduler) {
   for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
 }
 
+// Of one way, the walk's own code makes lines of some sets miss all along: one too many of these adds none.
+TEST(Instructions, OfOneWayHaveNoMoreThanFitsBesideTheWalksOwn) {
+  nlohmann::json text = {
+      {"schema", "gputopo-model/1"},
+      {"gpu", {{"name", "Code"}, {"sm_count", 4}, {"memory", "4 GiB"}, {"clock_khz", 1500000}}},
+      {"caches",
+       {{"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}},
+        {"near", {{"size", "8 KiB"}, {"line", 128}, {"ways", 1}}}}},
+      {"paths",
+       {{"global_cached", {{{"level", "l2"}, {"latency", 200}}, {{"level", "device_memory"}, {"latency", 450}}}},
+        {"instruction",
+         {{{"level", "near"}, {"latency", 0}},
+          {{"level", "l2"}, {"latency", 200}},
+          {{"level", "device_memory"}, {"latency", 450}}}}}},
+      {"noise", {{"jitter", "gaussian"}, {"cycles", 0.7}}},
+      {"execution", {{"block", 128}, {"between", 640}, {"walked", "240 KiB"}}}};
+  const auto model = sim::parse_model(text.dump(), "code");
+  ASSERT_TRUE(model) << model.error().message;
+  const Topology found = discovered_deep(*model, {"instruction_l1"});
+  const Estimate& size = *found.find("instruction_l1")->find("size");
+  ASSERT_EQ(size.status, Status::lower_bound) << size.note;
+  EXPECT_LE(*size.value, 8192);
+  EXPECT_GE(*size.value, 8192 - 2 * 640);
+}
+
 // A nearest cache that forgets the walk's own code, so that some sets of the next one hold that: no footprint then says
 // what the next one holds, and what is held of more code is less by it.
 nlohmann::json behind_a_forgetful_one(const char* replacement, const char* index) {
