@@ -138,7 +138,8 @@ Histogram later_than_hits(const std::vector<LoadPair>& pairs, double overhead_cy
   Histogram later;
   for (const LoadPair& pair : pairs)
     if (pair.first_cycles - overhead_cycles > half_a_level * (pair.second_cycles - overhead_cycles))
-      add(later, static_cast<std::uint32_t>(std::lround(pair.first_cycles - pair.second_cycles + more_cycles)));
+      add(later, static_cast<std::uint32_t>(std::lround(
+                     std::max(0.0, static_cast<double>(pair.first_cycles) - pair.second_cycles + more_cycles))));
   return later;
 }
 
@@ -325,15 +326,21 @@ struct LineByLine {
   Histogram later;                 // than hits of theirs
 };
 
-bool are_as_far_apart_as_levels(const Levels& levels, double overhead_cycles) {
-  const double fastest = quantile(levels.hit, strangers).value_or(0) - overhead_cycles;
-  return quantile(levels.hit, 1 - strangers).value_or(0) - overhead_cycles > half_a_level * fastest;
+// Whether near lines of a level behind may be as near as far ones of the L2: hits lie further apart than half a level.
+// What other SMs brought in, a side of it may have kept of what an SM's own lost: where that is told from memory, so is
+// what was lost, and else not.
+bool may_distances_hide_levels(const Findings& findings, const CacheFacts& l2) {
+  const double fastest = quantile(l2.levels.hit, strangers).value_or(0) - l2.overhead_cycles;
+  const double slowest = quantile(l2.levels.hit, 1 - strangers).value_or(0) - l2.overhead_cycles;
+  if (findings.lines_have_sides || slowest <= half_a_level * fastest) return false;
+  if (!findings.beyond_own_l2) return true;
+  const Levels beyond = levels_of(findings.brought_by_others(), l2.levels.next);
+  return beyond.false_miss + beyond.false_hit > 2 * strangers;
 }
 
 Expected<LineByLine> look_line_by_line(Session& session, const Findings& findings, const CacheFacts& l2) {
   const CacheFacts* memory = findings.caches.contains("device_memory") ? &findings.caches.at("device_memory") : nullptr;
-  if (memory == nullptr || findings.lines_have_sides || !are_as_far_apart_as_levels(l2.levels, l2.overhead_cycles))
-    return LineByLine();
+  if (memory == nullptr || !may_distances_hide_levels(findings, l2)) return LineByLine();
   auto lost = time_lost_twice(session, l2.capacity_bytes, lines_looked_at, 3);
   if (!lost) return tl::unexpected<Error>(lost.error());
   const Levels& counted_by = findings.beyond_near_l2 ? findings.beyond_near_l2->levels : findings.l2_levels;
@@ -355,6 +362,18 @@ void doubt_counts(Findings& findings, CacheFacts& l2) {
       inconclusive("B", slower_hits, "lines that it lost come as soon as those of it that are far");
   if (findings.beyond_near_l2) findings.beyond_near_l2->near = findings.l2_before_memory;
   doubt_line(memory, l2);
+}
+
+// What is right behind the L2, and what lines take from there. Of sides that keep copies another one may still have
+// what an SM's own lost.
+void take_line_by_line(Findings& findings, CacheFacts& l2, const LineByLine& by_line) {
+  const auto& structure = findings.memory("l2").structure;
+  const auto stated = structure.find("l2_sides");
+  const std::string sides = stated == structure.end() ? "" : stated->second.value;
+  if (findings.beyond_own_l2 && !sides.empty() && sides != "1") return;
+  l2.is_before_memory = !*by_line.is_a_cache;
+  l2.next_loads.clear();
+  if (!findings.beyond_own_l2 || !sides.empty()) l2.later_by_line = by_line.later;
 }
 
 }  // namespace
@@ -389,19 +408,16 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   const auto by_line = *lost && !findings.others_fill_l2 ? look_line_by_line(session, findings, *l2)
                                                          : Expected<LineByLine>(LineByLine());
   if (!by_line) return tl::unexpected<Error>(by_line.error());
-  if (by_line->is_a_cache && (*by_line->is_a_cache || to == LinesFrom::unknown)) {
-    if (to == LinesFrom::memory) to = LinesFrom::a_cache;
-    l2->later_by_line = by_line->later;
-    l2->is_before_memory = !*by_line->is_a_cache;
-  }
+  const bool is_told_by_line = by_line->is_a_cache && (*by_line->is_a_cache || to == LinesFrom::unknown);
+  if (is_told_by_line && *by_line->is_a_cache && to == LinesFrom::memory) to = LinesFrom::a_cache;
   if (by_line->are_hidden) {
     l2->next_level.reset(), l2->next_loads.clear();
     doubt_counts(findings, *l2);
-    state_size(session, memory, findings.l2_before_memory);
-    return {};
   }
-  const Estimate size =
-      size_by_parts(findings, *l2, to, lost->value_or(Histogram()), static_cast<double>(session.info().l2_bytes));
+  const Estimate size = by_line->are_hidden ? findings.l2_before_memory
+                                            : size_by_parts(findings, *l2, to, lost->value_or(Histogram()),
+                                                            static_cast<double>(session.info().l2_bytes));
+  if (is_told_by_line) take_line_by_line(findings, *l2, *by_line);
   const bool may_be_anothers = size.status == Status::inconclusive && to != LinesFrom::memory;
   if (may_be_anothers && !findings.beyond_near_l2) doubt_line(memory, *l2);
   if (findings.lines_have_sides && size.status == Status::measured) {

@@ -103,7 +103,7 @@ class CollisionSearch {
   Expected<void> look_closer_at_what_fits() {
     constexpr double far_more = 2;
     const std::uint64_t fits = found_.fits;
-    auto seen = walk({{0, fits / 2}, {0, fits}});
+    auto seen = walk({{0, (fits + 1) / 2}, {0, fits}});
     if (!seen) return tl::unexpected<Error>(seen.error());
     const Losses &half = seen->front(), &all = seen->back();
     const double lost =

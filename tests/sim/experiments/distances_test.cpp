@@ -87,6 +87,20 @@ TEST_F(Distances, DontMakeSidesOfChiplets) {
   EXPECT_TRUE(contains(*l2.find("miss_penalty"), 24)) << l2.find("miss_penalty")->value.value_or(0);
 }
 
+// Of what an SM's own side lost by chance the other one has much, which is no cache behind both.
+TEST_F(Distances, DontMakeACacheBehindOfCopies) {
+  model["caches"]["l2"].update({{"size", "256 KiB"}, {"ways", 8}, {"index", "hash"}, {"replacement", "random"}});
+  model["caches"]["l2"]["partitions"] = {{"count", 2}, {"mode", "near_copy"}, {"interleave", 4096}};
+  model["groups"] = {{"partition", 3}};
+  model["distance"] = {{"slices", 10}, {"slice", 512}, {"steps", 3}};
+  reach({{{"level", "l2"}, {"latency", 200}, {"far_latency", 224}}, {{"level", "device_memory"}, {"latency", 237}}});
+  const Topology all = found();
+  const Memory& l2 = *all.find("l2");
+  EXPECT_NE(l2.structure.at("l2_sides").value, "1");
+  const Estimate& penalty = *l2.find("miss_penalty");
+  EXPECT_TRUE(!penalty.value || contains(penalty, 37)) << penalty.value.value_or(0);
+}
+
 // Near ones of rows that are a level behind a cache are as near as its far lines.
 TEST_F(Distances, DontMakeOpenRowsOfACacheBehind) {
   model["caches"]["l2"].update({{"size", "128 KiB"}, {"index", "hash"}, {"replacement", "fifo"}});
