@@ -408,7 +408,9 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   const auto by_line = *lost && !findings.others_fill_l2 ? look_line_by_line(session, findings, *l2)
                                                          : Expected<LineByLine>(LineByLine());
   if (!by_line) return tl::unexpected<Error>(by_line.error());
-  const bool is_told_by_line = by_line->is_a_cache && (*by_line->is_a_cache || to == LinesFrom::unknown);
+  // Where all loads together told a cache behind, and none of its lines pass for hits, they tell more of it than a few.
+  const bool is_told_by_line = by_line->is_a_cache && (by_line->are_hidden || !l2->next_level) &&
+                               (*by_line->is_a_cache || to == LinesFrom::unknown);
   if (is_told_by_line && *by_line->is_a_cache && to == LinesFrom::memory) to = LinesFrom::a_cache;
   if (by_line->are_hidden) {
     l2->next_level.reset(), l2->next_loads.clear();
