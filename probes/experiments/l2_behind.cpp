@@ -104,25 +104,26 @@ bool are_open_rows_as_near(const std::vector<double>& cold_words, double least_c
 }
 
 // What serves lines that were lost, memory or a level between hits and memory: a threshold halfway to memory may lie
-// above it, and memory may have served the more of them.
-void find_next_level(CacheFacts& l2, const Histogram& all, const std::vector<double>& cold_words) {
+// above it, and memory may have served the more of them. Whether some of memory's lines are as near as the L2's
+// farthest: what is left of them isn't what it takes.
+bool find_next_level(CacheFacts& l2, const Histogram& all, const std::vector<double>& cold_words) {
   const Levels from_hits = graded_levels(l2.levels.hit, {all}, l2.overhead_cycles);
-  if (!from_hits.usable()) return;
+  if (!from_hits.usable()) return false;
   const Histogram lost = between(all, from_hits.threshold_cycles, 1e9);
   const Mode nearest = lowest_mode(lost);
   l2.is_before_memory |= nearest.centre * half_a_level >= whole_mode(l2.levels.next).centre;
   if (!l2.is_before_memory &&
       are_open_rows_as_near(cold_words, from_hits.threshold_cycles, nearest, l2.levels.next, l2.overhead_cycles)) {
     l2.is_before_memory = true;
-    return;  // what memory takes whose rows aren't open is known, and these say nothing of it
+    return false;  // what memory takes whose rows aren't open is known, and these say nothing of it
   }
   const bool is_a_cache = !l2.is_before_memory && levels_of(between(lost, 0, end_of(nearest)), l2.levels.next).usable();
   if (is_a_cache) l2.next_level = nearest;
-  // Of memory's lines some may be as near as the L2's farthest: what is left of them isn't what it takes, and both
-  // latencies tell.
-  const std::uint64_t loads = total(l2.levels.next),
-                      as_near = loads - count_from(l2.levels.next, from_hits.threshold_cycles);
-  if (is_a_cache || (l2.is_before_memory && !are_more_than_strangers(as_near, loads))) l2.next_loads = lost;
+  const std::uint64_t loads = total(l2.levels.next);
+  const std::uint64_t as_near = loads - count_from(l2.levels.next, from_hits.threshold_cycles);
+  const bool is_hidden = l2.is_before_memory && are_more_than_strangers(as_near, loads);
+  if (is_a_cache || (l2.is_before_memory && !is_hidden)) l2.next_loads = lost;
+  return is_hidden;
 }
 
 // Whether lines of which only translations may be lost take no longer than hits: else those that the L2 lost may be
@@ -371,8 +372,11 @@ void take_line_by_line(Findings& findings, CacheFacts& l2, const LineByLine& by_
   const auto stated = structure.find("l2_sides");
   const std::string sides = stated == structure.end() ? "" : stated->second.value;
   if (findings.beyond_own_l2 && !sides.empty() && sides != "1") return;
-  l2.is_before_memory = !*by_line.is_a_cache;
   l2.next_loads.clear();
+  // Memory is as far from hits of each side as it is from those, which is more than one answer.
+  const bool is_memory = !*by_line.is_a_cache, is_one = modes_of(by_line.later).size() == 1;
+  l2.is_before_memory = is_memory && is_one;
+  if (is_memory && !is_one) return;
   if (!findings.beyond_own_l2 || !sides.empty()) l2.later_by_line = by_line.later;
 }
 
@@ -385,11 +389,13 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   if (!findings.lost_by_l2 && !l2->next_level) lost = time_just_lost(session, l2->capacity_bytes, findings.lines_apart);
   if (!lost) return tl::unexpected<Error>(lost.error());
   LinesFrom to = LinesFrom::unknown;
+  bool is_memory_hidden = false;
   // Others who fill the L2 push lines out of a cache behind it as well.
   if (*lost && !findings.others_fill_l2) {
     to = lost_to(*l2, **lost, findings.brought_by_others());
     l2->is_before_memory = to == LinesFrom::memory;
-    if (!findings.beyond_own_l2 && !findings.beyond_near_l2) find_next_level(*l2, **lost, findings.l2_cold_words);
+    if (!findings.beyond_own_l2 && !findings.beyond_near_l2)
+      is_memory_hidden = find_next_level(*l2, **lost, findings.l2_cold_words);
     const bool are_seen = to != LinesFrom::memory && to != LinesFrom::unknown;
     auto translated = are_seen || l2->next_level ? are_translated(session, findings, *l2) : true;
     if (!translated) return tl::unexpected<Error>(translated.error());
@@ -410,7 +416,7 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   if (!by_line) return tl::unexpected<Error>(by_line.error());
   // Where all loads together told a cache behind, and none of its lines pass for hits, they tell more of it than a few.
   const bool is_told_by_line = by_line->is_a_cache && (by_line->are_hidden || !l2->next_level) &&
-                               (*by_line->is_a_cache || to == LinesFrom::unknown);
+                               (*by_line->is_a_cache || to == LinesFrom::unknown || is_memory_hidden);
   if (is_told_by_line && *by_line->is_a_cache && to == LinesFrom::memory) to = LinesFrom::a_cache;
   if (by_line->are_hidden) {
     l2->next_level.reset(), l2->next_loads.clear();
@@ -419,7 +425,10 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
   const Estimate size = by_line->are_hidden ? findings.l2_before_memory
                                             : size_by_parts(findings, *l2, to, lost->value_or(Histogram()),
                                                             static_cast<double>(session.info().l2_bytes));
-  if (is_told_by_line) take_line_by_line(findings, *l2, *by_line);
+  if (is_told_by_line)
+    take_line_by_line(findings, *l2, *by_line);
+  else if (is_memory_hidden && findings.may_lines_be_far())
+    l2->is_before_memory = false;  // hits of sides are far, memory's loads needn't be
   const bool may_be_anothers = size.status == Status::inconclusive && to != LinesFrom::memory;
   if (may_be_anothers && !findings.beyond_near_l2) doubt_line(memory, *l2);
   if (findings.lines_have_sides && size.status == Status::measured) {
