@@ -109,9 +109,10 @@ class CollisionSearch {
     const double lost =
         static_cast<double>(half.total_misses()) / static_cast<double>(std::max<std::uint64_t>(1, half.total_looks()));
     if (lost < far_more * false_miss_) false_miss_ = std::max(false_miss_, lost);
+    if (overflows(all)) return narrow_first_overflow(1, fits);
     lost_by_length_[fits] = {};
     not_asked_by_length_[fits] = not_asked_of(all);
-    return overflows(all) ? narrow_first_overflow(1, fits) : Expected<void>();
+    return {};
   }
 
   // Looks at the first overfull set until more looks find no more lines of it.
