@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -55,58 +56,80 @@ SearchSpec constant_spec(Session& session, const CacheFacts& cache, bool banks) 
 }
 
 struct Past {
-  double lines = 0, misses = 0;  // past what fits, a lap
+  double lines = 0, misses = 0;  // past what fits, a lap, without strangers
+  double error = 0;              // of the mean of all launches
 };
 
-// Misses of footprints of so many lines more than `size`. A stranger or two add to one launch and hardly ever to
-// another of the same footprint: the least of them counts. Nothing where launches differ by more.
-Expected<std::optional<std::vector<Past>>> count_past(const SearchSpec& spec, double size, double line_bytes,
-                                                      const std::vector<std::uint64_t>& lines) {
+// Misses of footprints of so many lines more than `size`, as far as there are constants. A few strangers add to one
+// launch and hardly ever to another of the same footprint: the least of them counts. Of many each has its share.
+Expected<std::vector<Past>> count_past(const SearchSpec& spec, double size, double line_bytes,
+                                       const std::vector<std::uint64_t>& lines) {
   std::vector<RowRequest> rows;
   for (const std::uint64_t more : lines)
-    rows.push_back({static_cast<std::uint64_t>(size + static_cast<double>(more) * line_bytes), 1});
+    if (size + static_cast<double>(more) * line_bytes <= static_cast<double>(spec.limit_bytes))
+      rows.push_back({static_cast<std::uint64_t>(size + static_cast<double>(more) * line_bytes), 1});
   const auto counts = spec.count(rows, spec.replicates);
   if (!counts) return tl::unexpected<Error>(counts.error());
-  std::map<double, std::pair<double, double>> least_most;  // by footprint
-  for (const Count& c : *counts) {
-    const double a_lap = c.share() * c.footprint_bytes / line_bytes;
-    auto [it, is_new] = least_most.try_emplace(c.footprint_bytes, a_lap, a_lap);
-    it->second = {std::min(it->second.first, a_lap), std::max(it->second.second, a_lap)};
-  }
+  std::map<double, std::vector<double>> laps;  // by footprint
+  for (const Count& c : *counts) laps[c.footprint_bytes].push_back(c.share() * c.footprint_bytes / line_bytes);
   std::vector<Past> past;
-  constexpr double strangers = 2.5;
-  for (const auto& [footprint, range] : least_most) {
-    if (range.second - range.first > strangers) return std::nullopt;
-    past.push_back({(footprint - size) / line_bytes, range.first});
+  constexpr double a_few = 2.5;
+  for (const auto& [footprint, misses] : laps) {
+    const double strangers = spec.sweep.contamination.false_miss * footprint / line_bytes;
+    const auto [least, most] = std::ranges::minmax(misses);
+    const auto n = static_cast<double>(misses.size());
+    const double more = (footprint - size) / line_bytes;
+    if (strangers < 1 && most - least <= a_few) {
+      past.push_back({more, least, 0});
+      continue;
+    }
+    const double mean = std::accumulate(misses.begin(), misses.end(), 0.0) / n;
+    const double apart = std::max({std::sqrt(strangers), most - mean, mean - least});
+    past.push_back({more, std::max(0.0, mean - strangers), apart / std::sqrt(n)});
   }
   return past;
+}
+
+// Misses that every line past what fits adds, until all are lost: several, in a set that goes by use or age.
+double step_of(const std::vector<Past>& past, double size_lines) {
+  constexpr double nearly_all = 0.9;
+  const Past& first = past.front();
+  const Past* last = &past.back();
+  while (last != &first && last->misses > nearly_all * size_lines) --last;
+  return last == &first ? 0 : (last->misses - first.misses) / (last->lines - first.lines);
+}
+
+bool rise_by(double step, const std::vector<Past>& past, const Past& first, double size_lines, double off) {
+  constexpr double deviations = 3;
+  return std::ranges::all_of(past, [&](const Past& p) {
+    const double expected = std::min(size_lines + p.lines, first.misses + step * (p.lines - first.lines));
+    const double allowed = off + deviations * std::hypot(p.error, first.error);
+    return 2 * allowed < step + 1 && std::fabs(p.misses - expected) <= allowed;
+  });
 }
 
 // Whether every line past `size` adds equally many misses, several, until all lines miss: the set that it falls into
 // thrashes and all others don't. Then sets are full at once, and own lines have no part in where this begins; else they
 // may have begun it, or sets that fill before the others.
 Expected<bool> sets_thrash_in_turn(const SearchSpec& spec, double size, double line_bytes) {
+  const double size_lines = size / line_bytes;
   std::vector<std::uint64_t> in_turn;
   for (std::uint64_t more = 0; static_cast<double>(more) * line_bytes <= own_bytes + line_bytes; ++more)
     in_turn.push_back(more);
   auto past = count_past(spec, size, line_bytes, in_turn);
   if (!past) return tl::unexpected<Error>(past.error());
-  if (!*past || (*past)->size() < 2) return false;
-  const Past first = (*past)->front(), last = (*past)->back();
-  const double step = std::round((last.misses - first.misses) / (last.lines - first.lines));
-  if (step < 2) return false;
-  for (std::size_t i = 1; i < (*past)->size(); ++i)
-    if (std::fabs((**past)[i].misses - (**past)[i - 1].misses - step) > 0.5) return false;
+  if (past->size() < 2) return false;
+  const Past first = past->front();
+  const double step = std::round(step_of(*past, size_lines));
+  if (step < 2 || !rise_by(step, *past, first, size_lines, 0.5)) return false;
   // A set's lines and one more miss, so there are as many sets as that many lines are in what fits.
-  const double sets = size / line_bytes / (step - 1);
+  const double sets = size_lines / (step - 1);
   std::vector<std::uint64_t> on;
   for (const double part : {0.25, 0.5, 0.75, 1.0}) on.push_back(static_cast<std::uint64_t>(std::round(part * sets)));
   if (size + static_cast<double>(on.back()) * line_bytes > static_cast<double>(spec.limit_bytes)) return false;
   auto further = count_past(spec, size, line_bytes, on);
   if (!further) return tl::unexpected<Error>(further.error());
-  return *further && std::ranges::all_of(**further, [&](const Past& p) {
-    return std::fabs(p.misses - first.misses - step * p.lines) <= step;
-  });
+  return rise_by(step, *further, first, size_lines, step / 2);
 }
 
 // Where processes take turns on the GPU the longest program first: what it doesn't get through, none of the others can
@@ -140,15 +163,13 @@ Expected<Estimate> within_own_bytes(const SearchSpec& spec, const SearchResult& 
 // Ways of the sets that the first lines past what fits fall into, at least: in a set that goes by use or age one too
 // many misses with all that were there. Where others are lost each time there may be one.
 Expected<double> least_ways(const SearchSpec& spec, double size, double line_bytes) {
-  constexpr std::uint64_t most_lines = 4;
-  std::vector<std::uint64_t> lines;
-  for (std::uint64_t more = 0; more <= most_lines; ++more)
-    if (size + static_cast<double>(more) * line_bytes <= static_cast<double>(spec.limit_bytes)) lines.push_back(more);
-  const auto past = count_past(spec, size, line_bytes, lines);
+  constexpr double deviations = 3;
+  const auto past = count_past(spec, size, line_bytes, {0, 1, 2, 3, 4});
   if (!past) return tl::unexpected<Error>(past.error());
-  if (!*past || (*past)->size() < 2) return 1;
-  const Past first = (*past)->front(), last = (*past)->back();
-  return std::max(1.0, std::floor((last.misses - first.misses) / (last.lines - first.lines)) - 1);
+  if (past->size() < 2) return 1;
+  const Past first = past->front(), last = past->back();
+  const double off = deviations * std::hypot(first.error, last.error) / (last.lines - first.lines);
+  return std::max(1.0, std::floor((last.misses - first.misses) / (last.lines - first.lines) - off) - 1);
 }
 
 struct InOneBank {
@@ -173,14 +194,19 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache, 
   InOneBank result{agreed->size};
   const auto line = static_cast<double>(cache.stride());
   if (fits.status == Status::measured && agreed->size.status == Status::lower_bound && agreed->held) {
+    auto in_turn = if_available(sets_thrash_in_turn(spec, *fits.value, line));
+    if (!in_turn) return tl::unexpected<Error>(in_turn.error());
     auto ways = if_available(least_ways(spec, *fits.value, line));
     if (!ways) return tl::unexpected<Error>(ways.error());
     agreed->held->least_ways = ways->value_or(1);
-    if (agreed->held->least_ways > 1) result.size = agreed_size(fits, agreed->held, line);
+    if (in_turn->value_or(false))
+      result.size = fits;
+    else if (agreed->held->least_ways > 1)
+      result.size = agreed_size(fits, agreed->held, line);
   }
   if (may_be_far && fits.status != Status::measured && result.size.status == Status::lower_bound)
     result.size = inconclusive("B", fits.method, "what is held is no more than near lines of the L2 may look like");
-  bound_by_lines(result.size, cache.stride());
+  bound_by_lines(result.size, cache.stride(), cache.levels);
   result.fill = bytes_to_fill(result.size, agreed->held) / cache.stride() * cache.stride();
   return result;
 }

@@ -229,7 +229,7 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
     found->size = inconclusive("B", "misses", near_lines_hide);
     cache->capacity_bytes = 0;
   }
-  bound_by_lines(found->size, cache->stride());
+  bound_by_lines(found->size, cache->stride(), cache->levels);
   cache->warm_laps *= found->patience;
   if (session.settings().thesis && found->size.status == Status::measured) {
     cache->capacity_bytes = static_cast<std::uint64_t>(*found->size.value);

@@ -265,7 +265,7 @@ class Instructions {
     if (cache.facts.capacity_bytes == 0) cache.facts.capacity_bytes = cache.level.to_bytes;
     if (const std::uint64_t own = session_.info().code_own_bytes; own != 0 && size.has_value())
       bound_below(size, fmt::format("so much fits beside the code that runs between two jumps, {} B at most", own));
-    bound_by_lines(size, cache.facts.stride());
+    bound_by_lines(size, cache.facts.stride(), cache.facts.levels);
     return {};
   }
 

@@ -144,10 +144,12 @@ LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& 
 
 // What a cache behind sides takes: what was lost and comes later than from any side, `others` among these, and sooner
 // than from memory. Nothing where these can't be told apart.
-void find_level_behind_sides(const Estimate& others, CacheFacts& l2, const Histogram& lost,
-                             const std::vector<double>& cold_words) {
+void find_level_behind_sides(const Findings& findings, CacheFacts& l2, const Histogram& lost) {
+  const Estimate& others = findings.beyond_own_l2->latency;
   CacheFacts found = l2;
-  find_next_level(found, lost, cold_words);
+  // Of sides that keep copies another one may still have what an SM's own lost: those are no more than hits.
+  found.levels.hit = findings.brought_by_others();
+  find_next_level(found, lost, findings.l2_cold_words);
   if (!found.next_level || !others.interval) return;
   const double nearest = found.next_level->centre - found.next_level->error - l2.overhead_cycles;
   if (nearest <= half_a_level * others.interval->high) return;
@@ -239,7 +241,7 @@ Estimate size_by_parts(Findings& findings, CacheFacts& l2, LinesFrom lost, const
     return inconclusive("B", slower_hits, side_or_cache);
   if (lost == LinesFrom::a_cache_behind_sides) {
     findings.state_sides_by_sets();
-    find_level_behind_sides(findings.beyond_own_l2->latency, l2, lost_loads, findings.l2_cold_words);
+    find_level_behind_sides(findings, l2, lost_loads);
     const Estimate open = inconclusive("B", slower_hits, a_cache_behind);
     if (!part) return open;
     const std::size_t sides = findings.beyond_own_l2->sets;

@@ -164,6 +164,10 @@ bool may_fall_short(const Held& of_neighbours, const Estimate& fits, double line
   return of_neighbours.exact && !is_below(of_neighbours, fits) && !agree;
 }
 
+double width_of(const Interval& interval) {
+  return interval.high - interval.low;
+}
+
 // Looks in another order that find each line always or never, too, but fewer: neighbours that are looked for together
 // hide lines and add none.
 void widen_to(const std::optional<Held>& more, Held& held) {
@@ -197,7 +201,12 @@ Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, 
       if ((*held)->exact) most = **held;
     }
     if (*held && !(*held)->exact) (*held)->interval.high /= 1 - unknown;
-    result = {agreed_size(fits, *held, line), *held};
+    SizeAndHeld next{agreed_size(fits, *held, line), *held};
+    // Looks in no order leave out what the cache in front may have: where the rest tells no more, the fewer say more.
+    const bool is_no_closer = next.size.status != Status::measured && *held && result.held && !is_unsure &&
+                              width_of(result.held->interval) < width_of((*held)->interval);
+    if (is_no_closer) break;
+    result = std::move(next);
     is_unsure = *held && care == Care::few_looks && (may_fall_short(**held, fits, line) || is_below(**held, fits));
     if (is_unsure) continue;
     // More looks make a count surer, not larger.
@@ -210,10 +219,13 @@ Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, 
   return result;
 }
 
-void bound_by_lines(Estimate& size, std::uint64_t line_bytes) {
+void bound_by_lines(Estimate& size, std::uint64_t line_bytes, const Levels& levels) {
+  constexpr double seldom = 0.05;
   const auto line = static_cast<double>(line_bytes);
   if (size.status != Status::lower_bound || !size.value) return;
-  size.value = std::floor(*size.value / line) * line;
+  const double hide = std::clamp(levels.false_hit, 0.0, 0.5);
+  const double hidden = hide <= seldom ? 0 : std::floor(std::log(seldom) / std::log(hide));
+  size.value = std::max(0.0, std::floor(*size.value / line) - hidden) * line;
   if (*size.value == 0) size = inconclusive(size.unit, size.method, size.note, size.samples);
 }
 

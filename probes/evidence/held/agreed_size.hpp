@@ -48,8 +48,10 @@ double rounded_count(double bytes);
 /// share that was asked for in `counts` is held for sure, in whole lines.
 void leave_out_front(Estimate& fits, const Counts& counts, std::uint64_t line_bytes);
 
-/// A bound below in whole lines, of which a cache consists: ratios (bound_below) may end within one.
-void bound_by_lines(Estimate& size, std::uint64_t line_bytes);
+/// A bound below in whole lines, of which a cache consists: ratios (bound_below) may end within one. Where the level
+/// behind has lines that are as near as hits, the first ones too many may all be such, in every lap: the bound is lower
+/// by as many as that happens to once in twenty times.
+void bound_by_lines(Estimate& size, std::uint64_t line_bytes, const Levels& levels);
 
 /// How much to walk so that the cache overflows: the size where that is measured; where it is a bound alone, the most
 /// that was seen to be held if that isn't much more; else 0.

@@ -101,6 +101,21 @@ TEST_F(Distances, DontMakeACacheBehindOfCopies) {
   EXPECT_TRUE(!penalty.value || contains(penalty, 37)) << penalty.value.value_or(0);
 }
 
+// What an SM's own side lost another one still has in part, as much nearer than the cache behind as levels are apart.
+TEST_F(Distances, KeepCopiesApartFromTheCacheBehindThem) {
+  model["groups"] = {{"partition", 3}};
+  model["noise"].update({{"jitter", "uniform"}, {"cycles", 1}});
+  put_behind(229.5, 364.5, 404, "1 MiB", "not_most_recent");
+  model["caches"]["l2"].update({{"size", "128 KiB"}, {"ways", 8}, {"replacement", "not_most_recent"}});
+  model["caches"]["l2"]["partitions"] = {{"count", 2}, {"mode", "near_copy"}, {"interleave", 4096}};
+  for (auto& [path, levels] : model["paths"].items())
+    for (Json& level : levels)
+      if (level["level"] == "l2") level["far_latency"] = 347;
+  const Topology all = found();
+  const Estimate& penalty = *all.find("l2")->find("miss_penalty");
+  EXPECT_TRUE(contains(penalty, 135)) << penalty.value.value_or(0) << penalty.note;
+}
+
 // Near ones of rows that are a level behind a cache are as near as its far lines.
 TEST_F(Distances, DontMakeOpenRowsOfACacheBehind) {
   model["caches"]["l2"].update({{"size", "128 KiB"}, {"index", "hash"}, {"replacement", "fifo"}});

@@ -166,11 +166,25 @@ TEST(HeldCounts, LeaveOutMissesThatAreShorterThanHits) {
 
 TEST(BoundByLines, EndsWhereALineDoes) {
   Estimate size = fitting(4110.2, {4000, 4200});
-  bound_by_lines(size, 32);
+  bound_by_lines(size, 32, {});
   EXPECT_EQ(size.value, 4110.2);
   size.status = Status::lower_bound;
-  bound_by_lines(size, 32);
+  bound_by_lines(size, 32, {});
   EXPECT_EQ(size.value, 4096);
+}
+
+TEST(BoundByLines, IsLowerByThoseThatHideAmongHitsOnceInTwentyTimes) {
+  const auto with = [](double false_hit) {
+    Estimate size = fitting(4096, {4000, 4200});
+    size.status = Status::lower_bound;
+    Levels levels;
+    levels.false_hit = false_hit;
+    bound_by_lines(size, 32, levels);
+    return *size.value;
+  };
+  EXPECT_EQ(with(0.02), 4096);
+  EXPECT_EQ(with(0.1), 4096 - 32);
+  EXPECT_EQ(with(0.5), 4096 - 4 * 32);  // 0.5 to the fifth is less than one in twenty
 }
 
 TEST(BoundBelow, GoesByRatiosOfSizesAndByDifferencesOfTimes) {
