@@ -179,7 +179,9 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
   // What a stranger slowed of the L1's own hits is faster than these.
   Levels levels = cache.levels;
   levels.hit = between(levels.hit, hits.front().latency_cycles, 1e9);
-  LostLines of_l2s = penalty_of_lost(lost, levels, findings.far_less_near_cycles());
+  const CacheFacts* l2 = findings.cache("l2");
+  LostLines of_l2s = penalty_of_lost(lost, levels, findings.far_less_near_cycles(),
+                                     l2 == nullptr || !l2->present ? std::vector<double>() : l2->by_line);
   session.keep(of_l2s.curve(path.id));
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] = std::move(of_l2s.penalty);
   if (findings.may_lines_be_far())

@@ -197,7 +197,8 @@ Expected<bool> shows_all_misses(Session& session, const CacheFacts& cache, std::
 }
 
 // Behind a constant L1, which has few lines, lies a cache that others fill as well, with the larger part of its lines
-// left for longer: what was taken for the L1 may be that.
+// left for longer: what was taken for the L1 may be that. So may the L2 behind a cache whose hits others don't leave
+// alone for as long as a lap of eight loads.
 void doubt_nearest(Memory& memory, CacheFacts& cache, LineAndSize& found) {
   cache.line_bytes = 0;
   found.line = inconclusive("B", line_method, nearer_is_hidden);
@@ -220,7 +221,8 @@ Expected<void> measure_geometry(Session& session, Findings& findings, const Cach
     auto alone = confirm(session, *cache, *found, rough->bytes);
     if (!alone) return tl::unexpected<Error>(alone.error());
     findings.others_fill_sms = findings.others_fill_sms || !*alone;
-    if (!*alone && path.slot == slot_constant) doubt_nearest(findings.memory(path.id), *cache, *found);
+    const bool is_told = is_usable(findings.memory(path.id).attributes["latency"]);
+    if (!*alone && (path.slot == slot_constant || !is_told)) doubt_nearest(findings.memory(path.id), *cache, *found);
   }
   auto told_apart =
       cache->behind_next_cycles == 0 ? Expected<bool>(true) : shows_all_misses(session, *cache, rough->bytes);

@@ -142,13 +142,24 @@ LinesFrom lost_beside(const Estimate& others, const CacheFacts& l2, const Mode& 
   return nearest > half_a_level * others.interval->high ? LinesFrom::a_cache_behind_sides : LinesFrom::unknown;
 }
 
-// What a cache behind sides takes: what was lost and comes later than from any side, `others` among these, and sooner
-// than from memory. Nothing where these can't be told apart.
+// Whether what was lost and comes as soon as `far` ones of another side differs from them by no more than chance:
+// copies that it still has. Lines of a level behind are as near as these only in part.
+bool are_copies(const CacheFacts& l2, const Histogram& far, const Histogram& lost) {
+  constexpr double by_chance = 0.01;
+  const Levels beyond = graded_levels(far, {lost}, l2.overhead_cycles);
+  if (!beyond.usable()) return false;
+  const double nearer = (l2.latency_cycles + l2.overhead_cycles + whole_mode(far).centre) / 2;
+  const Histogram as_far = between(lost, nearer, beyond.threshold_cycles);
+  return as_far.empty() || (levels_of(far, as_far).doubt > by_chance && levels_of(as_far, far).doubt > by_chance);
+}
+
+// What a cache behind sides takes: what was lost and comes later than from any side, and sooner than from memory.
+// Nothing where these can't be told apart.
 void find_level_behind_sides(const Findings& findings, CacheFacts& l2, const Histogram& lost) {
   const Estimate& others = findings.beyond_own_l2->latency;
+  const Histogram far = findings.brought_by_others();
   CacheFacts found = l2;
-  // Of sides that keep copies another one may still have what an SM's own lost: those are no more than hits.
-  found.levels.hit = findings.brought_by_others();
+  if (are_copies(l2, far, lost)) found.levels.hit = far;
   find_next_level(found, lost, findings.l2_cold_words);
   if (!found.next_level || !others.interval) return;
   const double nearest = found.next_level->centre - found.next_level->error - l2.overhead_cycles;

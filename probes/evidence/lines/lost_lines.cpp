@@ -55,10 +55,28 @@ std::vector<double> without_outliers(std::vector<double> numbers) {
   return numbers;
 }
 
-// By how much a level's own lines differ as two kinds: slices lie at different distances.
-double lines_apart(std::vector<double> hits, bool near_alone) {
+std::vector<double> near_of(std::vector<double> hits, bool near_alone) {
   if (near_alone && hits.size() >= 2)
     std::erase_if(hits, [threshold = two_kinds(hits).threshold](double cycles) { return cycles >= threshold; });
+  return hits;
+}
+
+// One place may be as far from the mean of all as nearly all of a level's own `hits` are.
+void widen_to_any_place(Estimate& penalty, const std::vector<double>& hits) {
+  constexpr double either_end = 0.025;
+  if (hits.size() < 2 || !penalty.interval) return;
+  double sum = 0;
+  Histogram all;
+  for (const double cycles : hits) sum += cycles, add(all, static_cast<std::uint32_t>(std::lround(cycles)));
+  const double mean = sum / static_cast<double>(hits.size());
+  const double nearer = mean - quantile(all, either_end).value_or(mean);
+  const double farther = quantile(all, 1 - either_end).value_or(mean) - mean;
+  penalty.interval->low = std::min(penalty.interval->low, *penalty.value - farther);
+  penalty.interval->high = std::max(penalty.interval->high, *penalty.value + nearer);
+}
+
+// By how much a level's own lines differ as two kinds: slices lie at different distances.
+double lines_apart(std::vector<double> hits) {
   if (hits.size() < 2) return 0;
   const TwoKinds kinds = two_kinds(std::move(hits));
   return kinds.far - kinds.near;
@@ -119,7 +137,8 @@ LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::opti
     means.push_back(*mean_estimate(usual, "cycles", lost_lines_method).value);
     lines.insert(lines.end(), usual.begin(), usual.end());
   }
-  const double apart = lines_apart(std::move(next_hits), far_less_near_cycles.has_value());
+  next_hits = near_of(std::move(next_hits), far_less_near_cycles.has_value());
+  const double apart = lines_apart(next_hits);
   if (are_of_two_levels(lines, quantile(levels.hit, 0.5).value_or(0), apart))
     return {
         inconclusive("cycles", lost_lines_method, "some of the lost lines were served by another level than the rest"),
@@ -128,6 +147,7 @@ LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::opti
   // All in one place, of those that there are: elsewhere they'd be as far as another SM finds them here.
   const double and_one_place = by_sms ? std::sqrt(static_cast<double>(means.size()) + 1) : 1;
   Estimate penalty = mean_estimate(by_sms ? means : lines, "cycles", lost_lines_method, and_one_place);
+  if (by_sms) widen_to_any_place(penalty, next_hits);
   penalty.samples = samples;
   return {std::move(penalty), std::move(lines)};
 }

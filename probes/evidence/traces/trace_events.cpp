@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "change_point/robust.hpp"
 #include "change_point/trace_check.hpp"
 #include "stop/stop.hpp"
 
@@ -13,6 +14,8 @@ namespace {
 using namespace change_point;
 
 constexpr std::size_t most_parts_of_a_row = 32, fewest_parts_of_a_row = 4, fewest_loads = 4;
+// The ratio of few misses is skewed: three by chance in one stretch of all lie six deviations off.
+constexpr double fewest_misses = 3;
 
 // How many more of each stretch of so many loads miss than of the row on the average.
 std::vector<double> beside_mean(const Row& row, const Observation& counted, std::size_t length, double threshold) {
@@ -47,42 +50,81 @@ double beyond_chance(const Trace& trace, std::span<const Observation> rows, std:
   return ratio > most ? ratio : 1;
 }
 
-// Misses one right after the other, the most that there are.
-double longest_run(const Row& row, double threshold) {
-  double longest = 0, run = 0;
-  for (const double cycles : row.values) {
-    run = cycles >= threshold ? run + 1 : 0;
-    longest = std::max(longest, run);
+// Misses one right after the other.
+struct Run {
+  std::size_t begin = 0;
+  double length = 0;
+};
+
+std::vector<Run> slow_runs_of(const Row& row, double threshold) {
+  std::vector<Run> runs;
+  bool is_in_one = false;
+  for (std::size_t i = 0; i < row.values.size(); ++i) {
+    const bool is_slow = row.values[i] >= threshold;
+    if (is_slow && !is_in_one) runs.push_back({i, 0});
+    if (is_slow) ++runs.back().length;
+    is_in_one = is_slow;
   }
-  return longest;
+  return runs;
 }
 
-// An event that lasts longer than a stretch is several of those, but where most misses come one right after the other
-// and neighbouring rows have none: then it is one, however long.
-double loads_an_event_of(const Trace& trace, std::span<const Observation> rows, std::size_t i, double threshold) {
-  // The ratio of few misses is skewed: three by chance in one stretch of all lie six deviations off.
-  constexpr double fewest_misses = 3;
+// Whether most of a row's misses come one right after the other, as chance hardly ever has it: a cache's sets lie among
+// each other.
+bool come_at_once(const Observation& row, const Run& run) {
+  constexpr double by_chance = 1e-4;
+  return 2 * run.length > row.sum && 2 * row.sum < row.weight &&
+         row.weight * std::pow(row.level(), run.length) <= by_chance;
+}
+
+// Whether another row misses there, too. What a level takes lies together, and what interrupts takes as long as it
+// pleases.
+bool recurs(const Trace& trace, std::size_t i, const Run& run, std::size_t other) {
+  if (other >= trace.rows.size()) return false;
+  const std::vector<double>&own = trace.rows[i].values, &there = trace.rows[other].values;
+  const auto length = static_cast<std::size_t>(run.length);
+  const auto begin = own.begin() + static_cast<std::ptrdiff_t>(run.begin);
+  const double took = change_point::median({begin, begin + static_cast<std::ptrdiff_t>(length)});
+  const double as_slow = (took - change_point::median(own)) / 4;
+  double again = 0;
+  for (std::size_t at = run.begin; at < run.begin + length; ++at)
+    again += at < there.size() && std::fabs(there[at] - took) <= as_slow ? 1 : 0;
+  return 2 * again >= run.length;
+}
+
+// An event that lasts longer than a stretch is several of those, but where most misses come at once and don't recur. Of
+// those that recur because most of the next row misses, nobody knows. Of one load in several that can miss, no two are
+// neighbours: what is slow right after the other was interrupted.
+Event event_of(const Trace& trace, std::span<const Observation> rows, std::size_t i, double threshold,
+               double saturation) {
   const std::size_t loads = trace.rows[i].values.size();
-  if (std::min(rows[i].sum, rows[i].weight - rows[i].sum) < fewest_misses) return 1;
+  if (std::min(rows[i].sum, rows[i].weight - rows[i].sum) < fewest_misses) return {};
+  const std::vector<Run> runs = slow_runs_of(trace.rows[i], threshold);
+  constexpr double one_in_two = 0.5;
+  if (saturation > 0 && saturation <= one_in_two) {
+    double interrupted = 0;
+    for (const Run& run : runs) interrupted += run.length >= fewest_loads ? run.length : 0;
+    if (interrupted > 0) return {1, interrupted};
+  }
+  const Run run = *std::ranges::max_element(runs, {}, &Run::length);
+  const bool at_once = come_at_once(rows[i], run) && !recurs(trace, i, run, i - 1);
+  if (at_once && !recurs(trace, i, run, i + 1)) return {1, run.length};
+  if (at_once && 2 * rows[i + 1].sum >= rows[i + 1].weight) return {run.length, 0};
   const std::size_t length = std::max(fewest_loads, loads / most_parts_of_a_row);
-  if (loads / length < fewest_parts_of_a_row) return 1;
-  const double ratio = beyond_chance(trace, rows, i, threshold, length);
-  const auto misses = [&](std::size_t other) { return other < rows.size() && rows[other].sum >= fewest_misses; };
-  const double run = longest_run(trace.rows[i], threshold);
-  const bool is_one = 2 * run > rows[i].sum && !misses(i - 1) && !misses(i + 1);
-  return ratio > 1 && is_one ? std::max(ratio, run) : ratio;
+  if (loads / length < fewest_parts_of_a_row) return {};
+  return {beyond_chance(trace, rows, i, threshold, length), 0};
 }
 
 }  // namespace
 
-std::vector<double> loads_an_event(const Trace& trace, std::span<const Observation> rows, double threshold_cycles) {
-  std::vector<double> loads(rows.size(), 1);
-  if (are_sorted(trace)) return loads;
+std::vector<Event> events(const Trace& trace, std::span<const Observation> rows, double threshold_cycles,
+                          double saturation) {
+  std::vector<Event> by_row(rows.size());
+  if (are_sorted(trace)) return by_row;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     stop::look();
-    loads[i] = loads_an_event_of(trace, rows, i, threshold_cycles);
+    by_row[i] = event_of(trace, rows, i, threshold_cycles, saturation);
   }
-  return loads;
+  return by_row;
 }
 
 }  // namespace gputopo::evidence

@@ -9,11 +9,19 @@
 
 namespace gputopo::evidence {
 
+struct Event {
+  double loads = 1;     ///< that make one piece of evidence
+  double left_out = 0;  ///< that an interruption surely made slow: no evidence at all
+};
+
 /// By row, how many of its loads make one piece of evidence, where loads slower than `threshold_cycles` come in bursts
 /// that neither neighbouring row has at the same place of its lap: by how much neighbouring loads' misses differ more
-/// than chance makes them, at least 1. What a footprint misses recurs with each lap of about its size; what interrupts
-/// doesn't. Rows sorted by latency tell nothing. Time grows with the loads.
-std::vector<double> loads_an_event(const change_point::Trace& trace, std::span<const change_point::Observation> rows,
-                                   double threshold_cycles);
+/// than chance makes them, at least 1. Where most of them come one right after the other, and no neighbouring row has
+/// such, as slow and at that place, these are left out. What a footprint misses recurs with
+/// each lap of about its size; what interrupts doesn't. Where no more than a `saturation` of the loads can miss (one
+/// half or less; `Sweep`), no two that are neighbours do. Rows sorted by latency tell nothing. Time grows with the
+/// loads.
+std::vector<Event> events(const change_point::Trace& trace, std::span<const change_point::Observation> rows,
+                          double threshold_cycles, double saturation = 1);
 
 }  // namespace gputopo::evidence

@@ -12,7 +12,6 @@
 #include "change_point/rising_boundary.hpp"
 #include "change_point/robust.hpp"
 #include "change_point/significance.hpp"
-#include "evidence/traces/trace_events.hpp"
 #include "evidence/traces/trace_laps.hpp"
 #include "stop/stop.hpp"
 
@@ -58,8 +57,11 @@ std::vector<std::vector<Observation>> count_misses(const Trace& trace, std::span
 }
 
 // Rows of as many loads as they have pieces of evidence, but for those that something disturbed.
-std::vector<Observation> independent(std::vector<Observation> rows, std::span<const double> loads_an_event) {
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].weight /= loads_an_event[i], rows[i].sum /= loads_an_event[i];
+std::vector<Observation> independent(std::vector<Observation> rows, std::span<const Event> events) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].weight = (rows[i].weight - events[i].left_out) / events[i].loads;
+    rows[i].sum = std::max(0.0, rows[i].sum - events[i].left_out) / events[i].loads;
+  }
   return without_disturbed(rows, {});
 }
 
@@ -101,7 +103,7 @@ bool changes_before(const Separation& other, const Separation& main, std::size_t
   std::vector<Observation> rows(other.rows.begin(), other.rows.begin() + static_cast<std::ptrdiff_t>(count));
   if (other.boundary.threshold_cycles < main.boundary.threshold_cycles) {
     for (std::size_t i = 0; i < count; ++i) {
-      const double of_main = main.rows[i].sum * main.loads_an_event[i] / other.loads_an_event[i];
+      const double of_main = main.rows[i].sum * main.events[i].loads / other.events[i].loads;
       rows[i].sum = std::max(0.0, rows[i].sum - of_main);
     }
   }
@@ -260,8 +262,8 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
     if (are_hits_of_two_levels) separation.sweep.whole_laps = false, separation.sweep.saturation = -1;
     are_hits_of_two_levels |= is_some_but_not_all(level_of(std::span(counts[i]).first(before.size())));
     expect_overlap(before, boundary, quantum, separation.sweep.contamination);
-    separation.loads_an_event = loads_an_event(trace, counts[i], boundary.threshold_cycles);
-    separation.rows = independent(std::move(counts[i]), separation.loads_an_event);
+    separation.events = events(trace, counts[i], boundary.threshold_cycles, separation.sweep.saturation);
+    separation.rows = independent(std::move(counts[i]), separation.events);
     infer(separation);
     result.push_back(std::move(separation));
   }
@@ -329,12 +331,20 @@ Separation without_outliers(const Trace& trace, const std::vector<Separation>& c
     if (scatter_about_one_level(slow) > most_scatter) continue;
     result.rows = std::move(count_misses(trace, {&result.boundary, 1}).front());
     for (std::size_t r = 0; r < result.rows.size(); ++r) result.rows[r].sum -= slow[r].sum;
-    result.rows = independent(std::move(result.rows), result.loads_an_event);
+    result.rows = independent(std::move(result.rows), result.events);
     result.sweep.contamination.false_hit = std::max(result.sweep.contamination.false_hit, above.upper_share);
     infer(result);
     break;
   }
   return result;
+}
+
+bool may_miss_from_the_start(std::span<const Separation> candidates) {
+  constexpr double nearly_all = 0.8, one_in_two = 0.5;
+  return std::ranges::any_of(candidates, [](const Separation& s) {
+    return s.sweep.saturation > 0 && s.sweep.saturation <= one_in_two && s.has_a_gap() &&
+           s.rows.front().level() >= nearly_all * s.sweep.saturation;
+  });
 }
 
 }  // namespace gputopo::evidence

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "change_point/latency_histogram.hpp"
 #include "change_point/mixture.hpp"
 #include "evidence/inference/capacity.hpp"
+#include "evidence/traces/trace_events.hpp"
 #include "evidence/traces/trace_laps.hpp"
 
 namespace gputopo::evidence {
@@ -15,8 +17,8 @@ namespace gputopo::evidence {
 struct Separation {
   change_point::Boundary boundary;
   std::vector<change_point::Observation> rows;
-  std::vector<double> loads_an_event;  ///< by row: the counts are divided by it, since what is slow together is one
-  Sweep sweep;                         ///< how the trace seems to have walked them
+  std::vector<Event> events;  ///< by row: what is slow together counts as one, or not at all
+  Sweep sweep;                ///< how the trace seems to have walked them
   CapacityPosterior posterior;
   double gain = 0;          ///< log-likelihood that levels which rise with size gain over one that doesn't
   std::size_t choices = 1;  ///< boundaries that this one was chosen from for telling rows apart
@@ -83,5 +85,9 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
 /// size changes, few, or as many in every row. They stay loads, but aren't taken for misses.
 Separation without_outliers(const change_point::Trace& trace, const std::vector<Separation>& candidates,
                             std::size_t chosen);
+
+/// Whether nearly as many loads of the smallest footprint are slow as begin a line, of several a line: it may miss all
+/// of them already.
+bool may_miss_from_the_start(std::span<const Separation> candidates);
 
 }  // namespace gputopo::evidence

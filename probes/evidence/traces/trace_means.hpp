@@ -24,12 +24,10 @@ MeanCurve mean_curve(const change_point::Trace& trace);
 /// The probability that the rows' means rise as much by chance, at most.
 double chance_of_means(const change_point::Trace& trace);
 
-inline constexpr std::string_view drifts = "latencies drift from row to row: no row is where they begin to rise";
+/// A clock that counts whole cycles and a drift of its frequency shift means by less, cycles; no level of memory does.
+inline constexpr double least_rise_cycles = 2;
 
-/// Whether all loads of a row become slower together, as a drift makes them or where each is an average: rows that
-/// pass from the first level to the last in small steps scatter by less, beyond chance, than loads of up to five levels
-/// would. By `least_cycles` at least: what few loads of a row do moves no others.
-bool do_loads_move_together(std::span<const change_point::Row> rows, double least_cycles = 0);
+inline constexpr std::string_view drifts = "latencies drift from row to row: no row is where they begin to rise";
 
 /// Whether the rows' means rise beyond chance, and a smooth curve explains them as well as levels that rise do.
 bool do_means_drift(const change_point::Trace& trace);

@@ -12,6 +12,7 @@
 #include "evidence/traces/trace_repeats.hpp"
 #include "evidence/traces/trace_tails.hpp"
 #include "evidence/traces/trace_time.hpp"
+#include "evidence/traces/trace_together.hpp"
 #include "evidence/traces/traces.hpp"
 
 namespace gputopo::evidence {
@@ -302,11 +303,8 @@ Estimate unless_hits_rise(const Trace& trace, const Separation& s, const Estimat
              : inconclusive("B", trace_size_method, "latencies rise with size, but don't fall into levels");
 }
 
-Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const TraceOptions& options,
-                        bool is_in_order_of_time) {
-  std::vector<Separation> candidates =
-      trace.loads() == trace.rows.size() ? std::vector<Separation>{} : separations(trace, counted);
-  if (candidates.empty()) return by_steady_means(trace, options, is_in_order_of_time);
+Estimate find_by_separations(const Trace& trace, std::vector<Separation>& candidates, const TraceOptions& options,
+                             bool is_in_order_of_time) {
   const auto [chosen, why_others_not] = chosen_of(trace, candidates, options, is_in_order_of_time);
   const Estimate by_others = inconclusive("B", trace_size_method, why_others_not);
   if (!chosen && !why_others_not.empty()) return by_others;
@@ -350,6 +348,19 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
       (do_loads_drift(before, change, options.seed) || do_all_drift()))
     return inconclusive("B", trace_size_method, drifts);
   return with_slow_hits(trace, candidates, s, size);
+}
+
+Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const TraceOptions& options,
+                        bool is_in_order_of_time) {
+  std::vector<Separation> candidates =
+      trace.loads() == trace.rows.size() ? std::vector<Separation>{} : separations(trace, counted);
+  if (candidates.empty()) return by_steady_means(trace, options, is_in_order_of_time);
+  const bool none_may_fit = may_miss_from_the_start(candidates);
+  const Estimate size = find_by_separations(trace, candidates, options, is_in_order_of_time);
+  return size.status == Status::lower_bound && none_may_fit
+             ? inconclusive("B", trace_size_method,
+                            "as many loads are slow at every size as begin a line: none of them may fit, or all")
+             : size;
 }
 
 }  // namespace

@@ -62,6 +62,18 @@ TEST(PenaltyOfLost, ItsIntervalIsThatOfPlaces) {
   EXPECT_GT(e.interval->high, 202 + 30);
 }
 
+// SMs that find one slice alike say nothing of others, as the next level's own lines do.
+TEST(PenaltyOfLost, ItsIntervalHoldsAnyPlaceThatTheNextLevelHas) {
+  const LostBySm by_sm(6, LooksByLine(3, looks_from(231)));
+  std::vector<double> hits;
+  for (int slice = 0; slice <= 20; ++slice) hits.push_back(200 + slice);  // 210 on average
+  EXPECT_LT(penalty_of_lost(by_sm, l1, std::nullopt).penalty.interval->high, 200);
+  const Estimate e = penalty_of_lost(by_sm, l1, std::nullopt, hits).penalty;
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_NEAR(e.interval->high, *e.value + 10, 1);
+  EXPECT_NEAR(e.interval->low, *e.value - 10, 1);
+}
+
 TEST(PenaltyOfLost, LinesOfTwoLevelsHaveNoMean) {
   const LostBySm by_sm{LooksByLine(14, looks_from(240)), LooksByLine(14, looks_from(241)),
                        LooksByLine(14, looks_from(500))};

@@ -10,6 +10,7 @@
 #include "change_point/rising_boundary.hpp"
 #include "evidence/traces/trace_levels.hpp"
 #include "evidence/traces/trace_means.hpp"
+#include "evidence/traces/trace_together.hpp"
 #include "evidence/traces/traces.hpp"
 
 namespace gputopo::evidence {
