@@ -89,6 +89,9 @@ class Translation {
       auto cycles = if_available(measure_entries(level, memory));
       if (!cycles) return tl::unexpected<Error>(cycles.error());
       if (*cycles) lost_cycles = **cycles;
+      if (!lost_cycles && memory.attributes.contains("size") &&
+          memory.attributes["size"].status == Status::inconclusive)
+        bound_above(memory.attributes["entry_size"], "a level behind, whose entries cover more, may be lost at once");
       for (const auto& [name, unit] : {std::pair{"size", "B"}, {"entries", ""}})
         if (!memory.attributes.contains(name))
           memory.attributes[name] = inconclusive(unit, translation_method, interrupted);
