@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 
 #include "change_point/robust.hpp"
 #include "change_point/trace_check.hpp"
@@ -51,13 +52,8 @@ double beyond_chance(const Trace& trace, std::span<const Observation> rows, std:
 }
 
 // Misses one right after the other.
-struct Run {
-  std::size_t begin = 0;
-  double length = 0;
-};
-
-std::vector<Run> slow_runs_of(const Row& row, double threshold) {
-  std::vector<Run> runs;
+std::vector<LoadsInARow> slow_runs_of(const Row& row, double threshold) {
+  std::vector<LoadsInARow> runs;
   bool is_in_one = false;
   for (std::size_t i = 0; i < row.values.size(); ++i) {
     const bool is_slow = row.values[i] >= threshold;
@@ -70,23 +66,22 @@ std::vector<Run> slow_runs_of(const Row& row, double threshold) {
 
 // Whether most of a row's misses come one right after the other, as chance hardly ever has it: a cache's sets lie among
 // each other.
-bool come_at_once(const Observation& row, const Run& run) {
+bool come_at_once(const Observation& row, const LoadsInARow& run) {
   constexpr double by_chance = 1e-4;
-  return 2 * run.length > row.sum && 2 * row.sum < row.weight &&
-         row.weight * std::pow(row.level(), run.length) <= by_chance;
+  const auto length = static_cast<double>(run.length);
+  return 2 * length > row.sum && 2 * row.sum < row.weight && row.weight * std::pow(row.level(), length) <= by_chance;
 }
 
 // Whether another row misses there, too. What a level takes lies together, and what interrupts takes as long as it
 // pleases.
-bool recurs(const Trace& trace, std::size_t i, const Run& run, std::size_t other) {
+bool recurs(const Trace& trace, std::size_t i, const LoadsInARow& run, std::size_t other) {
   if (other >= trace.rows.size()) return false;
   const std::vector<double>&own = trace.rows[i].values, &there = trace.rows[other].values;
-  const auto length = static_cast<std::size_t>(run.length);
   const auto begin = own.begin() + static_cast<std::ptrdiff_t>(run.begin);
-  const double took = change_point::median({begin, begin + static_cast<std::ptrdiff_t>(length)});
+  const double took = change_point::median({begin, begin + static_cast<std::ptrdiff_t>(run.length)});
   const double as_slow = (took - change_point::median(own)) / 4;
-  double again = 0;
-  for (std::size_t at = run.begin; at < run.begin + length; ++at)
+  std::size_t again = 0;
+  for (std::size_t at = run.begin; at < run.begin + run.length; ++at)
     again += at < there.size() && std::fabs(there[at] - took) <= as_slow ? 1 : 0;
   return 2 * again >= run.length;
 }
@@ -98,23 +93,30 @@ Event event_of(const Trace& trace, std::span<const Observation> rows, std::size_
                double saturation) {
   const std::size_t loads = trace.rows[i].values.size();
   if (std::min(rows[i].sum, rows[i].weight - rows[i].sum) < fewest_misses) return {};
-  const std::vector<Run> runs = slow_runs_of(trace.rows[i], threshold);
+  const std::vector<LoadsInARow> runs = slow_runs_of(trace.rows[i], threshold);
   constexpr double one_in_two = 0.5;
   if (saturation > 0 && saturation <= one_in_two) {
-    double interrupted = 0;
-    for (const Run& run : runs) interrupted += run.length >= fewest_loads ? run.length : 0;
-    if (interrupted > 0) return {1, interrupted};
+    Event interrupted;
+    std::ranges::copy_if(runs, std::back_inserter(interrupted.left_out),
+                         [](const LoadsInARow& run) { return run.length >= fewest_loads; });
+    if (!interrupted.left_out.empty()) return interrupted;
   }
-  const Run run = *std::ranges::max_element(runs, {}, &Run::length);
+  const LoadsInARow run = *std::ranges::max_element(runs, {}, &LoadsInARow::length);
   const bool at_once = come_at_once(rows[i], run) && !recurs(trace, i, run, i - 1);
-  if (at_once && !recurs(trace, i, run, i + 1)) return {1, run.length};
-  if (at_once && 2 * rows[i + 1].sum >= rows[i + 1].weight) return {run.length, 0};
+  if (at_once && !recurs(trace, i, run, i + 1)) return {1, {run}};
+  if (at_once && 2 * rows[i + 1].sum >= rows[i + 1].weight) return {static_cast<double>(run.length), {}};
   const std::size_t length = std::max(fewest_loads, loads / most_parts_of_a_row);
   if (loads / length < fewest_parts_of_a_row) return {};
-  return {beyond_chance(trace, rows, i, threshold, length), 0};
+  return {beyond_chance(trace, rows, i, threshold, length), {}};
 }
 
 }  // namespace
+
+double Event::left_out_loads() const {
+  double loads = 0;
+  for (const LoadsInARow& run : left_out) loads += static_cast<double>(run.length);
+  return loads;
+}
 
 std::vector<Event> events(const Trace& trace, std::span<const Observation> rows, double threshold_cycles,
                           double saturation) {

@@ -1,6 +1,7 @@
 // Slow loads that one event made slow together: as many loads, but one piece of evidence.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -9,9 +10,14 @@
 
 namespace gputopo::evidence {
 
+struct LoadsInARow {
+  std::size_t begin = 0, length = 0;
+};
+
 struct Event {
-  double loads = 1;     ///< that make one piece of evidence
-  double left_out = 0;  ///< that an interruption surely made slow: no evidence at all
+  double loads = 1;                   ///< that make one piece of evidence
+  std::vector<LoadsInARow> left_out;  ///< that an interruption surely made slow: no evidence at all
+  double left_out_loads() const;
 };
 
 /// By row, how many of its loads make one piece of evidence, where loads slower than `threshold_cycles` come in bursts

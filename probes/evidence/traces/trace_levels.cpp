@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "change_point/clock_tick.hpp"
 #include "change_point/disturbed.hpp"
@@ -59,8 +60,9 @@ std::vector<std::vector<Observation>> count_misses(const Trace& trace, std::span
 // Rows of as many loads as they have pieces of evidence, but for those that something disturbed.
 std::vector<Observation> independent(std::vector<Observation> rows, std::span<const Event> events) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].weight = (rows[i].weight - events[i].left_out) / events[i].loads;
-    rows[i].sum = std::max(0.0, rows[i].sum - events[i].left_out) / events[i].loads;
+    const double left_out = events[i].left_out_loads();
+    rows[i].weight = (rows[i].weight - left_out) / events[i].loads;
+    rows[i].sum = (rows[i].sum - left_out) / events[i].loads;
   }
   return without_disturbed(rows, {});
 }
@@ -337,6 +339,19 @@ Separation without_outliers(const Trace& trace, const std::vector<Separation>& c
     break;
   }
   return result;
+}
+
+std::optional<Trace> without_interrupted(const Trace& trace, std::vector<Separation>& candidates) {
+  std::optional<Trace> rest;
+  for (Separation& s : candidates)
+    for (std::size_t i = 0; i < s.events.size(); ++i)
+      for (const LoadsInARow& run : std::exchange(s.events[i].left_out, {})) {
+        if (!rest) rest = trace;
+        std::fill_n(rest->rows[i].values.begin() + static_cast<std::ptrdiff_t>(run.begin), run.length, NAN);
+      }
+  if (rest)
+    for (Row& row : rest->rows) std::erase_if(row.values, [](double value) { return std::isnan(value); });
+  return rest;
 }
 
 bool may_miss_from_the_start(std::span<const Separation> candidates) {

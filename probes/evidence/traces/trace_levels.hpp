@@ -86,6 +86,11 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
 Separation without_outliers(const change_point::Trace& trace, const std::vector<Separation>& candidates,
                             std::size_t chosen);
 
+/// The trace without the loads that `candidates` leave out, which these then needn't any more; nothing where they leave
+/// none out.
+std::optional<change_point::Trace> without_interrupted(const change_point::Trace& trace,
+                                                       std::vector<Separation>& candidates);
+
 /// Whether nearly as many loads of the smallest footprint are slow as begin a line, of several a line: it may miss all
 /// of them already.
 bool may_miss_from_the_start(std::span<const Separation> candidates);

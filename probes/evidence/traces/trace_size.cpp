@@ -356,7 +356,8 @@ Estimate find_by_counts(const Trace& trace, const LatencyCounts& counted, const 
       trace.loads() == trace.rows.size() ? std::vector<Separation>{} : separations(trace, counted);
   if (candidates.empty()) return by_steady_means(trace, options, is_in_order_of_time);
   const bool none_may_fit = may_miss_from_the_start(candidates);
-  const Estimate size = find_by_separations(trace, candidates, options, is_in_order_of_time);
+  const std::optional<Trace> rest = without_interrupted(trace, candidates);
+  const Estimate size = find_by_separations(rest ? *rest : trace, candidates, options, is_in_order_of_time);
   return size.status == Status::lower_bound && none_may_fit
              ? inconclusive("B", trace_size_method,
                             "as many loads are slow at every size as begin a line: none of them may fit, or all")
