@@ -99,12 +99,13 @@ double step_of(const std::vector<Past>& past, double size_lines) {
   return last == &first ? 0 : (last->misses - first.misses) / (last->lines - first.lines);
 }
 
+// Whether they do so, to `off` misses and what strangers leave open, which is less than half of what a line adds.
 bool rise_by(double step, const std::vector<Past>& past, const Past& first, double size_lines, double off) {
   constexpr double deviations = 3;
   return std::ranges::all_of(past, [&](const Past& p) {
     const double expected = std::min(size_lines + p.lines, first.misses + step * (p.lines - first.lines));
-    const double allowed = off + deviations * std::hypot(p.error, first.error);
-    return 2 * allowed < step + 1 && std::fabs(p.misses - expected) <= allowed;
+    const double open = deviations * std::hypot(p.error, first.error);
+    return 2 * open <= step && std::fabs(p.misses - expected) <= off + open;
   });
 }
 

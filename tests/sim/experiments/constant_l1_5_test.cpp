@@ -35,6 +35,23 @@ Memory l1_5_behind(const Json& l1, bool is_there, const Json& besides = Json::ob
   return *found->find("constant_l1_5");
 }
 
+// There are no more than half as many constants again as it holds, so that a count of what is held of more says little;
+// how its sets overflow does, whatever strangers add.
+TEST(ConstantL15, ThatHoldsMostOfABankIsToldBesideStrangers) {
+  const Json l1 = {{"size", 1024}, {"line", 64}, {"ways", 16}};
+  constexpr double size = 45056;
+  const Json caches = {{"constant_l1", l1},
+                       {"constant_l1_5", {{"size", size}, {"line", 128}, {"ways", 11}}},
+                       {"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}};
+  for (const double share : {0.0, 0.006}) {
+    const Json noise = {{"outlier_probability", share}, {"outlier_cycles", {66, 552}}, {"seed", 36}};
+    const Memory found = l1_5_behind(l1, true, {{"caches", caches}, {"noise", noise}});
+    const Estimate& said = *found.find("size");
+    EXPECT_EQ(said.status, Status::measured) << share << said.note;
+    EXPECT_EQ(said.value, size) << share;
+  }
+}
+
 // It has any of a circle's lines most of the time, so that the most of the looks at each are its own hits.
 TEST(ConstantL15, IsToldBehindAnL1ThatReplacesAtRandom) {
   const Json l1 = {{"size", 1216}, {"line", 32}, {"ways", 19}, {"replacement", "random"}};
