@@ -43,7 +43,7 @@ TEST(ConstantL15, ThatHoldsMostOfABankIsToldBesideStrangers) {
   const Json caches = {{"constant_l1", l1},
                        {"constant_l1_5", {{"size", size}, {"line", 128}, {"ways", 11}}},
                        {"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}};
-  for (const double share : {0.0, 0.006}) {
+  for (const double share : {0.0, 0.012, 0.02}) {
     const Json noise = {{"outlier_probability", share}, {"outlier_cycles", {66, 552}}, {"seed", 36}};
     const Memory found = l1_5_behind(l1, true, {{"caches", caches}, {"noise", noise}});
     const Estimate& said = *found.find("size");
