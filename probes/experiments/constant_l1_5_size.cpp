@@ -197,13 +197,14 @@ Expected<InOneBank> size_in_one_bank(Session& session, const CacheFacts& cache, 
   if (fits.status == Status::measured && agreed->size.status == Status::lower_bound && agreed->held) {
     auto in_turn = if_available(sets_thrash_in_turn(spec, *fits.value, line));
     if (!in_turn) return tl::unexpected<Error>(in_turn.error());
-    auto ways = if_available(least_ways(spec, *fits.value, line));
-    if (!ways) return tl::unexpected<Error>(ways.error());
-    agreed->held->least_ways = ways->value_or(1);
-    if (in_turn->value_or(false))
+    if (in_turn->value_or(false)) {
       result.size = fits;
-    else if (agreed->held->least_ways > 1)
-      result.size = agreed_size(fits, agreed->held, line);
+    } else {
+      auto ways = if_available(least_ways(spec, *fits.value, line));
+      if (!ways) return tl::unexpected<Error>(ways.error());
+      agreed->held->least_ways = ways->value_or(1);
+      if (agreed->held->least_ways > 1) result.size = agreed_size(fits, agreed->held, line);
+    }
   }
   if (may_be_far && fits.status != Status::measured && result.size.status == Status::lower_bound)
     result.size = inconclusive("B", fits.method, "what is held is no more than near lines of the L2 may look like");

@@ -7,6 +7,7 @@
 
 #include "change_point/robust.hpp"
 #include "change_point/trace_check.hpp"
+#include "evidence/traces/trace_laps.hpp"
 #include "stop/stop.hpp"
 
 namespace gputopo::evidence {
@@ -94,8 +95,7 @@ Event event_of(const Trace& trace, std::span<const Observation> rows, std::size_
   const std::size_t loads = trace.rows[i].values.size();
   if (std::min(rows[i].sum, rows[i].weight - rows[i].sum) < fewest_misses) return {};
   const std::vector<LoadsInARow> runs = slow_runs_of(trace.rows[i], threshold);
-  constexpr double one_in_two = 0.5;
-  if (saturation > 0 && saturation <= one_in_two) {
+  if (goes_several_times_to_a_line(saturation)) {
     Event interrupted;
     std::ranges::copy_if(runs, std::back_inserter(interrupted.left_out),
                          [](const LoadsInARow& run) { return run.length >= fewest_loads; });

@@ -355,9 +355,9 @@ std::optional<Trace> without_interrupted(const Trace& trace, std::vector<Separat
 }
 
 bool may_miss_from_the_start(std::span<const Separation> candidates) {
-  constexpr double nearly_all = 0.8, one_in_two = 0.5;
+  constexpr double nearly_all = 0.8;
   return std::ranges::any_of(candidates, [](const Separation& s) {
-    return s.sweep.saturation > 0 && s.sweep.saturation <= one_in_two && s.has_a_gap() &&
+    return goes_several_times_to_a_line(s.sweep.saturation) && s.has_a_gap() &&
            s.rows.front().level() >= nearly_all * s.sweep.saturation;
   });
 }

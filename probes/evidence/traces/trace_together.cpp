@@ -26,12 +26,24 @@ struct Scatter {
     squares += std::max(0.0, of_squares - of_row * of_row / count);
     sum += of_row, loads += count, rows += 1;
   }
-  void add(const Scatter& other) {
-    squares += other.squares, sum += other.sum, loads += other.loads, rows += other.rows;
-  }
   double mean() const { return sum / loads; }
   double degrees() const { return loads - rows; }
   double variance() const { return degrees() > 0 ? squares / degrees() : 0; }
+};
+
+// And of the lowest or the highest rows how long each took.
+struct EndOfRise : Scatter {
+  LatencyCounts counts;
+
+  void add(const Row& row) {
+    Scatter::add(row);
+    counts.add(row.values);
+  }
+};
+
+struct PassingRows {
+  double level = 0, way = 0;  // of the rise, to its neighbours' middles
+  Scatter loads;
 };
 
 // Rows about one of them whose middles are alike, and a level apart from those of the rows before and behind them:
@@ -49,13 +61,32 @@ bool are_at_a_level_of_their_own(const std::vector<double>& middles, std::size_t
          std::fabs(middles[first - 1] - middle) >= apart && std::fabs(middles[end] - middle) >= apart;
 }
 
-// Whether the fastest tenth of loads hardly moved while means rose by `cycles`: all of a row didn't become slower then,
-// however many levels the others are at.
-bool do_some_stay(const LatencyCounts& before, const LatencyCounts& after, double cycles) {
+// Whether the fastest tenth of loads hardly moved while means rose: all of a row didn't become slower then, however
+// many levels the others are at.
+bool do_some_stay(const EndOfRise& low, const EndOfRise& high) {
   constexpr double some = 0.1, hardly = 0.25;
   constexpr std::size_t bins = 4096;
-  return change_point::quantile(after.bins(bins), some) - change_point::quantile(before.bins(bins), some) <
-         hardly * cycles;
+  const double moved =
+      change_point::quantile(high.counts.bins(bins), some) - change_point::quantile(low.counts.bins(bins), some);
+  return moved < hardly * (high.mean() - low.mean());
+}
+
+// Of loads at two levels, whichever share of them misses, the variance lies above a straight line between both ends by
+// the product of what means are away from these; of n, by (n - 1)^-2 of that at least, on the whole way.
+bool scatter_less_than_levels(const std::vector<PassingRows>& passing, const Scatter& low, const Scatter& high) {
+  constexpr double deviations = 2;
+  constexpr double least = 1.0 / 16;  // more than five are none
+  const double alone = std::max(low.variance(), high.variance());
+  double expected = 0, seen = 0, way = 0, error = 0;
+  for (const PassingRows& p : passing) {
+    const double up = p.level - low.mean(), down = high.mean() - p.level;
+    const double by_line = (low.variance() * down + high.variance() * up) / (up + down);
+    expected += p.way * up * down;
+    seen += p.way * (p.loads.variance() - by_line);
+    way += p.way, error += p.way * p.way * 2 / p.loads.degrees();
+  }
+  error = alone * std::sqrt(error + way * way * (2 / low.degrees() + 2 / high.degrees()));
+  return seen + deviations * error < least * expected;
 }
 
 }  // namespace
@@ -63,7 +94,6 @@ bool do_some_stay(const LatencyCounts& before, const LatencyCounts& after, doubl
 bool do_loads_move_together(std::span<const Row> rows, double least_cycles) {
   constexpr double an_end = 0.15;   // of the rise, on either side
   constexpr double a_level = 0.25;  // of the rise: rows that a step as high leads to, or away from, are a level's
-  constexpr double deviations = 2;
   constexpr std::size_t both_ends_and_one = 3;
   if (rows.size() < both_ends_and_one) return false;
   LatencyCounts loads_of_all;
@@ -82,24 +112,18 @@ bool do_loads_move_together(std::span<const Row> rows, double least_cycles) {
   const double tick = tick_of(trace);
   std::vector<double> middles;
   for (const Row& row : trace.rows) middles.push_back(change_point::median(row.values));
-  Scatter low, high;
-  LatencyCounts before, after;  // the loads of these
-  struct Passing {
-    double level = 0, way = 0;  // of the rise, to its neighbours' middles
-    Scatter loads;
-  };
-  std::vector<Passing> passing;
+  EndOfRise low, high;
+  std::vector<PassingRows> passing;
   for (std::size_t begin = 0, end = 0; begin < levels.size(); begin = end) {
     end = rising.block(begin).end;
-    Scatter block;
-    for (std::size_t i = begin; i < end; ++i)
-      if (2 * curve.rows[i].weight >= static_cast<double>(trace.rows[i].values.size())) block.add(trace.rows[i]);
     const double share = share_of(begin);
-    if (share <= an_end) low.add(block);
-    if (share >= 1 - an_end) high.add(block);
+    Scatter block;
     for (std::size_t i = begin; i < end; ++i) {
-      if (share <= an_end) before.add(trace.rows[i].values);
-      if (share >= 1 - an_end) after.add(trace.rows[i].values);
+      const Row& row = trace.rows[i];
+      if (2 * curve.rows[i].weight < static_cast<double>(row.values.size())) continue;  // disturbed
+      block.add(row);
+      if (share <= an_end) low.add(row);
+      if (share >= 1 - an_end) high.add(row);
     }
     if (share <= an_end || share >= 1 - an_end || block.degrees() <= 0) continue;
     if (are_at_a_level_of_their_own(middles, begin, tick)) continue;
@@ -108,21 +132,7 @@ bool do_loads_move_together(std::span<const Row> rows, double least_cycles) {
       passing.push_back({levels[begin], (to - from) / 2, block});
   }
   if (passing.empty() || low.degrees() <= 0 || high.degrees() <= 0) return false;
-  if (do_some_stay(before, after, high.mean() - low.mean())) return false;
-  // Of loads at two levels, whichever share of them misses, the variance lies above a straight line between both ends
-  // by the product of what means are away from these; of n, by (n - 1)^-2 of that at least, on the whole way.
-  constexpr double least = 1.0 / 16;  // more than five are none
-  const double alone = std::max(low.variance(), high.variance());
-  double expected = 0, seen = 0, way = 0, error = 0;
-  for (const Passing& p : passing) {
-    const double up = p.level - low.mean(), down = high.mean() - p.level;
-    const double by_line = (low.variance() * down + high.variance() * up) / (up + down);
-    expected += p.way * up * down;
-    seen += p.way * (p.loads.variance() - by_line);
-    way += p.way, error += p.way * p.way * 2 / p.loads.degrees();
-  }
-  error = alone * std::sqrt(error + way * way * (2 / low.degrees() + 2 / high.degrees()));
-  return seen + deviations * error < least * expected;
+  return !do_some_stay(low, high) && scatter_less_than_levels(passing, low, high);
 }
 
 }  // namespace gputopo::evidence

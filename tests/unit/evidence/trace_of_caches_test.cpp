@@ -99,11 +99,12 @@ TEST(SizeOfTextbookTraces, IsToldOverThreeLevels) {
         }
 }
 
-// One interruption, of less than half of the last row that fits: what is slow right after the other recurs at no place.
+// One interruption in the last row that fits, of less than half of it: what is slow right after the other recurs at no
+// place. One that takes as long as a miss (150 cycles more) may lie where the next row misses: nothing tells it then.
 TEST(SizeOfTextbookTraces, IsNoRowShortByABurst) {
   Random random(5);
-  int wrong = 0, told = 0;
-  for (const double later : {40.0, 80.0, 300.0})
+  int wrong = 0, wrong_as_long_as_misses = 0, told = 0, traces = 0;
+  for (const double later : {40.0, 80.0, 150.0, 300.0})
     for (const std::size_t burst : {8U, 12U, 20U, 31U})
       for (const int laps : {1, 2, 4})
         for (const int loads : {1, 4}) {
@@ -111,18 +112,20 @@ TEST(SizeOfTextbookTraces, IsNoRowShortByABurst) {
           book.laps = laps, book.loads_a_line = loads;
           Trace trace = book.sweep(1.8, random);
           const double fits = book.fits(trace);
-          for (Row& row : trace.rows) {
-            if (row.control != fits || 2 * burst >= row.values.size()) continue;
-            const auto begin =
-                static_cast<std::size_t>(random.uniform() * static_cast<double>(row.values.size() - burst));
-            for (std::size_t i = begin; i < begin + burst; ++i) row.values[i] += later;
-          }
+          Row& last = *std::ranges::find(trace.rows, fits, &Row::control);
+          if (2 * burst >= last.values.size()) continue;
+          const auto begin =
+              static_cast<std::size_t>(random.uniform() * static_cast<double>(last.values.size() - burst));
+          for (std::size_t i = begin; i < begin + burst; ++i) last.values[i] += later;
           const Estimate said = find_size(trace);
+          ++traces;
           told += said.status == Status::measured ? 1 : 0;
-          wrong += is_false(said, fits) ? 1 : 0;
+          (later == book.next - book.hit ? wrong_as_long_as_misses : wrong) += is_false(said, fits) ? 1 : 0;
         }
+  EXPECT_EQ(traces, 92);
   EXPECT_EQ(wrong, 0);
-  EXPECT_GE(told, 68);  // of 72
+  EXPECT_LE(wrong_as_long_as_misses, 5);  // of 23: as many as there were on 2026-12-01, to become fewer
+  EXPECT_GE(told, 88);
 }
 
 // Parts of laps show one of the stretches of sets that overflow, and no more of them.
