@@ -248,7 +248,8 @@ void agree_as_one_cache(Estimate& a, Estimate& b) {
     if (measured->interval->low <= *bound->value && *bound->value <= *measured->value) take(*bound, *measured);
     return;
   }
-  if (a.status != Status::measured || b.status != Status::measured || a.value == b.value) return;
+  if (a.status != Status::measured || b.status != Status::measured) return;
+  if (a.value == b.value && a.interval == b.interval) return;
   const bool is_a_surer = a.confidence.value_or(0) >= b.confidence.value_or(0);
   const Estimate& surer = is_a_surer ? a : b;
   Estimate& other = is_a_surer ? b : a;

@@ -14,7 +14,9 @@
 namespace gputopo::evidence::held {
 namespace {
 
-constexpr double surely = 3;  // standard errors: nine sizes in a discovery, none of which may be wrong
+// Standard errors. One size of 370 lies beyond three, of 16,000 beyond four: a discovery states nine, thousands of
+// discoveries one wrong one.
+constexpr double surely = 4;
 
 // Looks at one stretch differ from the middle one by strangers, who hide lines, and by loads of the next level that
 // look like hits: as many as the levels say at most, or the cache itself holds lines now and then, which no vote
@@ -186,7 +188,7 @@ void take_off_short_misses(Counted& counted, const CacheFacts& cache, const Hist
 }
 
 std::uint32_t looks_for(const Plan& plan, const Counted& few) {
-  const double wanted = std::max(0.7, 0.015 * few.near), off = few.scatter / wanted;
+  const double wanted = surely * std::max(0.7 / 3, 0.005 * few.near), off = few.scatter / wanted;
   Plan more = plan;
   more.looks = 1;
   const double most = static_cast<double>(most_loads) / static_cast<double>(more.loads());

@@ -30,7 +30,7 @@ Counted judge(const std::vector<std::vector<double>>& hits_by_stretch, const Cac
 void take_off_short_misses(Counted& counted, const CacheFacts& cache, const Histogram& seen, std::uint32_t looks);
 
 /// Where looks at one line differ: as many as make the count's scatter as small as what tells sizes apart, if there is
-/// time. Two counts together are half a line off then, or a hundredth.
+/// time. Two counts together are 0.7 lines off then, or 1.4 %.
 std::uint32_t looks_for(const Plan& plan, const Counted& few);
 
 struct Capacity {

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 
 #include "evidence/inference/estimates.hpp"
 
 namespace gputopo::evidence {
 namespace {
+
+constexpr double sure_bound = 0.975;  // as either end of a 95 % interval
 
 Estimate bound(double value, Status status, double confidence, std::string_view note) {
   Estimate e = measured(value, "B", {}, 0);
@@ -17,9 +20,37 @@ Estimate bound(double value, Status status, double confidence, std::string_view 
   return e;
 }
 
+// How likely the value lies at or beyond the end, or at or beyond the first of these values from it on that leaves
+// hardly anything to those before.
+struct Beyond {
+  double value = 0, mass = 0;
+};
+
+template <class Index>
+Beyond beyond(const Posterior& p, double end, double mass, Index from_end) {
+  Beyond b{end, mass};
+  for (std::size_t i = 0; i < p.values.size() && b.mass < sure_bound; ++i) {
+    b.mass += p.probability[from_end(i)];
+    b.value = p.values[from_end(i)];
+  }
+  return b;
+}
+
+std::string noted(std::string_view why, bool is_within) {
+  return is_within ? std::string(why) + "; so much for sure" : std::string(why);
+}
+
 Estimate answer(const Posterior& p, const Wording& wording) {
-  if (p.at_least > better_part) return bound(p.most, Status::lower_bound, p.at_least, wording.at_least);
-  if (p.at_most > better_part) return bound(p.least, Status::upper_bound, p.at_most, wording.at_most);
+  if (p.at_least > better_part) {
+    const Beyond b = beyond(p, p.most, p.at_least, [&](std::size_t i) { return p.values.size() - 1 - i; });
+    if (b.mass < sure_bound) return inconclusive("B", {}, wording.undecided);
+    return bound(b.value, Status::lower_bound, b.mass, noted(wording.at_least, b.value != p.most));
+  }
+  if (p.at_most > better_part) {
+    const Beyond b = beyond(p, p.least, p.at_most, [](std::size_t i) { return i; });
+    if (b.mass < sure_bound) return inconclusive("B", {}, wording.undecided);
+    return bound(b.value, Status::upper_bound, b.mass, noted(wording.at_most, b.value != p.least));
+  }
   if (p.inside() <= better_part || p.probability[p.best] <= p.least_of_best)
     return inconclusive("B", {}, wording.undecided);
   Estimate e = measured(p.values[p.best], "B", {}, 0);

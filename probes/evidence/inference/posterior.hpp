@@ -42,8 +42,10 @@ struct Wording {
   std::string_view at_most, at_least, undecided;
 };
 
-/// `measured` with a 95 % interval and the value's own probability as its confidence; a bound where one of the two ends
-/// has the better part of the probability; `inconclusive` where neither of them nor all values together have it.
+/// `measured` with a 95 % interval and the value's own probability as its confidence; where one of the two ends has the
+/// better part of the probability, the bound on that side that holds with 97.5 % at least, as an interval's end does,
+/// and with what it has as its confidence; `inconclusive` where there is none, and where neither of the ends nor all
+/// values together have the better part.
 Estimate estimate_of(const Posterior& posterior, std::string_view method, std::uint64_t samples,
                      const Wording& wording);
 

@@ -151,15 +151,47 @@ Estimate with_trend(Estimate size, const std::vector<Observation>& rows, std::si
   return size;
 }
 
+// The log-likelihood of rows' means, whatever they have in common, without what each of them takes longer.
+double log_likelihood_without(const MeanCurve& curve, const std::vector<double>& longer_cycles) {
+  double loads = 0, sum = 0, squares = 0;
+  for (std::size_t i = 0; i < curve.rows.size(); ++i) {
+    const double level = curve.rows[i].level() - longer_cycles[i], weight = curve.rows[i].weight;
+    loads += weight, sum += weight * level, squares += weight * level * level;
+  }
+  return -(squares - sum * sum / loads) / (2 * curve.sweep.levels.variance);
+}
+
+// How many rows fit, but for a rise that rows' noise may hide: of little more than fits the pigeonhole alone says how
+// much misses at least, each miss by as much as levels differ at least. The first ones that rows speak for more than
+// for no rise at all.
+std::size_t rows_before_a_hidden_rise(const MeanCurve& curve, double line_bytes) {
+  const std::vector<Observation>& rows = curve.rows;
+  std::vector<double> longer(rows.size());
+  const double none = log_likelihood_without(curve, longer);
+  for (std::size_t fit = 1; fit < rows.size(); ++fit) {
+    const double miss = least_rise(base_of(rows, fit));
+    const double capacity = std::max(rows[fit - 1].control, rows[fit].control - line_bytes);
+    std::fill(longer.begin(), longer.end(), 0);
+    for (std::size_t i = fit; i < rows.size(); ++i) longer[i] = miss * (1 - capacity / rows[i].control);
+    if (log_likelihood_without(curve, longer) > none) return fit;
+  }
+  return rows.size();
+}
+
 // Nothing changes: what a smaller cache would have missed is the evidence for a bound.
-Estimate without_misses(const Trace& trace) {
+Estimate without_misses(const Trace& trace, const MeanCurve& curve) {
   std::vector<Observation> rows;
   for (const Row& row : trace.rows) rows.push_back({row.control, static_cast<double>(row.values.size()), 0});
   Sweep sweep = sweep_of(trace, rows, HUGE_VAL);
   sweep.saturation = 1;
   Estimate e = capacity_estimate(capacity_posterior(rows, sweep), by_means);
-  if (e.status == Status::lower_bound)
-    e.note = "nothing changes within the sweep: if its loads hit, the capacity lies at or above its end";
+  if (e.status != Status::lower_bound) return e;
+  const double surely = curve.rows[rows_before_a_hidden_rise(curve, sweep.line_bytes) - 1].control;
+  e.value = std::min(*e.value, surely);
+  e.note = *e.value < rows.back().control
+               ? "nothing changes within the sweep: if its loads hit, so much fits; the rows behind are slower, by no "
+                 "more than rows differ"
+               : "nothing changes within the sweep: if its loads hit, the capacity lies at or above its end";
   return e;
 }
 
@@ -233,12 +265,12 @@ Estimate size_by_means(const Trace& trace) {
     const bool is_large = rising.top() - base >= less_than_a_level * least_rise(base);
     return (is_large || !is_below_a_level(trace, curve, base)) && !rises_by_chance(curve, rising)
                ? inconclusive("B", by_means, "latencies rise with size, but by less than levels of memory differ")
-               : without_misses(trace);
+               : without_misses(trace, curve);
   }
   if (trace.loads() == trace.rows.size() && trace.rows.size() < fewest_rows)
     return inconclusive("B", by_means, "too few rows of one load each to tell a change from noise");
   if (rises_by_chance(curve, rising)) return inconclusive("B", by_means, "rows differ by chance as much as they rise");
-  if (posterior.probability.back() > better_part) return without_misses(trace);
+  if (posterior.probability.back() > better_part) return without_misses(trace, curve);
   if (rises_from_the_start(curve.rows, fit, base, rising)) {
     return inconclusive("B", by_means, "too few rows lie before the rise to tell whether they fit");
   } else if (is_drift(curve.rows, rising, curve.sweep.levels.variance) ||

@@ -1,7 +1,10 @@
 // What is said of a size by what fits and by what is held of more.
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "change_point/random.hpp"
 #include "evidence/held/agreed_size.hpp"
 #include "evidence/held/held_counts.hpp"
 #include "evidence/held/held_looks.hpp"
@@ -137,6 +140,28 @@ TEST(HeldCounts, MayAllHoldWhatLooksLikeHitsInEach) {
   EXPECT_EQ(held::whole_lines(full, 0, line).high, 67 * line);
 }
 
+// Lines that are replaced at random are there at any look as likely as at another: of 2000 sizes none may be wrong.
+TEST(HeldCounts, OfLinesReplacedAtRandomAreHardlyEverOff) {
+  constexpr std::uint64_t capacity = 128, lines = 250;
+  held::Plan plan;
+  plan.capacity_lines = capacity;
+  plan.lines = lines;
+  plan.looks = 24;
+  change_point::Random random(1);
+  int off = 0;
+  for (int size = 0; size < 2000; ++size) {
+    std::vector<std::vector<double>> hits(lines);
+    for (std::vector<double>& of_line : hits)
+      for (std::uint32_t look = 0; look < plan.looks; ++look)
+        of_line.push_back(random.uniform() < static_cast<double>(capacity) / lines ? 1 : 0);
+    const held::Counted counted = held::judge(hits, CacheFacts{}, plan);
+    EXPECT_FALSE(counted.exact);
+    EXPECT_LT(counted.error, 0.06 * capacity);
+    off += std::fabs(counted.near - capacity) > counted.error ? 1 : 0;
+  }
+  EXPECT_LE(off, 1);
+}
+
 // Hits take 211 to 213 cycles, misses any number from 176 on: of those under the threshold few are like hits.
 TEST(HeldCounts, LeaveOutMissesThatAreShorterThanHits) {
   CacheFacts cache;
@@ -230,6 +255,11 @@ TEST(AgreeAsOneCache, TakesTheSurerSizeWhereTheOthersIntervalHoldsIt) {
     EXPECT_EQ((is_first ? b : a).confidence, 0.81);
     EXPECT_TRUE((is_first ? a : b).note.empty());
   }
+  Estimate wider = size(246784, {246784, 250304}, 0), surer = l1;
+  wider.confidence.reset();
+  agree_as_one_cache(wider, surer);
+  EXPECT_EQ(wider.interval, l1.interval);
+  EXPECT_TRUE(surer.note.empty());
   Estimate far = size(131072, {131072, 131200}, 0.3), kept = l1;
   agree_as_one_cache(kept, far);
   EXPECT_EQ(far.value, 131072);

@@ -35,20 +35,40 @@ TEST(Posterior, IntervalIsTheShortestRunWithItsShare) {
   EXPECT_EQ(e.method, "m");
 }
 
-TEST(Posterior, EndsWithTheBetterPartAreBounds) {
-  Posterior p = of({0.1, 0.2}, 1);
+TEST(Posterior, EndsWithTheBetterPartAreBoundsByAsMuchAsIsSure) {
+  Posterior p = of({0.01, 0.01, 0.28}, 1);
   p.at_least = 0.7;
   const Estimate more = estimate_of(p, "m", 1, wording);
   EXPECT_EQ(more.status, Status::lower_bound);
-  EXPECT_EQ(*more.value, 900);
-  EXPECT_EQ(more.note, "no less");
+  EXPECT_EQ(*more.value, 300);
+  EXPECT_EQ(*more.confidence, 0.98);
+  EXPECT_EQ(more.note, "no less; so much for sure");
   EXPECT_FALSE(more.interval);
+  p.probability = {0.28, 0.01, 0.01};
   p.at_least = 0;
   p.at_most = 0.7;
   const Estimate less = estimate_of(p, "m", 1, wording);
   EXPECT_EQ(less.status, Status::upper_bound);
   EXPECT_EQ(*less.value, 100);
-  EXPECT_EQ(*less.confidence, 0.7);
+  EXPECT_EQ(*less.confidence, 0.98);
+}
+
+TEST(Posterior, EndsThatAreSureByThemselvesAreTheBounds) {
+  Posterior p = of({0.01, 0}, 1);
+  p.at_least = 0.99;
+  EXPECT_EQ(*estimate_of(p, "m", 1, wording).value, 900);
+  EXPECT_EQ(estimate_of(p, "m", 1, wording).note, "no less");
+  p.at_least = 0;
+  p.at_most = 0.99;
+  EXPECT_EQ(*estimate_of(p, "m", 1, wording).value, 100);
+  EXPECT_EQ(estimate_of(p, "m", 1, wording).note, "no more");
+}
+
+// What no value and neither end has is that there is no such thing.
+TEST(Posterior, EndsThatNoValuesMakeSureAreNoBounds) {
+  Posterior p = of({0.1, 0.1}, 1);
+  p.at_least = 0.7;
+  EXPECT_EQ(estimate_of(p, "m", 1, wording).status, Status::inconclusive);
 }
 
 TEST(Posterior, NoBetterPartIsInconclusive) {
