@@ -150,6 +150,27 @@ Expected<bool> still_from_l2(Session& session, Findings& findings, const CacheFa
   return are_served_by_l2(session, cache, cache.front_line_bytes, l2, e);
 }
 
+// Lines of a cache that all SMs share may lie at distances, as the L2's do: then what the swiftest of its hits take is
+// what those in one place do. Of all, from the nearest to the farthest.
+void spread_over_places(const Histogram& hits, const Levels& levels, Estimate& latency, Estimate& l1_penalty) {
+  constexpr double either_end = 0.025;
+  const Histogram all = between(levels.hit, 0, levels.threshold_cycles);
+  const std::uint64_t beyond = count_from(all, hits.back().latency_cycles + 0.5);
+  if (!are_more_than_strangers(beyond, total(all))) return;
+  double sum = 0;
+  for (const program::LatencyCount& h : all) sum += static_cast<double>(h.count) * h.latency_cycles;
+  const double middle = sum / static_cast<double>(total(all)), swiftest = undisturbed(hits).value_or(middle);
+  const double nearest = quantile(all, either_end).value_or(middle);
+  const double farthest = quantile(all, 1 - either_end).value_or(middle);
+  for (Estimate* e : {&latency, &l1_penalty}) {
+    const double known_apart = *e->value - swiftest;
+    e->interval = Interval{std::min(e->interval->low, known_apart + nearest),
+                           std::max(e->interval->high, known_apart + farthest)};
+    e->value = known_apart + middle;
+    e->note = "its lines lie at distances: the mean, from the nearest of them to the farthest";
+  }
+}
+
 // What a hit takes, and what the L1's misses and this cache's take longer than hits.
 void state_latencies(Session& session, Findings& findings, const CacheFacts& cache, const LostBySm& lost,
                      const Histogram& hits) {
@@ -171,6 +192,7 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
   curve.series = {share_up_to("constants that the L1 lost", hits, undisturbed(l1.levels.hit).value_or(0))};
   mark(curve, findings.memory("constant_l1").attributes["miss_penalty"]);
   session.keep(std::move(curve));
+  spread_over_places(hits, cache.levels, latency, findings.memory("constant_l1").attributes["miss_penalty"]);
   // Where many of the L1's misses are as fast as its hits, those that can be told are the slower ones.
   constexpr double many = 0.05;
   if (l1.levels.false_hit > many)
@@ -181,7 +203,7 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
   levels.hit = between(levels.hit, hits.front().latency_cycles, 1e9);
   const CacheFacts* l2 = findings.cache("l2");
   LostLines of_l2s = penalty_of_lost(lost, levels, findings.far_less_near_cycles(),
-                                     l2 == nullptr || !l2->present ? std::vector<double>() : l2->by_line);
+                                     l2 == nullptr || !l2->present ? std::vector<double>() : l2->by_line, Places::one);
   session.keep(of_l2s.curve(path.id));
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] = std::move(of_l2s.penalty);
   if (findings.may_lines_be_far())

@@ -146,9 +146,10 @@ Expected<void> measure_penalty(Session& session, Findings& findings, const Cache
     penalty = inconclusive("cycles", "miss_latency", "what it lost comes from more than one level");
     return {};
   }
-  const CacheFacts* l2 = path.slot == slot_constant ? nullptr : findings.cache("l2");
+  const CacheFacts* l2 = findings.cache("l2");
   LostLines lost = penalty_of_lost({*looks}, cache->levels, findings.far_less_near_cycles(),
-                                   l2 == nullptr ? std::vector<double>() : l2->by_line);
+                                   l2 == nullptr ? std::vector<double>() : l2->by_line,
+                                   path.slot == slot_constant ? Places::one : Places::many);
   session.keep(lost.curve(path.id));
   const std::vector<double> by_line = undisturbed_by_line(*looks);
   const double nearest = by_line.empty() ? 0 : *std::min_element(by_line.begin(), by_line.end());

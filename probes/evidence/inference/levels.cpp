@@ -47,6 +47,15 @@ double least_threshold(const Histogram& hit, double overhead_cycles) {
   return std::max(overhead_cycles + half_a_level * (middle - overhead_cycles), whisker + 0.5);
 }
 
+}  // namespace
+
+double reach_of(const Histogram& loads) {
+  const double fastest = quantile(loads, 0.01).value_or(0), middle = quantile(loads, 0.5).value_or(0);
+  return middle + 2 * (middle + 1 - fastest);
+}
+
+namespace {
+
 // A threshold, and the widest stretch without loads that it may lie in.
 struct Split {
   double false_miss = 1, false_hit = 1, from = 0, to = 0;
@@ -110,13 +119,6 @@ bool is_surely_another_kind(const Levels& l) {
   const double together =
       x_log_share(slow_hits + slow, hits + loads) + x_log_share(hits + loads - slow_hits - slow, hits + loads);
   return 2 * (apart - together) > least;
-}
-
-// Where loads of one level end by their own spread: twice as far from their middle as they reach below it. Strangers
-// are further off.
-double reach_of(const Histogram& loads) {
-  const double fastest = quantile(loads, 0.01).value_or(0), middle = quantile(loads, 0.5).value_or(0);
-  return middle + 2 * (middle + 1 - fastest);
 }
 
 // The share of hits above the threshold by their own spread, which misses have on no side.

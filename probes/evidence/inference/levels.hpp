@@ -52,8 +52,11 @@ bool hold_slower_loads(const Histogram& hits, const Histogram& others, double ov
 /// Whether more loads `after` than `before` take longer than some latency, whichever of the levels these are of.
 bool are_slower(const Histogram& before, const Histogram& after);
 
-/// Whether more than a stranger's one in twenty (docs/domain.md) take longer than loads of one level spread: more than
-/// twice as far above the middle as the fastest lie below it.
+/// Where loads of one level end by their own spread, as timed: twice as far above their middle as the fastest lie below
+/// it. Strangers are further off.
+double reach_of(const Histogram& loads);
+
+/// Whether more than a stranger's one in twenty (docs/domain.md) take longer than loads of one level spread.
 bool hold_more_than_strangers(const Histogram& loads);
 
 /// Whether of `looks`, of which `slow` took longer than they should, that are more than strangers' one in twenty.

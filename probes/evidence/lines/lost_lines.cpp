@@ -34,16 +34,19 @@ double quartile_of_hits(const Histogram& hits, std::size_t looks) {
   return mean;
 }
 
-// Halfway between hits and what was lost: of misses close to hits none is left out.
+// Halfway between hits and the nearest of what was lost: of misses close to hits none is left out, nor of those that
+// are much nearer than what the threshold was found by, as memory's loads, while another program fills the L2.
 double halfway(const LostBySm& looks, const Levels& levels) {
-  std::vector<double> missed;
+  constexpr double nearest = 0.25;
+  const double hits_end = std::min(levels.threshold_cycles, reach_of(levels.hit));
+  Histogram missed;
   for (const LooksByLine& of_sm : looks)
     for (const auto& of_line : of_sm)
       for (const std::uint32_t cycles : of_line)
-        if (cycles >= levels.threshold_cycles) missed.push_back(cycles);
-  return missed.empty() ? levels.threshold_cycles
-                        : std::min(levels.threshold_cycles,
-                                   (median(std::move(missed)) + quantile(levels.hit, 0.5).value_or(0)) / 2);
+        if (cycles >= hits_end) add(missed, cycles);
+  const auto lost = quantile(missed, nearest);
+  return lost ? std::min(levels.threshold_cycles, (*lost + quantile(levels.hit, 0.5).value_or(0)) / 2)
+              : levels.threshold_cycles;
 }
 
 // Within Tukey's fences: a line that others always delay, or that is lost further than the rest, says nothing here.
@@ -99,7 +102,7 @@ DecidingCurve LostLines::curve(std::string_view memory) const {
 }
 
 LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optional<double> far_less_near_cycles,
-                          std::vector<double> next_hits) {
+                          std::vector<double> next_hits, Places places) {
   const double from = halfway(looks, levels);
   std::vector<std::vector<double>> by_sm;
   std::vector<double> all;
@@ -147,7 +150,7 @@ LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::opti
   // All in one place, of those that there are: elsewhere they'd be as far as another SM finds them here.
   const double and_one_place = by_sms ? std::sqrt(static_cast<double>(means.size()) + 1) : 1;
   Estimate penalty = mean_estimate(by_sms ? means : lines, "cycles", lost_lines_method, and_one_place);
-  if (by_sms) widen_to_any_place(penalty, next_hits);
+  if (places == Places::one) widen_to_any_place(penalty, next_hits);
   penalty.samples = samples;
   return {std::move(penalty), std::move(lines)};
 }

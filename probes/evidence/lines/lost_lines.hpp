@@ -19,14 +19,18 @@ struct LostLines {
   DecidingCurve curve(std::string_view memory) const;
 };
 
+/// Where the lines lie that were looked at: all over the level behind, or, as of one bank of constants, in one place of
+/// it.
+enum class Places { many, one };
+
 /// The mean over lines, each by the lower quartile of its looks less the quartile of as many hits, so that neither
 /// strangers nor others' traffic nor the clock nor how many looks there were have a part in the difference. With
 /// `far_less_near_cycles` the lines lie near or far behind the cache, that far apart, and near ones alone count:
 /// inconclusive where both kinds don't show. The 95 % interval is that of the mean over SMs, which see lines from other
-/// places, and of the one place that these lie in, which may be as far from others as the next level's own lines are by
-/// `next_hits`, what hits of these take from there; or over the lines where one SM looked. Fewer than eight loads tell
+/// places, or over the lines where one SM looked; of lines in one place with that it may be as far from others as the
+/// next level's own lines are by `next_hits`, what hits of these take from there. Fewer than eight loads tell
 /// nothing, nor do lines of two levels: two kinds that are further apart than those hits are.
 LostLines penalty_of_lost(const LostBySm& looks, const Levels& levels, std::optional<double> far_less_near_cycles,
-                          std::vector<double> next_hits = {});
+                          std::vector<double> next_hits = {}, Places places = Places::many);
 
 }  // namespace gputopo::evidence

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Memory l1_5_behind(const Json& l1, bool is_there, const Json& besides = Json::object()) {
+Topology behind(const Json& l1, bool is_there, const Json& besides) {
   Json constants = {{{"level", "constant_l1"}, {"latency", 90}},
                     {{"level", "l2"}, {"latency", 172}},
                     {{"level", "device_memory"}, {"latency", 290}}};
@@ -32,7 +32,11 @@ Memory l1_5_behind(const Json& l1, bool is_there, const Json& besides = Json::ob
   options.extras = false;
   const auto found = experiments::discover(*device, options);
   EXPECT_TRUE(found) << found.error().message;
-  return *found->find("constant_l1_5");
+  return *found;
+}
+
+Memory l1_5_behind(const Json& l1, bool is_there, const Json& besides = Json::object()) {
+  return *behind(l1, is_there, besides).find("constant_l1_5");
 }
 
 // There are no more than half as many constants again as it holds, so that a count of what is held of more says little;
@@ -122,6 +126,35 @@ TEST(ConstantL15, IsToldToBeAbsentByAsMuchAsANeighbourLeavesTimeFor) {
 TEST(ConstantL15, IsToldToBeAbsentWhereLinesLieAtSeveralDistances) {
   const Memory found = l1_5_behind(plain_l1, false, {{"distance", {{"slices", 24}, {"slice", 128}}}});
   EXPECT_EQ(found.find("size")->status, Status::not_supported) << found.find("size")->note;
+}
+
+void expect_to_hold(const Estimate& said, double truth) {
+  ASSERT_TRUE(said.interval) << said.note;
+  EXPECT_LE(said.interval->low, truth);
+  EXPECT_GE(said.interval->high, truth);
+}
+
+// What the L1 lost lies in one slice of the L2, and elsewhere its misses are as far as the L2's own lines are.
+TEST(ConstantL15, WhereNoneIsTheL1sPenaltyHoldsAnyPlaceOfTheL2) {
+  for (int seed = 1; seed <= 5; ++seed) {
+    const Json distance = {{"distance", {{"slices", 18.6}, {"slice", 8192}}}, {"noise", {{"seed", seed}}}};
+    const Topology found = behind(plain_l1, false, distance);
+    EXPECT_EQ(found.find("constant_l1_5")->find("size")->status, Status::not_supported);
+    expect_to_hold(*found.find("constant_l1")->find("miss_penalty"), 172 - 90);
+  }
+}
+
+// One that all SMs share has slices as the L2 does: the swiftest of its hits are those of one.
+TEST(ConstantL15, ThatLiesAtDistancesTakesWhatAllOfItDoes) {
+  const Json caches = {{"constant_l1", plain_l1},
+                       {"constant_l1_5", {{"size", 9216}, {"line", 128}, {"ways", 8}, {"scope", "gpu"}}},
+                       {"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}};
+  for (int seed = 1; seed <= 3; ++seed) {
+    const Json distance = {{"slices", 20}, {"slice", 256}}, noise = {{"seed", seed}};
+    const Topology found = behind(plain_l1, true, {{"caches", caches}, {"distance", distance}, {"noise", noise}});
+    expect_to_hold(*found.find("constant_l1_5")->find("latency"), 136);
+    expect_to_hold(*found.find("constant_l1")->find("miss_penalty"), 136 - 90);
+  }
 }
 
 // Another program does, and whether it empties a cache behind the L1 isn't known.

@@ -26,6 +26,18 @@ TEST(PenaltyOfLost, HoldsAsManyHitsAgainstTheLooks) {
   }
 }
 
+// While another program fills the L2 what was lost for sure comes from memory, and the threshold lies half of the way
+// there: these lines, which were in the L2, are nearer.
+TEST(PenaltyOfLost, IsOfLinesThatAreNearerThanTheThreshold) {
+  Levels levels = l1;
+  levels.threshold_cycles = 520;
+  LooksByLine lines(40, looks_from(240, 7));
+  for (std::vector<std::uint32_t>& looks : lines) looks.insert(looks.end(), {1000, 1001, 1003});
+  const Estimate e = penalty_of_lost({lines}, levels, std::nullopt).penalty;
+  ASSERT_EQ(e.status, Status::measured);
+  EXPECT_NEAR(*e.value, 202, 1);
+}
+
 // A cache behind may be close: looks below the threshold aren't left out of its misses.
 TEST(PenaltyOfLost, KeepsTheFastOnesOfASlowKind) {
   Levels close = l1;
@@ -68,7 +80,7 @@ TEST(PenaltyOfLost, ItsIntervalHoldsAnyPlaceThatTheNextLevelHas) {
   std::vector<double> hits;
   for (int slice = 0; slice <= 20; ++slice) hits.push_back(200 + slice);  // 210 on average
   EXPECT_LT(penalty_of_lost(by_sm, l1, std::nullopt).penalty.interval->high, 200);
-  const Estimate e = penalty_of_lost(by_sm, l1, std::nullopt, hits).penalty;
+  const Estimate e = penalty_of_lost(by_sm, l1, std::nullopt, hits, Places::one).penalty;
   ASSERT_EQ(e.status, Status::measured);
   EXPECT_NEAR(e.interval->high, *e.value + 10, 1);
   EXPECT_NEAR(e.interval->low, *e.value - 10, 1);
