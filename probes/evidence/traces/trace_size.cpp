@@ -6,6 +6,7 @@
 #include "change_point/trace_check.hpp"
 #include "evidence/inference/estimates.hpp"
 #include "evidence/traces/lap_tick.hpp"
+#include "evidence/traces/trace_fast_laps.hpp"
 #include "evidence/traces/trace_levels.hpp"
 #include "evidence/traces/trace_means.hpp"
 #include "evidence/traces/trace_nested.hpp"
@@ -380,6 +381,7 @@ Estimate find_size(const Trace& trace, const TraceOptions& options) {
   }
   Estimate e = reason.empty() ? find_by_counts(rows, counted, options, usable_as_is)
                               : inconclusive("B", trace_size_method, reason);
+  if (auto by_fast_laps = size_by_fast_laps(rows, e)) e = std::move(*by_fast_laps);
   const bool is_about_change = e.status == Status::measured || e.status == Status::upper_bound;
   if (is_about_change && !usable_as_is && do_repeats_differ_as_sizes_do(trace))
     e = inconclusive("B", trace_size_method,
