@@ -118,17 +118,29 @@ double half_width(const std::vector<double>& by_line) {
 }
 
 // Where others push lines out of the L2 a repeated load finds there what the first one brought in from memory, and an
-// L1 seems to be in front: loads that take as long as the L2's are its own.
-void drop_l1_as_slow_as(const CacheFacts& l2, const Hits& hits, Findings& findings) {
+// L1 seems to be in front: loads that take as long as the L2's, `nearest_cycles`, are its own.
+void drop_l1_as_slow_as(double nearest_cycles, Findings& findings) {
   CacheFacts* l1 = findings.cache("l1");
-  // Slices lie at different distances: the L1's lines may have their homes in the nearest. Where others fill it the L2
-  // has lost most lines from lap to lap, and two that are loaded again and again tell more.
-  const double nearest = std::min(quantile_of(hits.by_line, 0.05) - l2.overhead_cycles, l2.latency_cycles);
-  if (l1 == nullptr || !l1->present || l1->latency_cycles * half_a_level <= nearest) return;
+  if (l1 == nullptr || !l1->present || l1->latency_cycles * half_a_level <= nearest_cycles) return;
   l1->present = false;
   Memory& memory = findings.memory("l1");
   memory.attributes.clear();
   set_open(memory, "levels", "its hits take as long as those of the L2");
+}
+
+// Slices lie at different distances: the L1's lines may have their homes in the nearest. Where others fill it the L2
+// has lost most lines from lap to lap, and two that are loaded again and again tell more.
+double nearest_of(const CacheFacts& l2, const Hits& hits) {
+  return std::min(quantile_of(hits.by_line, 0.05) - l2.overhead_cycles, l2.latency_cycles);
+}
+
+// Loads past the SMs' caches are an L2's or memory's, whether or not what is behind it can be timed.
+Expected<void> drop_l1_as_slow_as_loads_past_it(Session& session, Findings& findings) {
+  if (findings.cache("l1") == nullptr) return {};
+  auto load = if_available(measure_load_latency(session, l2_path));
+  if (!load) return tl::unexpected<Error>(load.error());
+  if (*load && !(*load)->timed.empty()) drop_l1_as_slow_as((*load)->cycles, findings);
+  return {};
 }
 
 // Whether lines behind a flush that take no longer than hits may were kept by the L2: most take as long once more. Else
@@ -169,7 +181,7 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
   const CacheFacts* behind = findings.cache("device_memory");
   if (behind == nullptr) {
     set_open(memory, "levels", "the latency of device memory isn't known");
-    return {};
+    return drop_l1_as_slow_as_loads_past_it(session, findings);
   }
   auto hits = time_hits(session);
   if (!hits) return tl::unexpected<Error>(hits.error());
@@ -185,11 +197,11 @@ Expected<void> measure_l2_levels(Session& session, Findings& findings) {
                  "loads that were never made before are as fast as repeated ones: nothing behind L1 keeps them");
       return {};
     }
-    drop_l1_as_slow_as(l2, *hits, findings);
+    drop_l1_as_slow_as(nearest_of(l2, *hits), findings);
     set_open(memory, "levels", "hits and misses can't be told apart by their latency");
     return {};
   }
-  drop_l1_as_slow_as(l2, *hits, findings);
+  drop_l1_as_slow_as(nearest_of(l2, *hits), findings);
   l2.present = true;
   // Lines that it loses between two looks aren't hits: some sets take more of these lines than they hold.
   std::erase_if(hits->by_line, [&](double cycles) { return cycles >= l2.levels.threshold_cycles; });

@@ -136,11 +136,17 @@ class TlbCode {
 
 }  // namespace
 
-Expected<void> measure_tlb_code(Pages& pages, const TlbLevels& levels, std::size_t level, Memory& memory) {
-  if (pages.session().info().code_bytes == 0) return {};
+Expected<void> measure_tlb_code(Pages& pages, const TlbLevels& levels, std::size_t level, std::uint64_t l2_bytes,
+                                Memory& memory) {
+  const std::uint64_t walked_bytes = pages.session().info().code_bytes;
+  if (walked_bytes == 0) return {};
   Statement& code = memory.structure["code"];
-  if (pages.session().info().code_bytes < 4 * least_page) {
+  if (walked_bytes < 4 * least_page) {
     code = undecided(code_method, "there is too little code to push any out of its caches");
+    return {};
+  }
+  if (l2_bytes != 0 && 2 * walked_bytes > l2_bytes) {
+    code = undecided(code_method, "what pushes code out of its caches may push it out of the L2 as well");
     return {};
   }
   TlbCode test(pages, levels, level);

@@ -109,7 +109,9 @@ class Translation {
     const std::uint64_t count = is_known ? static_cast<std::uint64_t>(*entries->value) : 0;
     auto ok = or_undecided(memory, "textures", translation_method,
                            measure_tlb_textures(pages_, levels_, number, count, entry->bytes, memory));
-    if (ok) ok = or_undecided(memory, "code", translation_method, measure_tlb_code(pages_, levels_, number, memory));
+    if (ok)
+      ok = or_undecided(memory, "code", translation_method,
+                        measure_tlb_code(pages_, levels_, number, l2_bytes_, memory));
     if (ok) ok = or_undecided(memory, "scope", translation_method, measure_tlb_scope(pages_, levels_, number, memory));
     return ok;
   }

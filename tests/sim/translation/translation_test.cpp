@@ -178,6 +178,20 @@ TEST(Translation, OfCodeIsToldByJumpsPastItsCaches) {
   }
 }
 
+// Code that pushes other code out of its caches takes its lines out of a small L2, too, which costs a jump as much as a
+// translation does or more.
+TEST(Translation, OfCodeIsOpenWhereItMayBeTheL2ThatLosesIt) {
+  Json text = model_with_tlbs({{"1", {{"page", "2 MiB"}, {"entries", 16}, {"miss_penalty", 20}}}});
+  text["caches"]["l2"]["size"] = "256 KiB";
+  text["caches"]["code"] = {{"size", "16 KiB"}, {"line", 128}, {"ways", 4}};
+  text["paths"]["instruction"] = {{{"level", "code"}, {"latency", 0}},
+                                  {{"level", "l2"}, {"latency", 300}},
+                                  {{"level", "device_memory"}, {"latency", 600}}};
+  text["execution"] = {{"block", 128}};
+  const Topology found = discovered_translation(parsed(text));
+  EXPECT_EQ(found.find("tlb_l1")->structure.at("code").status, Status::inconclusive);
+}
+
 // What is slower after many places were touched isn't translation where the L2 lost the line: its neighbour's touch
 // doesn't bring it back.
 // Lines a page and a line apart, each in the next way's next line: an XOR of both puts all of them into one set.
