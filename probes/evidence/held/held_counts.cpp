@@ -14,8 +14,7 @@
 namespace gputopo::evidence::held {
 namespace {
 
-// Standard errors. One size of 370 lies beyond three, of 16,000 beyond four: a discovery states nine, thousands of
-// discoveries one wrong one.
+// Standard errors: one size of 370 lies beyond three of them, one of 16,000 beyond four, and a discovery states nine.
 constexpr double surely = 4;
 
 // Looks at one stretch differ from the middle one by strangers, who hide lines, and by loads of the next level that
