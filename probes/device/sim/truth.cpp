@@ -114,6 +114,17 @@ void set_absent(Memory& memory, bool is_cache) {
   memory.attributes["miss_penalty"] = absent("cycles");
 }
 
+// Memory's loads are as far as their lines' homes: of so many sides one in so many is near.
+double of_any_home(const Level& memory, double sides) {
+  return memory.far_latency_cycles + (memory.latency_cycles - memory.far_latency_cycles) / sides;
+}
+
+// Sides that keep copies have any line near, and memory brings it from wherever its home is.
+double next_cycles(const CacheModel& c, const Level& next) {
+  const bool copies = c.partitions.count > 1 && c.partitions.mode == PartitionMode::near_copy;
+  return copies && !next.cache ? of_any_home(next, c.partitions.count) : next.latency_cycles;
+}
+
 Memory cache_memory(const Model& m, const CacheId& id) {
   Memory memory = named(id.id);
   const Level* level = level_of(m, id);
@@ -131,8 +142,8 @@ Memory cache_memory(const Model& m, const CacheId& id) {
   memory.attributes["line_size"] = stated(static_cast<double>(c.line_bytes), "B");
   memory.attributes["sector_size"] = stated(static_cast<double>(c.sector_bytes), "B");
   memory.attributes["latency"] = stated(level->latency_cycles, "cycles");
-  const Level& next = (*m.path(id.path))[id.level + 1];
-  memory.attributes["miss_penalty"] = stated(next.latency_cycles - level->latency_cycles, "cycles");
+  memory.attributes["miss_penalty"] =
+      stated(next_cycles(c, (*m.path(id.path))[id.level + 1]) - level->latency_cycles, "cycles");
   add_partitions(memory, c, *level);
   if (!c.shared_by.empty() || (c.scope != Scope::sm && c.scope != Scope::gpu)) memory.sm_groups = sharing_sets(m, c);
   if (carved) memory.carve_outs = carve_out_table(m, c);
@@ -157,9 +168,8 @@ Memory device_memory(const Model& m) {
   memory.attributes["size"] = stated(static_cast<double>(m.memory_bytes), "B");
   // The mean of lines: of those that an L2's sides live on one in so many is near (memory_truth.cpp).
   const Level &l2 = l2_path(m).front(), &last = l2_path(m).back();
-  const double sides = l2.cache ? m.caches[*l2.cache].partitions.count : 1;
   memory.attributes["latency"] =
-      stated(last.far_latency_cycles + (last.latency_cycles - last.far_latency_cycles) / sides, "cycles");
+      stated(of_any_home(last, l2.cache ? m.caches[*l2.cache].partitions.count : 1), "cycles");
   return memory;
 }
 

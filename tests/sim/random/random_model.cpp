@@ -27,6 +27,19 @@ void add_rows(Draw draw, double least_ratio, Json& model) {
                    {"gain", std::round(draw.between(least_gain, most))}};
 }
 
+// Of sides of an L2 memory is as near or far as the lines' homes are, as measured GPUs' is, or all alike.
+void add_homes(Draw draw, Json& model) {
+  const double share = draw.one_of({0.0, 0.5, 1.0});
+  for (Json& path : model["paths"]) {
+    if (share == 0 || !path.is_array() || path.size() < 2) continue;
+    const auto l2 = std::find_if(path.begin(), path.end(), [](const Json& l) { return l.contains("far_latency"); });
+    if (l2 == path.end()) continue;
+    const double near = path.back()["latency"].get<double>();
+    const double apart = (*l2)["far_latency"].get<double>() - (*l2)["latency"].get<double>();
+    path.back()["far_latency"] = near + std::round(2 * share * apart) / 2;
+  }
+}
+
 Json drawn(Drawn d, std::uint64_t seed) {
   draw_gpu(d, seed);
   draw_l2(d);
@@ -38,6 +51,8 @@ Json drawn(Drawn d, std::uint64_t seed) {
   d.model["paths"] = d.paths;
   constexpr std::uint64_t rows = 0x726f7773;
   add_rows(Draw(seed ^ rows), d.least_ratio, d.model);
+  constexpr std::uint64_t homes = 0x686f6d6573;
+  add_homes(Draw(seed ^ homes), d.model);
   return d.model;
 }
 
