@@ -56,7 +56,7 @@ Estimate held_alone(const Estimate& fits, const Held& held, double line_bytes) {
   if (fits.status != Status::inconclusive || counted.low <= 0) return fits;
   if (!is_telling(held, counted, line_bytes))
     return held_at_least(held, fits.method, "so much of more is held; where it begins to miss doesn't show");
-  Estimate size = measured(roundest_within(counted), "B", fits.method, held.samples);
+  Estimate size = measured(roundest_within(held.likely.value_or(counted)), "B", fits.method, held.samples);
   size.interval = counted;
   return size;
 }
@@ -66,7 +66,7 @@ Estimate held_alone(const Estimate& fits, const Held& held, double line_bytes) {
 Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, double line_bytes) {
   constexpr std::string_view not_counted = "so much fits; how much is held of more can't be counted";
   const Held held = count.value_or(Held{});
-  Interval counted = held.interval;
+  Interval counted = held.interval, likely = held.likely.value_or(counted);
   if (fits.status != Status::measured) return held_alone(fits, held, line_bytes);
   const std::string begins = fmt::format("a footprint of more than {:.0f} B begins to miss", *fits.value);
   Estimate size = fits;
@@ -87,7 +87,8 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
       return size;
     }
     // A count that reaches what fits by its error alone may have missed as much of the rest.
-    if (counted.high >= fits.interval->low) counted.high += std::max(0.0, fits.interval->low - held.bytes);
+    for (Interval* range : {&counted, &likely})
+      if (range->high >= fits.interval->low) range->high += std::max(0.0, fits.interval->low - held.bytes);
     // From above the count is all there is, once more lines leave no more: then no set has room. Sets get lines in runs
     // of as many as there are sets, each run begun anywhere: one more than there are ways reaches all. Of fewer those
     // after what fits may all fall among lines that are there, and other sets have room.
@@ -101,7 +102,7 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
   // Whatever a cache replaces, of far more it holds as much as it can: what a sample says of that is the capacity,
   // within which what fits says it to the line where its lines fill the sets evenly.
   if (is_telling(held, counted, line_bytes)) {
-    size.value = *fits.value >= counted.low && *fits.value <= counted.high ? *fits.value : roundest_within(counted);
+    size.value = *fits.value >= likely.low && *fits.value <= likely.high ? *fits.value : roundest_within(likely);
     size.interval = counted;
     if (size.value != fits.value) size.confidence.reset();
     if (*fits.value < counted.low) size.note = begins;
@@ -173,6 +174,7 @@ double width_of(const Interval& interval) {
 void widen_to(const std::optional<Held>& more, Held& held) {
   if (!more || !held.exact || more->bytes <= held.bytes) return;
   held.interval = {held.bytes, more->bytes};
+  held.likely.reset();
   held.exact = false;
 }
 
@@ -200,7 +202,10 @@ Expected<SizeAndHeld> agree_by_count(Session& session, const CacheFacts& cache, 
       widen_to(most, **held);
       if ((*held)->exact) most = **held;
     }
-    if (*held && !(*held)->exact) (*held)->interval.high /= 1 - unknown;
+    if (*held && !(*held)->exact) {
+      (*held)->interval.high /= 1 - unknown;
+      if ((*held)->likely) (*held)->likely->high /= 1 - unknown;
+    }
     SizeAndHeld next{agreed_size(fits, *held, line), *held};
     // Looks in no order leave out what the cache in front may have: where the rest tells no more, the fewer say more.
     const bool is_no_closer = next.size.status != Status::measured && *held && result.held && !is_unsure &&

@@ -13,16 +13,16 @@
 namespace gputopo::evidence {
 
 struct Held {
-  double bytes = 0;  ///< the mean of all counts, or the exact one
-  Interval
-      interval;  ///< of three standard errors; one value where every line was there always or never; from 0: a bound
-  double walked_bytes = 0;      ///< of how much in all
-  bool steady = false;          ///< twice the footprint held no more: every set was full
-  bool exact = false;           ///< and every line was there always or never, but for strangers
-  bool is_sample = false;       ///< of lines of this cache alone: the interval is all that isn't known
-  double least_ways = 1;        ///< of its sets, as far as is known
-  double fewest_bytes = 1e300;  ///< at most so much was held of the footprint that the least was held of
-  std::uint64_t samples = 0;    ///< lines looked for
+  double bytes = 0;   ///< the mean of all counts, or the exact one
+  Interval interval;  ///< of four standard errors; one value where each line was there always or never; from 0: a bound
+  std::optional<Interval> likely = {};  ///< of three, from which a size is picked; nothing: `interval`
+  double walked_bytes = 0;              ///< of how much in all
+  bool steady = false;                  ///< twice the footprint held no more: every set was full
+  bool exact = false;                   ///< and every line was there always or never, but for strangers
+  bool is_sample = false;               ///< of lines of this cache alone: the interval is all that isn't known
+  double least_ways = 1;                ///< of its sets, as far as is known
+  double fewest_bytes = 1e300;          ///< at most so much was held of the footprint that the least was held of
+  std::uint64_t samples = 0;            ///< lines looked for
 };
 
 /// Levels of memory are so much larger than what is in front of them at least.

@@ -212,6 +212,13 @@ void widen_by_unsure(Capacity& capacity, const Levels& levels, double more_lines
   capacity.error = error;
 }
 
+Capacity likely(Capacity capacity) {
+  constexpr double share = 3 / surely;
+  capacity.most = capacity.lines + share * (capacity.most - capacity.lines);
+  capacity.error *= share;
+  return capacity;
+}
+
 Interval whole_lines(const Capacity& c, double in_front, double line_bytes) {
   constexpr double rounding = 1e-6;
   const auto [low, high] = std::minmax({std::ceil(c.lines - c.error - rounding), std::floor(c.most + rounding)});

@@ -48,6 +48,9 @@ Capacity when_full(std::span<const Counted> counts);
 /// or are hidden.
 void widen_by_unsure(Capacity& capacity, const Levels& levels, double more_lines);
 
+/// The same to three of the four standard errors.
+Capacity likely(Capacity capacity);
+
 /// A cache holds whole lines: those within its error, or the two around it. Without those of a cache in front.
 Interval whole_lines(const Capacity& capacity, double in_front, double line_bytes);
 

@@ -28,7 +28,7 @@ Topology behind(const Json& l1, bool is_there, const Json& besides) {
   EXPECT_TRUE(parsed) << parsed.error().message;
   const auto device = sim::make_device(std::move(*parsed));
   experiments::DiscoverOptions options;
-  options.only = {"constant_l1_5"};
+  options.only = {"constant_l1", "constant_l1_5"};
   options.extras = false;
   const auto found = experiments::discover(*device, options);
   EXPECT_TRUE(found) << found.error().message;

@@ -44,6 +44,15 @@ TEST(AgreedSize, IsTheRoundestOfWhatASampleLeavesWhereMoreIsHeldThanFits) {
   EXPECT_THAT(size.note, testing::HasSubstr("begins to miss"));
 }
 
+// What fits may lie in a count's interval and yet be less likely than what the count says.
+TEST(AgreedSize, IsOfWhatACountFindsLikely) {
+  Held held = sampled(65500, 1200);
+  held.likely = Interval{64800, 66200};
+  const Estimate size = agreed_size(fitting(64512, {64512, 64512}), held, line);
+  EXPECT_EQ(size.value, 65536);
+  EXPECT_EQ(size.interval, (Interval{64300, 66700}));
+}
+
 // Overfull sets lie together, and looks may have missed them all.
 TEST(AgreedSize, IsABoundWhereFewerAreHeldThanSeemToFit) {
   const Estimate size = agreed_size(fitting(70000, {69000, 71000}), sampled(65500, 600), line);
