@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "change_point/disturbed.hpp"
 #include "change_point/latency_histogram.hpp"
 #include "change_point/reduction.hpp"
@@ -187,11 +189,13 @@ Estimate without_misses(const Trace& trace, const MeanCurve& curve) {
   Estimate e = capacity_estimate(capacity_posterior(rows, sweep), by_means);
   if (e.status != Status::lower_bound) return e;
   const double surely = curve.rows[rows_before_a_hidden_rise(curve, sweep.line_bytes) - 1].control;
+  constexpr std::string_view none = "nothing changes within the sweep: if its loads hit, ";
+  const bool is_all = *e.value >= rows.back().control, may_rise = surely < *e.value;
   e.value = std::min(*e.value, surely);
-  e.note = *e.value < rows.back().control
-               ? "nothing changes within the sweep: if its loads hit, so much fits; the rows behind are slower, by no "
-                 "more than rows differ"
-               : "nothing changes within the sweep: if its loads hit, the capacity lies at or above its end";
+  e.note = fmt::format("{}{}", none,
+                       may_rise ? "so much fits; the rows behind are slower, by no more than rows differ"
+                       : is_all ? "the capacity lies at or above its end"
+                                : "so much fits; of the rows behind there are too few loads to be sure");
   return e;
 }
 
