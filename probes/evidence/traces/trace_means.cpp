@@ -153,29 +153,35 @@ Estimate with_trend(Estimate size, const std::vector<Observation>& rows, std::si
   return size;
 }
 
-// The log-likelihood of rows' means, whatever they have in common, without what each of them takes longer.
-double log_likelihood_without(const MeanCurve& curve, const std::vector<double>& longer_cycles) {
-  double loads = 0, sum = 0, squares = 0;
-  for (std::size_t i = 0; i < curve.rows.size(); ++i) {
-    const double level = curve.rows[i].level() - longer_cycles[i], weight = curve.rows[i].weight;
-    loads += weight, sum += weight * level, squares += weight * level * level;
-  }
-  return -(squares - sum * sum / loads) / (2 * curve.sweep.levels.variance);
-}
-
 // How many rows fit, but for a rise that rows' noise may hide: of little more than fits the pigeonhole alone says how
 // much misses at least, each miss by as much as levels differ at least. The first ones that rows speak for more than
-// for no rise at all.
+// for no rise at all: without that rise they lie nearer to one level (least squares). Time grows with the rows.
 std::size_t rows_before_a_hidden_rise(const MeanCurve& curve, double line_bytes) {
+  constexpr double rounding = 1e-9;  // cycles a load
   const std::vector<Observation>& rows = curve.rows;
-  std::vector<double> longer(rows.size());
-  const double none = log_likelihood_without(curve, longer);
+  // Of the rows from one on: loads, what they lie above the mean of all, and both by the footprint.
+  struct Behind {
+    double loads = 0, by_byte = 0, by_bytes_squared = 0, above = 0, above_by_byte = 0;
+  };
+  const double mean = base_of(rows, rows.size());
+  std::vector<Behind> behind(rows.size() + 1);
+  for (std::size_t i = rows.size(); i-- > 0;) {
+    const double weight = rows[i].weight, bytes = rows[i].control, above = weight * (rows[i].level() - mean);
+    const Behind& b = behind[i + 1];
+    behind[i] = {b.loads + weight, b.by_byte + weight / bytes, b.by_bytes_squared + weight / bytes / bytes,
+                 b.above + above, b.above_by_byte + above / bytes};
+  }
+  const double loads = behind.front().loads;
+  double before = 0;
   for (std::size_t fit = 1; fit < rows.size(); ++fit) {
-    const double miss = least_rise(base_of(rows, fit));
+    const Behind& b = behind[fit];
+    before += rows[fit - 1].sum;
+    const double miss = least_rise(before / (loads - b.loads));
     const double capacity = std::max(rows[fit - 1].control, rows[fit].control - line_bytes);
-    std::fill(longer.begin(), longer.end(), 0);
-    for (std::size_t i = fit; i < rows.size(); ++i) longer[i] = miss * (1 - capacity / rows[i].control);
-    if (log_likelihood_without(curve, longer) > none) return fit;
+    const double misses = b.loads - capacity * b.by_byte;
+    const double squares = b.loads - 2 * capacity * b.by_byte + capacity * capacity * b.by_bytes_squared;
+    const double along = b.above - capacity * b.above_by_byte;
+    if (2 * along > miss * (squares - misses * misses / loads) + rounding * loads) return fit;
   }
   return rows.size();
 }

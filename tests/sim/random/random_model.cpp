@@ -27,7 +27,8 @@ void add_rows(Draw draw, double least_ratio, Json& model) {
                    {"gain", std::round(draw.between(least_gain, most))}};
 }
 
-// Of sides of an L2 memory is as near or far as the lines' homes are, as measured GPUs' is, or all alike.
+// Of sides of an L2 memory is as near or far as the lines' homes are, as measured GPUs' is, or all alike: by numbers of
+// their own, too.
 void add_homes(Draw draw, Json& model) {
   const double share = draw.one_of({0.0, 0.5, 1.0});
   for (Json& path : model["paths"]) {
