@@ -260,6 +260,7 @@ local function checked_topology(raw)
         capability = text_of(gpu.compute_capability, 8),
         sms = count_of(gpu.sm_count, max_sms),
         clock_khz = number_of(gpu.clock_khz) or 0,
+        cycle_khz = number_of(gpu.measured_clock_khz) or number_of(gpu.clock_khz) or 0,
         simulated = provenance.simulated == true,
         created = text_of(provenance.created, 32),
         tool = text_of(tool.name, 16) .. " " .. text_of(tool.version, 16),
@@ -431,7 +432,7 @@ local function nanoseconds(estimate, topology)
     if not estimate or not estimate.value then return nil end
     if estimate.unit == "ns" then return estimate.value end
     if estimate.unit ~= "cycles" then return nil end
-    return estimate.ns or (topology.clock_khz > 0 and estimate.value * 1e6 / topology.clock_khz or nil)
+    return estimate.ns or (topology.cycle_khz > 0 and estimate.value * 1e6 / topology.cycle_khz or nil)
 end
 
 -- The GPU has no such memory, or doesn't let it be seen: there is nothing to share.

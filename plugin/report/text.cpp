@@ -159,6 +159,7 @@ std::string gpu_facts(const Topology& topology) {
   if (gpu.sm_count != 0)
     add(fmt::format("{} SMs{}", gpu.sm_count,
                     gpu.clock_khz == 0 ? "" : fmt::format(" at {} MHz", gpu.clock_khz / 1000)));
+  if (gpu.measured_clock_khz != 0) add(fmt::format("measured at {} MHz", gpu.measured_clock_khz / 1000));
   if (!topology.provenance.driver_version.empty()) add("driver " + printable(topology.provenance.driver_version, 24));
   if (topology.provenance.kernels == "ptx") add("kernels assembled by the driver");
   return text;

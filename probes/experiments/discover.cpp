@@ -1,13 +1,13 @@
 #include "experiments/discover.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 #include <fmt/format.h>
 
 #include "catalog/catalog.hpp"
 #include "device/provenance.hpp"
+#include "evidence/inference/beyond_sms.hpp"
 #include "evidence/inference/estimates.hpp"
 #include "experiments/registry.hpp"
 
@@ -81,42 +81,6 @@ void keep_wanted(Topology& t, const std::vector<std::string>& only) {
   });
 }
 
-// What lies beyond the SMs has clocks of its own, and cycles are the SM's.
-bool is_beyond_sms(const Memory& memory, std::string_view attribute) {
-  constexpr std::array<std::string_view, 5> beyond{"constant_l1_5", "instruction_l1_5", "instruction_l2", "l2",
-                                                   "device_memory"};
-  return std::ranges::find(beyond, memory.id) != beyond.end() || attribute == "miss_penalty";
-}
-
-// Whoever runs at the same time takes a part of what he shares: his blocks may have shared memory of the L1's array,
-// which is that much smaller while they are there. He delays loads, at no two of them alike or always: what was
-// measured is an upper bound. But what lies beyond the SMs is nearer on a busy GPU than on an idle one, at the same SM
-// clock (docs/measuring.md).
-void bound_what_others_take(Topology& t) {
-  constexpr std::string_view why = "another process ran on this GPU at the same time";
-  for (Memory& m : t.memories)
-    for (auto& [name, estimate] : m.attributes) {
-      const bool is_capacity = name == "size" || name == "measured_size" || name == "partition_size";
-      if (is_capacity && estimate.status == Status::measured) evidence::bound_below(estimate, why);
-      if (estimate.unit != "cycles") continue;
-      if (is_beyond_sms(m, name) && estimate.has_value())
-        estimate = evidence::inconclusive("cycles", estimate.method, why);
-      else
-        evidence::bound_above(estimate, why);
-    }
-  t.provenance.notes.push_back(
-      fmt::format("{}, as under MPS: sizes are lower bounds, latencies upper ones and open beyond the SMs", why));
-}
-
-// Beside a program whose load changes one of the clocks the others change as well, by as much as nothing tells, and
-// none gets faster.
-void bound_what_clocks_change(Topology& t) {
-  constexpr std::string_view why = "the GPU's clocks changed beside another program";
-  for (Memory& m : t.memories)
-    for (auto& [name, estimate] : m.attributes)
-      if (is_beyond_sms(m, name) && estimate.unit == "cycles") evidence::bound_above(estimate, why);
-}
-
 void add_disturbance(const Disturbance& d, Provenance& p) {
   p.interruptions = Interruptions{d.switches, static_cast<double>(d.away_ns) / 1e6, d.programs, d.repeated, d.given_up};
   if (d.clock_changes != 0)
@@ -143,6 +107,7 @@ namespace {
 Expected<bool> run_all(Session& session, std::span<const Experiment* const> experiments, Findings& findings,
                        std::size_t& in_vain) {
   const std::uint32_t clocks = session.clocks_left_behind();
+  session.watch_clock_anew();
   for (std::size_t i = 0; i < experiments.size(); ++i) {
     const Experiment& e = *experiments[i];
     session.report(static_cast<double>(i) / static_cast<double>(experiments.size()), e.name);
@@ -219,8 +184,10 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
   keep_wanted(t, options.only);
   add_disturbance(session.disturbance(), t.provenance);
   if (device.is_shared() || (session.info().may_run_beside_others && findings.others_fill_l2))
-    bound_what_others_take(t);
-  if (session.disturbance().switches != 0 && session.disturbance().clock_changes != 0) bound_what_clocks_change(t);
+    evidence::bound_what_others_take(t);
+  if (session.disturbance().switches != 0 && session.disturbance().clock_changes != 0)
+    evidence::open_what_clocks_change(t);
+  evidence::state_clock(t, session.clock());
   if (options.curves != nullptr) *options.curves = curves_of(session, findings);
   session.report(1, "done");
   t.provenance.duration_s = seconds_since(begin);

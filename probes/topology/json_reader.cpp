@@ -162,6 +162,7 @@ Gpu read_gpu(const Json& j, const std::string& path) {
   g.compute_capability = string_or_empty(j, path, "compute_capability");
   g.sm_count = unsigned_or_zero<std::uint32_t>(j, path, "sm_count");
   g.clock_khz = unsigned_or_zero<std::uint64_t>(j, path, "clock_khz");
+  g.measured_clock_khz = unsigned_or_zero<std::uint64_t>(j, path, "measured_clock_khz");
   g.memory_clock_khz = unsigned_or_zero<std::uint64_t>(j, path, "memory_clock_khz");
   g.memory_bus_bits = unsigned_or_zero<std::uint32_t>(j, path, "memory_bus_bits");
   if (const Json* limits = optional_member(j, "limits")) {

@@ -103,6 +103,7 @@ OrderedJson gpu_json(const Gpu& g) {
                 {"clock_khz", g.clock_khz},
                 {"memory_clock_khz", g.memory_clock_khz},
                 {"memory_bus_bits", g.memory_bus_bits}};
+  if (g.measured_clock_khz > 0) j["measured_clock_khz"] = g.measured_clock_khz;
   visit_limits(g.limits, [&](const char* name, std::uint64_t value) {
     if (value > 0) j["limits"][name] = value;
   });

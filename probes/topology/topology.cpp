@@ -71,8 +71,9 @@ bool was_shared(const Provenance& provenance) {
 }
 
 std::optional<double> cycles_to_ns(double cycles, const Gpu& gpu) {
-  if (gpu.clock_khz == 0) return std::nullopt;
-  return cycles * 1e6 / static_cast<double>(gpu.clock_khz);
+  const std::uint64_t khz = gpu.measured_clock_khz != 0 ? gpu.measured_clock_khz : gpu.clock_khz;
+  if (khz == 0) return std::nullopt;
+  return cycles * 1e6 / static_cast<double>(khz);
 }
 
 }  // namespace gputopo

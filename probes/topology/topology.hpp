@@ -101,9 +101,10 @@ struct Gpu {
   std::string pci_bus_id;          ///< "0000:3b:00.0", lower case
   std::string compute_capability;  ///< "9.0"
   std::uint32_t sm_count = 0;
-  std::uint64_t clock_khz = 0;         ///< SM clock used to turn cycles into nanoseconds
-  std::uint64_t memory_clock_khz = 0;  ///< 0 where unknown
-  std::uint32_t memory_bus_bits = 0;   ///< 0 where unknown
+  std::uint64_t clock_khz = 0;           ///< SM clock as the driver states it
+  std::uint64_t measured_clock_khz = 0;  ///< that programs ran at, where it was another one
+  std::uint64_t memory_clock_khz = 0;    ///< 0 where unknown
+  std::uint32_t memory_bus_bits = 0;     ///< 0 where unknown
   Limits limits{};
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
@@ -124,7 +125,7 @@ struct Topology {
   friend bool operator==(const Topology&, const Topology&) = default;
 };
 
-/// Cycles to nanoseconds at the GPU's SM clock; nothing where the clock is unknown.
+/// Cycles to nanoseconds at the SM clock that they are of; nothing where the clock is unknown.
 std::optional<double> cycles_to_ns(double cycles, const Gpu& gpu);
 
 }  // namespace gputopo

@@ -13,6 +13,7 @@ namespace {
 
 // The SM clock steps in 15 MHz (under 1 %) and reads a little off where a program takes few microseconds.
 constexpr double same_clock = 0.03;
+constexpr double khz_per_cycle_per_ns = 1e6;
 constexpr std::uint32_t rejections_of_a_clock = 6;  // then the new clock is the one there is
 
 }  // namespace
@@ -37,8 +38,16 @@ void Patience::lose(const program::Batch& batch, const std::vector<program::Prog
 }
 
 double Session::clock_share() const {
-  const double driver = static_cast<double>(info().gpu.clock_khz) / 1e6;
+  const double driver = static_cast<double>(info().gpu.clock_khz) / khz_per_cycle_per_ns;
   return driver == 0 || cycles_per_ns_ == 0 ? 1 : cycles_per_ns_ / driver;
+}
+
+SmClock Session::clock() const {
+  constexpr std::size_t one_in = 10;
+  if (clocks_khz_.empty()) return {};
+  std::vector<std::uint64_t> sorted = clocks_khz_;
+  std::ranges::sort(sorted);
+  return {sorted[(sorted.size() - 1) / 2], sorted[(sorted.size() - 1) / one_in]};
 }
 
 bool Session::is_spoiled(const program::ProgramTrace& trace) {
@@ -52,6 +61,7 @@ bool Session::is_spoiled(const program::ProgramTrace& trace) {
   if (same || cycles_per_ns_ == 0 || ++clock_rejections_ > rejections_of_a_clock) {
     if (!same && cycles_per_ns_ != 0) ++clocks_left_behind_;
     cycles_per_ns_ = i.cycles_per_ns;
+    clocks_khz_.push_back(static_cast<std::uint64_t>(std::lround(i.cycles_per_ns * khz_per_cycle_per_ns)));
     return false;
   }
   ++disturbance_.clock_changes;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "evidence/inference/beyond_sms.hpp"
 #include "evidence/looks/walks.hpp"
 #include "topology/evidence.hpp"
 
@@ -72,6 +73,9 @@ class Session {
   const Disturbance& disturbance() const { return disturbance_; }
   /// The SM clock that programs ran at, as a share of the driver's; 1 where either isn't known.
   double clock_share() const;
+  /// The SM clock of all programs that came back since it was watched anew.
+  SmClock clock() const;
+  void watch_clock_anew() { clocks_khz_.clear(); }
   /// How often the SM clock changed for good: latencies and thresholds from before are of another clock.
   std::uint32_t clocks_left_behind() const { return clocks_left_behind_; }
 
@@ -130,6 +134,7 @@ class Session {
   std::uint64_t programs_before_ = 0;
   std::vector<DecidingCurve> curves_;
   double cycles_per_ns_ = 0;
+  std::vector<std::uint64_t> clocks_khz_;
   std::uint32_t clock_rejections_ = 0;
   std::uint32_t clocks_left_behind_ = 0;
 };

@@ -153,6 +153,33 @@ TEST(Session, FreshRegionsDontOverlap) {
   EXPECT_EQ(session.fresh_region(slot_texture, 1), sweep_limit_bytes);
 }
 
+// Each batch runs at another clock, of 1000 MHz and then ever slower by a step.
+class SlowingDevice : public device::Device {
+ public:
+  const device::DeviceInfo& info() const override { return info_; }
+  Expected<std::vector<program::ProgramTrace>> run(const program::Batch& batch) override {
+    std::vector<program::ProgramTrace> traces(batch.size());
+    for (program::ProgramTrace& trace : traces) trace.interruptions.cycles_per_ns = clock_;
+    clock_ -= 0.02;
+    return traces;
+  }
+
+ private:
+  double clock_ = 1;
+  device::DeviceInfo info_;
+};
+
+TEST(Session, TellsTheClockOfHalfAndOfATenthOfItsPrograms) {
+  SlowingDevice device;
+  Session session(device, {});
+  EXPECT_EQ(session.clock().usual_khz, 0U);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(session.run(labelled({"0", "0"})));
+  EXPECT_EQ(session.clock().usual_khz, 960'000U);
+  EXPECT_EQ(session.clock().slowest_khz, 920'000U);
+  session.watch_clock_anew();
+  EXPECT_EQ(session.clock().slowest_khz, 0U);
+}
+
 TEST(Session, KeepsACurveWithItsSourceInAsManyDigitsAsAPlotShows) {
   BusyDevice device;
   Session session(device, {});

@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 Recording example_recording() {
   Recording r;
-  r.info.gpu = {"NVIDIA Test \"1\"", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 3201000, 6144};
+  r.info.gpu = {"NVIDIA Test \"1\"", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 0, 3201000, 6144};
   r.info.kind = "cuda";
   r.info.driver_version = "580.1";
   r.info.recorded = "2026-01-02T03:04:05Z";

@@ -45,7 +45,7 @@ inline Topology example() {
   t.provenance.breakdown_s = {{"context", 0.34}, {"l1", 0.0505}};
   t.provenance.notes = {"the SM clock was throttled for 3 % of the time"};
   t.provenance.interruptions = Interruptions{12, 34.5, 210, 5, 1};
-  t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000, 0, 0};
+  t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0", "9.0", 132, 1980000};
 
   Memory l1 = memory("l1", "L1 data cache", Scope::sm, "l1");
   l1.attributes["size"] = estimate(246656, "B");

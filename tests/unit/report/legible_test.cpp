@@ -20,7 +20,7 @@ const std::string shown = "x?[31m?????";
 
 Topology hostile_topology() {
   Topology t;
-  t.gpu = {hostile, hostile, hostile, hostile, 1, 1, 1, 1};
+  t.gpu = {hostile, hostile, hostile, hostile, 1, 1, 1, 1, 1};
   Provenance& p = t.provenance;
   for (std::string* name :
        {&p.tool_name, &p.tool_version, &p.created, &p.device, &p.driver_version, &p.method, &p.shared_gpu, &p.kernels})

@@ -26,9 +26,8 @@ Topology example_topology() {
                   Interruptions{12, 34.5, 210, 5, 1},
                   "another process computed on the GPU",
                   "machine_code"};
-  t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0",
-           "9.0",         132,     1980000,
-           3201000,       6144,    {128, 32, 1024, 2048, 32, 49152, 65536}};
+  t.gpu = {"NVIDIA Test", "GPU-1", "0000:3b:00.0", "9.0", 132,
+           1980000,       1965000, 3201000,        6144,  {128, 32, 1024, 2048, 32, 49152, 65536}};
   Memory l1;
   l1.id = "l1";
   l1.label = "L1 data cache";
@@ -101,11 +100,15 @@ TEST(TopologyJson, WholeNumbersHaveNoFraction) {
 }
 
 TEST(TopologyJson, LatenciesAreGivenInNanosecondsToo) {
-  EXPECT_DOUBLE_EQ(to_json(example_topology())["memories"][0]["attributes"]["latency"]["value_ns"],
-                   19.0);  // 37.625 / 1.98
-  Topology unclocked = example_topology();
-  unclocked.gpu.clock_khz = 0;
-  EXPECT_FALSE(to_json(unclocked)["memories"][0]["attributes"]["latency"].contains("value_ns"));
+  const auto latency_of = [](std::uint64_t clock_khz, std::uint64_t measured_clock_khz) {
+    Topology t = example_topology();
+    t.gpu.clock_khz = clock_khz;
+    t.gpu.measured_clock_khz = measured_clock_khz;
+    return to_json(t)["memories"][0]["attributes"]["latency"];
+  };
+  EXPECT_DOUBLE_EQ(latency_of(1'980'000, 0)["value_ns"], 19.0);  // 37.625 / 1.98
+  EXPECT_DOUBLE_EQ(latency_of(1'980'000, 990'000)["value_ns"], 38.01) << "of the clock that loads were timed at";
+  EXPECT_FALSE(latency_of(0, 0).contains("value_ns"));
 }
 
 TEST(TopologyJson, AnIntervalOf95PercentNeedNotSaySo) {
