@@ -5,6 +5,7 @@
 #include <string>
 
 #include "evidence/lines/emptied_l2.hpp"
+#include "evidence/lines/near_and_far.hpp"
 #include "evidence/looks/latency.hpp"
 #include "experiments/experiments.hpp"
 
@@ -102,9 +103,23 @@ Expected<std::string_view> ask_constants(Session& session, Findings& findings, c
   if (&cache != &l1)
     for (const Eviction& e : evictions_of(info, l1.circle_bytes(), findings.near_l2_bytes(info)))
       if (l1.circle_bytes() + e.bytes(info.constant_bytes_per_module) == cache.pushed_out_by_bytes) pushed = e;
-  const auto timed = time_around_emptying(session, cache, l1.asked_bytes(), findings.cache(the_l2), pushed);
-  if (!timed) return tl::unexpected<Error>(timed.error());
-  return *timed ? server_of(session, cache, (*timed)->lost, (*timed)->kept) : untold;
+  const auto ask = [&](std::optional<std::uint32_t> brought_by) -> Expected<std::string_view> {
+    const auto timed =
+        time_around_emptying(session, cache, l1.asked_bytes(), findings.cache(the_l2), pushed, brought_by);
+    if (!timed) return tl::unexpected<Error>(timed.error());
+    return *timed ? server_of(session, cache, (*timed)->lost, (*timed)->kept) : untold;
+  };
+  auto server = ask({});
+  if (!server || *server != the_memory) return server;
+  // The L2 may have lost them to what pushed them out: not those that another SM has just brought in. One whose caches
+  // are others: else none is lost.
+  constexpr std::size_t most_asked = 6;
+  for (const std::uint32_t sm : spread_sms(info.gpu.sm_count, most_asked)) {
+    if (sm == 0) continue;
+    server = ask(sm);
+    if (!server || *server != untold) return server;
+  }
+  return untold;
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ using program::Walk;
 
 Expected<std::optional<AroundEmptying>> time_around_emptying(Session& session, const CacheFacts& front,
                                                              std::uint64_t every_line, const CacheFacts* l2,
-                                                             const Eviction& e) {
+                                                             const Eviction& e,
+                                                             std::optional<std::uint32_t> brought_by) {
   constexpr std::uint64_t sector_bytes = 32;
   constexpr std::uint64_t few_bytes = 16 << 10;
   if (l2 == nullptr || !l2->present || l2->capacity_bytes == 0) return std::optional<AroundEmptying>();
@@ -22,7 +23,8 @@ Expected<std::optional<AroundEmptying>> time_around_emptying(Session& session, c
   const std::uint64_t stride = e.far_bytes == 0 ? every_line : coarse_stride_bytes;
   std::vector<Histogram> timed;
   for (const Walk* past : {&few, &all}) {
-    auto looks = if_available(time_cold(session, stride, every_line, e, past));
+    auto looks = if_available(brought_by ? time_brought(session, stride, every_line, e, *past, *brought_by)
+                                         : time_cold(session, stride, every_line, e, past));
     if (!looks) return tl::unexpected<Error>(looks.error());
     if (!*looks) return std::optional<AroundEmptying>();
     timed.push_back(between(histogram_of(coarse(**looks, stride)), front.levels.threshold_cycles, 1e9));

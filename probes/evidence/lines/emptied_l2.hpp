@@ -15,10 +15,12 @@ struct AroundEmptying {
 };
 
 /// Constants a line or more apart that `e` pushed out by a load every `every_line` bytes; what `front`, the nearest
-/// cache, answers is left out, and what one load brings back into the L2 others find there. Nothing where the size of
-/// the L2 isn't known, or a neighbour leaves no time. Errors: the session's.
+/// cache, answers is left out, and what one load brings back into the L2 others find there. `brought_by`: the SM that
+/// loads them before that, if any. Nothing where the size of the L2 isn't known, or a neighbour leaves no time. Errors:
+/// the session's.
 Expected<std::optional<AroundEmptying>> time_around_emptying(Session& session, const CacheFacts& front,
                                                              std::uint64_t every_line, const CacheFacts* l2,
-                                                             const Eviction& e);
+                                                             const Eviction& e,
+                                                             std::optional<std::uint32_t> brought_by = {});
 
 }  // namespace gputopo::evidence

@@ -51,6 +51,19 @@ program::Program cold_program(const device::DeviceInfo& info, std::uint64_t stri
   return p;
 }
 
+// The same constants, brought by an SM whose caches had lost them as well, right before those loads.
+program::Program brought_program(const device::DeviceInfo& info, std::uint64_t stride, std::uint64_t every_line,
+                                 const Eviction& e, const Walk& past, std::uint32_t by_sm) {
+  program::Program p = cold_program(info, stride, every_line, e, &past, 0);
+  p.label = "constants brought by another SM";
+  p.agents.push_back({by_sm, 0});
+  std::vector<program::Phase> brings = cold_program(info, stride, every_line, e, nullptr, by_sm).phases;
+  for (program::Phase& phase : brings) std::visit([](auto& of_other) { of_other.agent = 1; }, phase);
+  std::get<Walk>(brings.back()).record = Record::nothing;
+  p.phases.insert(p.phases.end() - 2, brings.begin(), brings.end());
+  return p;
+}
+
 LooksByLine looks_of_traces(std::span<const program::ProgramTrace> traces) {
   LooksByLine looks(traces.front().phases.back().latencies.size());
   for (const program::ProgramTrace& trace : traces)
@@ -90,6 +103,14 @@ Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uin
                                 const Walk* past, std::uint64_t first_byte) {
   auto traces = session.run(
       program::Batch(looks_at_a_line, cold_program(session.info(), stride, every_line, e, past, 0, first_byte)));
+  if (!traces) return tl::unexpected<Error>(traces.error());
+  return looks_of_traces(*traces);
+}
+
+Expected<LooksByLine> time_brought(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e,
+                                   const Walk& past, std::uint32_t by_sm) {
+  auto traces =
+      session.run(program::Batch(looks_at_a_line, brought_program(session.info(), stride, every_line, e, past, by_sm)));
   if (!traces) return tl::unexpected<Error>(traces.error());
   return looks_of_traces(*traces);
 }

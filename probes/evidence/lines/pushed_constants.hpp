@@ -38,6 +38,11 @@ std::vector<Eviction> evictions_of(const device::DeviceInfo& info, std::uint64_t
 Expected<LooksByLine> time_cold(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e,
                                 const program::Walk* past = nullptr, std::uint64_t first_byte = 0);
 
+/// The same looks, `past` in between, at constants that SM `by_sm` loaded right before, after its caches had lost them,
+/// too: where the pushing may have cost the level behind. Errors: the session's.
+Expected<LooksByLine> time_brought(Session& session, std::uint64_t stride, std::uint64_t every_line, const Eviction& e,
+                                   const program::Walk& past, std::uint32_t by_sm);
+
 /// What loads took that a cache in front had lost, before and after something pushed their lines out further.
 struct PushedLooks {
   Histogram before, after;

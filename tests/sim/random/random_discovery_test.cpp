@@ -67,11 +67,12 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomDiscovery, testing::Range<std::uint64_t>(4
 // nothing told, lines looked for together that were walked at other times, or that pushed the newest ones out,
 // constants that lay farther away than those that an L1 had lost, laps none of which was without a lost line, four
 // sides, misses that are shorter than hits, constants of which a few lines alone outlast what another program brings,
-// and lines in a row, of rows of DRAM that are open, that take as long as hits that another program makes wait.
+// lines in a row, of rows of DRAM that are open, that take as long as hits that another program makes wait, and an L2
+// of few ways that loses all constants to what pushes them out of a cache in front.
 INSTANTIATE_TEST_SUITE_P(Seeds, MendedRandomDiscovery,
                          testing::Values(700098, 520077, 180000, 620004, 620081, 520041, 572037, 563060, 570071, 590089,
                                          980005, 1080027, 1110036, 1120065, 1130014, 1130093, 1190068, 1200025,
-                                         9400014));
+                                         9400014, 9970029));
 
 // The same of models that take longer, and of levels behind an L2 beside memory or a TLB's misses, caches that are full
 // when a program begins, slices nearer to other SMs than to the one whose levels are known, a level behind that is as
