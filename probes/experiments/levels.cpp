@@ -22,8 +22,7 @@ namespace {
 using namespace evidence;
 
 constexpr std::uint64_t pairs = 48;
-constexpr std::uint64_t levels_apart_bytes =
-    1152;  // nine lines of 128 B: no pair finds what a neighbour fetched, sets take turns
+constexpr LinesApart pairs_apart = in_a_small_page;
 constexpr std::uint64_t longest_line_of_constants = 128;
 constexpr std::uint64_t shortest_line_of_constants = 32;
 constexpr std::uint64_t few_constants = 256;
@@ -36,16 +35,21 @@ struct Samples {
   std::vector<LoadPair> pairs;    // of global memory: by line
 };
 
+// Those alone whose translation the pair before them brought: else first loads take longer though no cache keeps any.
 Expected<Samples> time_pairs(Session& session, const CachePath& path) {
+  std::vector<std::uint64_t> first_bytes;
   auto traces = session.run_in_order([&] {
+    first_bytes.clear();
     program::Batch batch;
     for (std::size_t i = 0; i < levels_repetitions; ++i) {
-      Cold cold = cold_region(session, path, levels_apart_bytes * pairs, fmt::format("{} pairs", path.id));
-      for (std::uint64_t at = 0; at + levels_apart_bytes <= cold.bytes; at += levels_apart_bytes) {
+      const std::uint64_t stride = pairs_apart.stride_bytes;
+      Cold cold = cold_region(session, path, stride * pairs, fmt::format("{} pairs", path.id));
+      for (std::uint64_t at = 0; at + stride <= cold.bytes; at += stride) {
         program::Walk pair = recorded(make_walk(path, 8, 4, 1), program::Record::latencies, 1);
         pair.first_byte = cold.first_byte + at;
         cold.program.phases.emplace_back(pair);
       }
+      first_bytes.push_back(cold.first_byte);
       batch.push_back(std::move(cold.program));
     }
     return std::vector<program::Batch>{batch};
@@ -53,16 +57,14 @@ Expected<Samples> time_pairs(Session& session, const CachePath& path) {
   if (!traces) return tl::unexpected<Error>(traces.error());
   Samples result;
   result.graded.resize(1);
-  for (const auto& trace : *traces) {
-    bool skipped = false;  // the first recorded phase fetches the code of all others
-    for (const auto& phase : trace.phases) {
+  for (std::size_t i = 0; i < traces->size(); ++i) {
+    std::size_t pair = 0;
+    for (const auto& phase : (*traces)[i].phases) {
       if (phase.latencies.size() < 2) continue;
-      if (skipped) {
-        add(result.graded[0], phase.latencies[0]);
-        add(result.hits, phase.latencies[1]);
-        result.pairs.push_back({phase.latencies[0], phase.latencies[1]});
-      }
-      skipped = true;
+      if (!pairs_apart.is_translated(first_bytes[i], pair++)) continue;
+      add(result.graded[0], phase.latencies[0]);
+      add(result.hits, phase.latencies[1]);
+      result.pairs.push_back({phase.latencies[0], phase.latencies[1]});
     }
   }
   return result;

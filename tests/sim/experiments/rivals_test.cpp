@@ -173,6 +173,28 @@ TEST(SizeOfTheL2, IsNoBoundByWhatACacheBehindHolds) {
   }
 }
 
+// A first load that brings a translation takes longer than the same once more, though no cache keeps what it brought.
+TEST(Nearest, IsNoL1WhereTranslationsAloneAreLost) {
+  Json text = model_of_rivals({}, {{"global_cached", data_path()}});
+  text["tlbs"] = {{"few", {{"entries", 8}, {"page", "4 KiB"}, {"miss_penalty", 34}, {"replacement", "random"}}}};
+  for (Json& level : text["paths"]["global_cached"]) level["tlbs"] = {"few"};
+  EXPECT_EQ(found_of_rivals(text, {"l1"}).find("l1")->find("size")->status, Status::not_supported);
+}
+
+// Copies to and from a GPU hold a part of its L2 all the time, and nothing else shows them.
+TEST(SizeOfTheL2, IsALowerBoundWhereTheDriverSaysMore) {
+  for (const char* size : {"256 KiB", "232 KiB"}) {
+    Json text = model_of_rivals({}, {{"global_cached", {served_by("l2", 220), served_by("device_memory", 520)}}});
+    text["gpu"]["l2"] = "256 KiB";
+    text["caches"]["l2"]["size"] = size;
+    const Memory l2 = *found_of_rivals(text, {"l2"}).find("l2");
+    EXPECT_EQ(l2.find("size")->value, 256 << 10) << "as the driver says";
+    EXPECT_EQ(l2.find("measured_size")->status,
+              size == std::string_view("256 KiB") ? Status::measured : Status::lower_bound);
+    EXPECT_LE(*l2.find("measured_size")->value, 256 << 10);
+  }
+}
+
 // What the L2 loses the cache behind it has, by longer sectors and hardly slower: every other sector comes from there.
 TEST(SectorOfTheL2, IsNotThatOfACacheCloseBehindIt) {
   Json text = model_of_rivals(
