@@ -185,6 +185,7 @@ Expected<Topology> discover(device::Device& device, const DiscoverOptions& optio
   add_disturbance(session.disturbance(), t.provenance);
   if (device.is_shared() || (session.info().may_run_beside_others && findings.others_fill_l2))
     evidence::bound_what_others_take(t);
+  if (findings.others_may_copy) evidence::bound_what_copies_take(t);
   if (session.disturbance().switches != 0 && session.disturbance().clock_changes != 0)
     evidence::open_what_clocks_change(t);
   evidence::state_clock(t, session.clock());

@@ -291,8 +291,10 @@ void doubt_line(Memory& memory, CacheFacts& l2) {
   l2.line_bytes = 0;
 }
 
-// Beside what the driver says, where it does.
-void state_size(Session& session, Memory& memory, const Estimate& size) {
+// Beside what the driver says, where it does. Of less than that somebody may hold the rest who runs on no SM and whose
+// part is always as large, so that nothing else shows him (docs/measuring.md).
+void state_size(Session& session, Findings& findings, const Estimate& size) {
+  Memory& memory = findings.memory("l2");
   const auto api = static_cast<double>(session.info().l2_bytes);
   memory.attributes[api == 0 ? "size" : "measured_size"] = size;
   if (api == 0 || size.status != Status::measured) return;
@@ -302,6 +304,11 @@ void state_size(Session& session, Memory& memory, const Estimate& size) {
   memory.attributes["size"].note =
       fmt::format("{}measured {:.1f} to {:.1f} {}", is_told ? "" : "not what is measured: ", range.low / unit,
                   range.high / unit, unit == mebi ? "MiB" : "KiB");
+  findings.others_may_copy = range.high < api;
+  if (!findings.others_may_copy) return;
+  for (auto& [name, part] : memory.attributes)
+    if ((name == "measured_size" || name == "partition_size") && part.status == Status::measured)
+      bound_below(part, "the driver says more: another program's copies, or lines it set aside, may hold the rest");
 }
 
 // Lines that the L2 lost count as hits: neither what it holds nor which of its lines go together is told.
@@ -384,7 +391,7 @@ Expected<void> measure_l2_behind(Session& session, Findings& findings) {
     const double sides = *memory.attributes["partitions"].value;
     for (double* x : {&*part.value, &part.interval->low, &part.interval->high}) *x /= sides;
   }
-  state_size(session, memory, size);
+  state_size(session, findings, size);
   return {};
 }
 

@@ -66,6 +66,14 @@ void bound_what_others_take(Topology& t) {
       fmt::format("{}, as under MPS: sizes are lower bounds, latencies upper ones and open beyond the SMs", why));
 }
 
+void bound_what_copies_take(Topology& t) {
+  constexpr std::string_view why = "the L2 holds less than the driver says, as beside another program's copies";
+  for (Memory& m : t.memories)
+    for (auto& [name, estimate] : m.attributes)
+      if (is_beyond_sms(m) && estimate.unit == "B/s" && estimate.status == Status::measured) bound_below(estimate, why);
+  t.provenance.notes.push_back(fmt::format("{}: bandwidths beyond the SMs are lower bounds", why));
+}
+
 void open_what_clocks_change(Topology& t) {
   for (Memory& m : t.memories) open_beyond(m, "the GPU's clocks changed beside another program");
 }

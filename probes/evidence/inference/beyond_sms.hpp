@@ -17,6 +17,9 @@ struct SmClock {
 /// those beyond the SMs open.
 void bound_what_others_take(Topology& topology);
 
+/// Beside copies to and from the GPU, which share paths beyond the SMs: bandwidths there become lower bounds.
+void bound_what_copies_take(Topology& topology);
+
 /// Beside a program whose load changes one of the clocks: the others change as well, by as much as nothing tells, so
 /// that cycles of what lies beyond the SMs are open.
 void open_what_clocks_change(Topology& topology);

@@ -34,8 +34,8 @@ struct CacheFacts {
   Histogram walked;                ///< all loads of the walks that its size was searched by, as timed
   std::optional<Mode> next_level;  ///< of the L2: the cache behind it, as timed, where there is one
   Histogram next_loads;            ///< of the L2: lines that it lost, brought by what is behind it, as timed
-  /// Of the L2, what such lines take more than hits of theirs, cycles, where distances hide which of them a cache behind
-  /// brings.
+  /// Of the L2, what such lines take more than hits of theirs, cycles, where distances hide which of them a cache
+  /// behind brings.
   Histogram later_by_line;
   bool is_before_memory = false;  ///< of the L2: what it loses comes from memory
   /// Of constants: loads that take so long were served further on than by what is right behind, whose near lines may be
@@ -85,6 +85,7 @@ struct Findings {
   std::map<std::string, CacheFacts, std::less<>> caches;
   bool others_fill_l2 = false;      ///< another program brings lines into the L2 all the time
   bool others_fill_sms = false;     ///< and into caches of SMs
+  bool others_may_copy = false;     ///< the L2 holds less than the driver says, as beside copies to and from the GPU
   bool others_delay_loads = false;  ///< more loads of the L2 wait than strangers make
   bool lines_have_sides = false;    ///< a line of the L2 lives on one side, and is far from the SMs of the others
   bool may_have_sides = false;      ///< that, or distance: which of both isn't known

@@ -74,6 +74,16 @@ TEST(OpenWhatClocksChange, LeavesTheSmsOwnCycles) {
   EXPECT_EQ(quantity_of(t, "l2", "size").status, Status::measured);
 }
 
+TEST(BoundWhatCopiesTake, BoundsBandwidthsBeyondTheSms) {
+  Topology t = timed_topology();
+  for (const char* id : {"l1", "l2"}) t.find(id)->attributes["read_bandwidth"] = measured(1e12, "B/s", "kernel", 9);
+  bound_what_copies_take(t);
+  EXPECT_EQ(quantity_of(t, "l1", "read_bandwidth").status, Status::measured);
+  EXPECT_EQ(quantity_of(t, "l2", "read_bandwidth").status, Status::lower_bound);
+  EXPECT_EQ(quantity_of(t, "l2", "latency").status, Status::measured);
+  EXPECT_EQ(t.provenance.notes.size(), 1U);
+}
+
 TEST(BoundWhatOthersTake, OpensCyclesBeyondTheSmsAndBoundsTheRest) {
   Topology t = timed_topology();
   bound_what_others_take(t);
