@@ -120,12 +120,13 @@ class Likelihood {
  private:
   bool weighs_rises() const { return !sweep_.foreign && !sweep_.by_law_alone; }
 
-  // An overflow that shows in none of n loads: as its level may be any, one in n + 1 does. One that shows in few of
-  // them is of few bytes at most, by the pigeonhole, and the capacity may lie anywhere between two footprints.
+  // An overflow that shows in none of n loads, each of a line of its own: as its level may be any, one in n + 1 does.
+  // One that shows in few of them is of few bytes at most, by the pigeonhole, and the capacity may lie anywhere between
+  // two footprints.
   double unlikely_overflow(std::size_t first, const FittingRows::Fit& fitting) const {
     const change_point::Block& block = rising_.block(first);
     if (sweep_.by_law_alone) return 0;
-    if (sweep_.foreign && block.level() <= fitting.base) return std::log(block.weight + 1);
+    if (sweep_.foreign && block.level() <= fitting.base) return std::log(block.weight * sweep_.lines_a_load + 1);
     if (first == 0 || sweep_.levels.kind == LevelModel::Kind::gaussian) return 0;
     const double share = (block.level() - fitting.base + 1 / block.weight) / std::max(top_ - fitting.base, 1e-9);
     const double most = std::max(share * rows_[first].control, sweep_.line_bytes);

@@ -65,6 +65,8 @@ Sweep sweep_of(const Trace& trace, std::span<const Observation> rows, double thr
   sweep.whole_laps = false;
   sweep.saturation = -1;
   sweep.foreign = true;
+  const double saturation = saturation_of(distances_of_misses(trace, threshold_cycles));
+  if (saturation > 0) sweep.lines_a_load = saturation;
   const Observation& first = rows.front();
   const Observation& last = rows.back();
   if (!(last.weight >= first.weight + 2)) return sweep;
@@ -79,7 +81,7 @@ Sweep sweep_of(const Trace& trace, std::span<const Observation> rows, double thr
   const double tolerated = std::max(1.0, 0.05 * first.weight);
   sweep.whole_laps = fewest_dropped > -0.5 && most_dropped <= tolerated && most_dropped - fewest_dropped < 1.5;
   if (!sweep.whole_laps) return sweep;
-  sweep.saturation = saturation_of(distances_of_misses(trace, threshold_cycles));
+  sweep.saturation = saturation;
   sweep.dropped_loads = std::max(0.0, most_dropped);
   sweep.line_bytes = 1 / loads_a_byte;
   return sweep;

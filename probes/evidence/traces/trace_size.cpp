@@ -314,8 +314,10 @@ Estimate find_by_separations(const Trace& trace, std::vector<Separation>& candid
     const double chance = chance_of_means(trace);
     if (chance < means_by_chance) return by_steady_means(trace, options, is_in_order_of_time);
     if (chance < by_chance) return inconclusive("B", trace_size_method, "latencies rise with size, but may by chance");
-    return without_change(*std::max_element(candidates.begin(), candidates.end(),
-                                            [](const auto& a, const auto& b) { return a.gain < b.gain; }));
+    const auto strongest = std::ranges::max_element(candidates, {}, &Separation::gain);
+    const Estimate size = without_change(*strongest);
+    return size.status == Status::lower_bound ? unless_hits_rise(trace, *strongest, size, options, is_in_order_of_time)
+                                              : size;
   }
   Separation s = without_outliers(trace, candidates, *chosen);
   if (s.posterior.none_fits > 0.5 && is_contradicted_later(s.rows)) return first_large_rise(trace, options);

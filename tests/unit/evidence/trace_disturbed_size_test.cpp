@@ -44,10 +44,11 @@ TEST(SizeOfDisturbedTraces, RowsThatFitAgainLaterAreNoCapacity) {
       }
 }
 
-// Two of a few rows, and the last but one: what fits behind it fits in it as well.
+// Two of a few rows, and the last but one: what fits behind it fits in it as well. Every other load is slow there, as
+// where two go to a line: of as many lines as are looked at all fit.
 TEST(SizeOfDisturbedTraces, SingleRowsThatFitAgainAreNoCapacity) {
   for (const auto& slow : {std::vector{3, 9}, std::vector{10}, std::vector{2, 10}}) {
-    const Trace trace = disturbed_sweep(12, 16, [&](int row, int load) {
+    const Trace trace = disturbed_sweep(12, 32, [&](int row, int load) {
       return load % 2 == 0 && std::find(slow.begin(), slow.end(), row) != slow.end() ? 90 : 40;
     });
     const Estimate said = find_size(trace);

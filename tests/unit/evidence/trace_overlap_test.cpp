@@ -181,6 +181,25 @@ TEST(SizeOfOverlappingLevels, IsToldOfReadingsThatATickLiesBetween) {
   }
 }
 
+// Hits read as one tick of a coarse clock and misses as the next, beside strangers: hits alone tell, where loads
+// together don't differ by more than strangers make them.
+TEST(SizeOfOverlappingLevels, IsToldOfLevelsOneTickApartBesideStrangers) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Estimate size = find_size(sweep_of_loads(
+        200,
+        [](Random& random, int row) {
+          if (random.uniform() < 0.05) return std::floor(13 + 69 * random.uniform()) * 8;
+          return row <= last_fitting ? 40.0 : 48.0;
+        },
+        seed));
+    EXPECT_NE(size.status, Status::lower_bound) << seed << ": " << *size.value;
+    if (size.status == Status::measured) {
+      EXPECT_LE(size.interval->low, row_bytes(last_fitting)) << seed;
+      EXPECT_GE(size.interval->high, row_bytes(last_fitting)) << seed;
+    }
+  }
+}
+
 // Lines are near or far by themselves, and near ones that miss are nearer than far ones that hit: of a full cache's
 // misses the boundary above these shows half.
 TEST(SizeOfOverlappingLevels, IsToldWhereLinesAreNearAndFar) {
