@@ -92,8 +92,10 @@ Statement kinds_of(LineSpread& spread, const LooksByLine& looks, const std::vect
   const std::vector<Mode> modes = modes_of(of_lines);
   const std::uint64_t samples = total(histogram_of(looks));
   if (modes.size() > 1) {
-    const TwoKinds kinds = two_kinds(spread.own);
-    const double kept = agreement(even, odd, kinds.threshold).share;
+    // Lines of two sides keep theirs though each side's rows are open now and then: so at every border.
+    double kept = agreement(even, odd, two_kinds(spread.own).threshold).share;
+    for (std::size_t i = 1; i < modes.size(); ++i)
+      kept = std::min(kept, agreement(even, odd, (modes[i - 1].centre + modes[i].centre) / 2).share);
     if (kept < nearly_all) {
       const std::string why =
           fmt::format("loads fall into {} kinds, but only {:.0f} % of the lines keep theirs", modes.size(), 100 * kept);

@@ -183,6 +183,21 @@ TEST(LineSpread, TellsSlowLinesFromSlowLoads) {
   EXPECT_NEAR(*waiting.slow_load.value, 200, 1);
 }
 
+// Lines of two sides keep to theirs; of each side's rows those that are open are others in every second look.
+TEST(LineSpread, IsLeftOpenWhereLinesChangeBetweenKindsOfOneSide) {
+  for (const bool change : {false, true}) {
+    LooksByLine looks;
+    for (std::uint32_t line = 0; line < 240; ++line) {
+      std::vector<std::uint32_t>& of_line = looks.emplace_back();
+      for (std::uint32_t look = 0; look < 12; ++look)
+        of_line.push_back(440 + 120 * (line % 2) + 60 * scattered(line + (change ? 1000 * (look % 2) : 0), 2));
+    }
+    const LineSpread spread = line_spread(looks);
+    EXPECT_EQ(spread.by_line.status, change ? Status::inconclusive : Status::measured) << spread.by_line.note;
+    EXPECT_EQ(spread.low.status, change ? Status::lower_bound : Status::measured);
+  }
+}
+
 TEST(LineSpread, GivesQuantilesOverTheLines) {
   const LineSpread spread =
       spread_of([](std::uint32_t line) { return 500 + line % 100; }, [](std::uint32_t) { return 0U; });
