@@ -145,7 +145,9 @@ class EvictionSearch {
       set.all_lose = all.in_a_round();
       for (std::size_t place = 0; place < lines.size(); ++place) {
         const Evicted& others = (*seen)[1 + place];
-        if (lost_of(others) != 0) continue;
+        // One that is lost by itself, time after time, is slow and no line of a set of one way.
+        const bool lose_all_the_same = others.least == others.misses.size();
+        if (lost_of(others) != 0 || lose_all_the_same) continue;
         set.lines.push_back(lines[place]);
         set.lose_without_one.push_back(others.in_a_round());
       }
