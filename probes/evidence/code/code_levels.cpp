@@ -45,7 +45,7 @@ struct Lost {
 // What is behind may lie near and far, of which the slowest jumps are the far ones: `halfway` to these need not be
 // beyond the near ones. Near ones are compared with near ones.
 Lost nearest_of(const Histogram& within, const Histogram& beyond, double front_cycles, const Lost& halfway) {
-  constexpr double a_kind = 0.25;
+  constexpr double a_kind = 0.1;  // the near ones of up to eight sides, but for chance
   const double served = upper_fence(between(within, front_cycles, halfway.from));
   const std::vector<Mode> kinds = modes_of(between(beyond, served, halfway.to), a_kind);
   if (kinds.size() < 2 || kinds.back().median < least_ratio * kinds.front().median) return halfway;

@@ -312,21 +312,26 @@ TEST(Instructions, InAnL2ThatTheyOverflowAreNoCacheOfTheirOwn) {
   for (const Found& f : instructions_found(*model, found)) EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
 }
 
-// Half of what a cache lost comes from the other side: near lines are compared with near ones, and what streams through
-// is of both.
-TEST(Instructions, BeforeAnL2OfTwoSidesMissAsItsNearLinesHit) {
-  nlohmann::json text =
-      code_before_an_l2({{"size", "48 KiB"}, {"line", 128}, {"ways", 6}}, 24,
-                        {{"size", "8 MiB"}, {"line", 128}, {"ways", 16}, {"index", "hash"}, {"scope", "gpu"}});
-  text["groups"]["partition"] = {{"interleaved", 2}};
-  text["caches"]["l2"]["partitions"] = {{"count", 2}, {"mode", "home"}, {"interleave", "4 KiB"}};
-  for (auto& [path, levels] : text["paths"].items())
-    for (auto& level : levels)
-      if (level["level"] == "l2") level["far_latency"] = level["latency"].get<double>() + 180;
-  const auto model = sim::parse_model(text.dump(), "sides");
-  ASSERT_TRUE(model) << model.error().message;
-  for (const Found& f : instructions_found(*model, discovered_instructions(*model)))
-    EXPECT_NE(f.answer, Answer::wrong) << text_of(f);
+// Of what a cache lost half comes from the other side, and three quarters from the others of four: near lines are
+// compared with near ones, and what streams through is of all.
+TEST(Instructions, BeforeAnL2OfSidesMissAsItsNearLinesHit) {
+  for (const int sides : {2, 4}) {
+    nlohmann::json text =
+        code_before_an_l2({{"size", sides == 2 ? "48 KiB" : "8 KiB"}, {"line", 128}, {"ways", sides == 2 ? 6 : 4}}, 24,
+                          {{"size", "8 MiB"}, {"line", 128}, {"ways", 16}, {"index", "hash"}, {"scope", "gpu"}});
+    text["groups"]["partition"] = {{"interleaved", sides}};
+    text["caches"]["l2"]["partitions"] = {{"count", sides}, {"mode", "home"}, {"interleave", "4 KiB"}};
+    double near = 0;
+    for (auto& [path, levels] : text["paths"].items())
+      for (auto& level : levels)
+        if (level["level"] == "l2") near = level["latency"], level["far_latency"] = near + 180;
+    const auto model = sim::parse_model(text.dump(), "sides");
+    ASSERT_TRUE(model) << model.error().message;
+    const Topology found = discovered_instructions(*model);
+    EXPECT_LT(found.find("instruction_l1")->find("miss_penalty")->value.value_or(0), near + 90) << sides;
+    for (const Found& f : instructions_found(*model, found))
+      EXPECT_NE(f.answer, Answer::wrong) << sides << ' ' << text_of(f);
+  }
 }
 
 TEST(Instructions, InTheConstantsNearestCacheAreToldByItsSize) {
