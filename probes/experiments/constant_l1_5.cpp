@@ -59,6 +59,15 @@ Expected<bool> are_served_by_l2(Session& session, const CacheFacts& front, std::
   return levels_of((*timed)->kept, (*timed)->lost).usable();
 }
 
+// Whether what the L1 just lost takes no longer once the L2 lost all that it had: another cache has it then. False also
+// where that can't be told.
+Expected<bool> are_kept_without_l2(Session& session, const CacheFacts& l1, const CacheFacts* l2) {
+  const auto timed = time_around_emptying(session, l1, l1.asked_bytes(), l2, {l1.circle_bytes(), 0, 0, 0});
+  if (!timed) return tl::unexpected<Error>(timed.error());
+  return *timed && !(*timed)->kept.empty() && !(*timed)->lost.empty() &&
+         are_alike((*timed)->kept, (*timed)->lost, l1.overhead_cycles, session.clock_share());
+}
+
 // The fastest level of a sample and what lies around it: the loads that one level served.
 Histogram one_level(const SecondLevel& sample) {
   const Mode mode = lowest_mode(sample.loads, sample.strangers);
@@ -261,12 +270,18 @@ Expected<Estimate> sector_of(Session& session, const CacheFacts& cache, const Ca
   return sector;
 }
 
+// How sure it is that a cache in front of the L2 answers, and that what was pushed out of it is the L2's.
+struct Behind {
+  bool is_cache = true;  // false: the L2 may have lost what looks pushed out
+  bool is_l2 = true;
+};
+
 Expected<void> state_sector(Session& session, Findings& findings, CacheFacts& cache, const CacheFacts& l1,
-                            const Eviction& e, bool from_l2) {
+                            const Eviction& e, const Behind& behind) {
+  constexpr std::string_view why = "what pushes constants out of it may push them out of the L2 as well";
   auto& attributes = findings.memory(path.id).attributes;
-  if (!from_l2) {
-    constexpr std::string_view why = "what pushes constants out of it may push them out of the L2 as well";
-    attributes["miss_penalty"] = inconclusive("cycles", "miss_latency", why);
+  if (!behind.is_l2) attributes["miss_penalty"] = inconclusive("cycles", "miss_latency", why);
+  if (!behind.is_cache) {
     attributes["sector_size"] = inconclusive("B", "cold_misses", why);
     return {};
   }
@@ -319,11 +334,17 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   stand_behind(*l1, cache);
   auto from_l2 = still_from_l2(session, findings, cache, out->last);
   if (!from_l2) return tl::unexpected<Error>(from_l2.error());
-  if (may_be_lost_by_l2(session, findings, *l1, *out, cache.levels.threshold_cycles, *from_l2)) {
-    set_open(
-        memory, "levels",
-        "what is pushed out takes as much longer as memory or another side does behind the L2, which may have lost "
-        "it");
+  const bool may_be_lost = may_be_lost_by_l2(session, findings, *l1, *out, cache.levels.threshold_cycles, *from_l2);
+  Behind behind{*from_l2, *from_l2 && !may_be_lost};
+  if (!behind.is_l2) {
+    auto in_front = are_kept_without_l2(session, *l1, findings.cache("l2"));
+    if (!in_front) return tl::unexpected<Error>(in_front.error());
+    behind.is_cache = *in_front;
+  }
+  if (may_be_lost && !behind.is_cache) {
+    set_open(memory, "levels",
+             "what is pushed out takes as much longer as memory or another side does behind the L2, which may have "
+             "lost it");
     return {};
   }
   cache.present = true;
@@ -331,7 +352,7 @@ Expected<void> measure_constant_l1_5(Session& session, Findings& findings) {
   auto lost = time_lost_constants(session, *l1, out->last);
   if (!lost) return tl::unexpected<Error>(lost.error());
   state_latencies(session, findings, cache, *lost, hits);
-  return state_sector(session, findings, cache, *l1, out->last, *from_l2);
+  return state_sector(session, findings, cache, *l1, out->last, behind);
 }
 
 }  // namespace gputopo::experiments

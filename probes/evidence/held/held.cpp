@@ -101,8 +101,8 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
     const double hidden = std::max(counted->hidden, counts.size() < 2 ? 0 : counts.rbegin()[1].hidden);
     held::widen_by_unsure(capacity, cache.levels, one_piece_more + hidden);
     found.bytes = capacity.lines * line;
-    found.interval = held::whole_lines(capacity, counted->in_front, line);
-    found.likely = held::whole_lines(held::likely(capacity), counted->in_front, line);
+    found.interval = held::interval_of(capacity, counted->in_front, line);
+    found.likely = held::interval_of(held::likely(capacity), counted->in_front, line);
     found.steady = capacity.steady;
     found.exact = capacity.exact && counted->in_front == 0;
     found.is_sample = care == Care::many_looks && capacity.agreed && !found.exact;

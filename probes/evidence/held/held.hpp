@@ -14,7 +14,8 @@ namespace gputopo::evidence {
 
 struct Held {
   double bytes = 0;   ///< the mean of all counts, or the exact one
-  Interval interval;  ///< of four standard errors; one value where each line was there always or never; from 0: a bound
+  Interval interval;  ///< of four standard errors, up to any part of a line; one value where each line was there always
+                      ///< or never; from 0: a bound
   std::optional<Interval> likely = {};  ///< of three, from which a size is picked; nothing: `interval`
   double walked_bytes = 0;              ///< of how much in all
   bool steady = false;                  ///< twice the footprint held no more: every set was full

@@ -219,10 +219,10 @@ Capacity likely(Capacity capacity) {
   return capacity;
 }
 
-Interval whole_lines(const Capacity& c, double in_front, double line_bytes) {
+Interval interval_of(const Capacity& c, double in_front, double line_bytes) {
   constexpr double rounding = 1e-6;
-  const auto [low, high] = std::minmax({std::ceil(c.lines - c.error - rounding), std::floor(c.most + rounding)});
-  return {std::max(0.0, std::floor(low - in_front)) * line_bytes, high * line_bytes};
+  const double whole = std::ceil(c.lines - c.error - rounding);
+  return {std::max(0.0, std::floor(whole - in_front)) * line_bytes, std::max(whole, c.most) * line_bytes};
 }
 
 }  // namespace gputopo::evidence::held

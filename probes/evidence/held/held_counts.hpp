@@ -51,7 +51,7 @@ void widen_by_unsure(Capacity& capacity, const Levels& levels, double more_lines
 /// The same to three of the four standard errors.
 Capacity likely(Capacity capacity);
 
-/// A cache holds whole lines: those within its error, or the two around it. Without those of a cache in front.
-Interval whole_lines(const Capacity& capacity, double in_front, double line_bytes);
+/// What lies within its error, from whole lines on without those of a cache in front; `in_whole_lines` up to.
+Interval interval_of(const Capacity& capacity, double in_front, double line_bytes);
 
 }  // namespace gputopo::evidence::held

@@ -163,5 +163,36 @@ TEST(ConstantL15, IsOpenWhereAnotherProgramMayHaveEmptiedIt) {
   EXPECT_EQ(l1_5_behind(plain_l1, true, {{"tenant", tenant}}).find("size")->status, Status::inconclusive);
 }
 
+// What it loses takes as much longer as the other side of an L2 that keeps copies: it still answers once that L2 lost
+// everything.
+TEST(ConstantL15, IsToldThoughWhatItLosesMayBeOfTheOtherSide) {
+  const auto level = [](const char* id, double near, double far) {
+    return Json{{"level", id}, {"latency", near}, {"far_latency", far}};
+  };
+  const Json beyond = {level("l2", 368, 462), level("device_memory", 485, 532)};
+  const Json l1_5 = {{"size", 32768}, {"line", 128}, {"sector", 64}, {"ways", 16}};
+  const Json l2 = {{"size", 425984},
+                   {"line", 64},
+                   {"ways", 13},
+                   {"scope", "gpu"},
+                   {"partitions", {{"count", 2}, {"mode", "near_copy"}, {"interleave", "8 KiB"}}}};
+  const Memory found = l1_5_behind(plain_l1, true,
+                                   {{"caches", {{"constant_l1", plain_l1}, {"constant_l1_5", l1_5}, {"l2", l2}}},
+                                    {"groups", {{"partition", 2}}},
+                                    {"paths",
+                                     {{"constant",
+                                       {{{"level", "constant_l1"}, {"latency", 60}},
+                                        {{"level", "constant_l1_5"}, {"latency", 115}},
+                                        level("l2", 221, 315),
+                                        level("device_memory", 339, 386)}},
+                                      {"global_cached", beyond},
+                                      {"global_l2_only", beyond}}}});
+  ASSERT_EQ(found.find("latency")->status, Status::measured) << found.find("latency")->note;
+  EXPECT_NEAR(*found.find("latency")->value, 115, 1);
+  EXPECT_EQ(found.find("size")->value.value_or(0), 32768) << found.find("size")->note;
+  EXPECT_EQ(found.find("line_size")->value.value_or(0), 128) << found.find("line_size")->note;
+  EXPECT_EQ(found.find("sector_size")->value.value_or(0), 64) << found.find("sector_size")->note;
+}
+
 }  // namespace
 }  // namespace gputopo
