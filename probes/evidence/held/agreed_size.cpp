@@ -33,10 +33,11 @@ Estimate held_at_least(const Held& held, std::string_view method, std::string_vi
   return e;
 }
 
-// A cache holds whole lines.
-Interval in_whole_lines(const Interval& range, double line_bytes) {
+// A cache holds whole lines, where they were counted by lines.
+Interval in_whole_lines(const Interval& range, const Held& held) {
   constexpr double rounding = 1e-6;
-  return {range.low, std::max(range.low, std::floor(range.high / line_bytes + rounding) * line_bytes)};
+  if (held.line_bytes == 0) return range;
+  return {range.low, std::max(range.low, std::floor(range.high / held.line_bytes + rounding) * held.line_bytes)};
 }
 
 constexpr double telling = 0.05;  // an interval wider than this share of a size tells no more than its lower end
@@ -57,13 +58,13 @@ Estimate exactly_held(const Held& held) {
 
 // Where nothing tells what fits.
 Estimate held_alone(const Estimate& fits, const Held& held, double line_bytes) {
-  const Interval counted = in_whole_lines(held.interval, line_bytes);
+  const Interval counted = in_whole_lines(held.interval, held);
   if (held.exact && counted.low > 0) return exactly_held(held);
   if (fits.status != Status::inconclusive || counted.low <= 0) return fits;
   if (!is_telling(held, counted, line_bytes))
     return held_at_least(held, fits.method, "so much of more is held; where it begins to miss doesn't show");
-  Estimate size = measured(roundest_within(in_whole_lines(held.likely.value_or(counted), line_bytes)), "B", fits.method,
-                           held.samples);
+  Estimate size =
+      measured(roundest_within(in_whole_lines(held.likely.value_or(counted), held)), "B", fits.method, held.samples);
   size.interval = counted;
   return size;
 }
@@ -87,7 +88,7 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
       return inconclusive("B", fits.method, "of more lines fewer are found than fit: something else makes them slow");
     if (is_below(held, fits)) {
       // Lines that overfull sets lost lie together, and looks may have missed them all.
-      if (is_telling(held, in_whole_lines(held.interval, line_bytes), line_bytes))
+      if (is_telling(held, in_whole_lines(held.interval, held), line_bytes))
         return held_at_least(held, fits.method, "of more lines fewer are held than seemed to fit");
       // A cache that loses more than it has to when it overflows, or something else that hides lines.
       bound_below(size, "so much fits; of more lines fewer are held, which doesn't tell how many more would fit");
@@ -96,7 +97,7 @@ Estimate agreed_size(const Estimate& fits, const std::optional<Held>& count, dou
     // A count that reaches what fits by its error alone may have missed as much of the rest.
     for (Interval* range : {&counted, &likely}) {
       if (range->high >= fits.interval->low) range->high += std::max(0.0, fits.interval->low - held.bytes);
-      *range = in_whole_lines(*range, line_bytes);
+      *range = in_whole_lines(*range, held);
     }
     // From above the count is all there is, once more lines leave no more: then no set has room. Sets get lines in runs
     // of as many as there are sets, each run begun anywhere: one more than there are ways reaches all. Of fewer those

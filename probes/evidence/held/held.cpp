@@ -91,6 +91,7 @@ Expected<Held> count_held(Session& session, const CacheFacts& cache, std::uint64
       if (wanted > held_fewest_looks) counted = count(session, cache, isolation, plan);
     }
     if (!counted) return tl::unexpected<Error>(counted.error());
+    found.line_bytes = line;
     found.samples += counted->samples;
     found.walked_bytes = static_cast<double>(plan.lines) * line;
     counts.push_back(*counted);

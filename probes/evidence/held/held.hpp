@@ -17,6 +17,7 @@ struct Held {
   Interval interval;  ///< of four standard errors, up to any part of a line; one value where each line was there always
                       ///< or never; from 0: a bound
   std::optional<Interval> likely = {};  ///< of three, from which a size is picked; nothing: `interval`
+  double line_bytes = 0;                ///< what was counted in; 0: in parts of all
   double walked_bytes = 0;              ///< of how much in all
   bool steady = false;                  ///< twice the footprint held no more: every set was full
   bool exact = false;                   ///< and every line was there always or never, but for strangers

@@ -222,7 +222,8 @@ Capacity likely(Capacity capacity) {
 Interval interval_of(const Capacity& c, double in_front, double line_bytes) {
   constexpr double rounding = 1e-6;
   const double whole = std::ceil(c.lines - c.error - rounding);
-  return {std::max(0.0, std::floor(whole - in_front)) * line_bytes, std::max(whole, c.most) * line_bytes};
+  const double least = std::min(whole, std::floor(c.most + rounding));
+  return {std::max(0.0, std::floor(least - in_front)) * line_bytes, std::max(whole, c.most) * line_bytes};
 }
 
 }  // namespace gputopo::evidence::held

@@ -51,7 +51,8 @@ void widen_by_unsure(Capacity& capacity, const Levels& levels, double more_lines
 /// The same to three of the four standard errors.
 Capacity likely(Capacity capacity);
 
-/// What lies within its error, from whole lines on without those of a cache in front; `in_whole_lines` up to.
+/// What lies within its error, or the whole lines around it: from a whole line on, without those of a cache in front, up
+/// to any part of one.
 Interval interval_of(const Capacity& capacity, double in_front, double line_bytes);
 
 }  // namespace gputopo::evidence::held

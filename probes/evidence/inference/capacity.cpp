@@ -126,7 +126,8 @@ class Likelihood {
   double unlikely_overflow(std::size_t first, const FittingRows::Fit& fitting) const {
     const change_point::Block& block = rising_.block(first);
     if (sweep_.by_law_alone) return 0;
-    if (sweep_.foreign && block.level() <= fitting.base) return std::log(block.weight * sweep_.lines_a_load + 1);
+    if (sweep_.foreign && block.level() <= fitting.base)
+      return std::log(block.weight * sweep_.lines_a_load * sweep_.pieces_a_line + 1);
     if (first == 0 || sweep_.levels.kind == LevelModel::Kind::gaussian) return 0;
     const double share = (block.level() - fitting.base + 1 / block.weight) / std::max(top_ - fitting.base, 1e-9);
     const double most = std::max(share * rows_[first].control, sweep_.line_bytes);
@@ -190,9 +191,9 @@ class Likelihood {
       const change_point::Block& block = rising_.block(i);
       if (block.level() >= highest) break;  // levels only rise from here on
       const double least = base + (top - base) * (1 - capacity * block.walked_by_control / block.weight);
-      if (block.level() < least)
-        loss += block_log_likelihood(sweep_.levels, block.weight, block.sum) -
-                level_log_likelihood(sweep_.levels, block.weight, block.sum, least);
+      if (block.level() < least)  // of lines that miss together one says as much as all
+        loss += sweep_.pieces_a_line * (block_log_likelihood(sweep_.levels, block.weight, block.sum) -
+                                        level_log_likelihood(sweep_.levels, block.weight, block.sum, least));
     }
     return loss;
   }

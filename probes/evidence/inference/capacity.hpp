@@ -36,6 +36,7 @@ struct Sweep {
   // What a trace that somebody else recorded may be like.
   double saturation = 1;     ///< share of loads that miss where nothing fits; negative: unknown, where the rise ends
   double lines_a_load = 1;   ///< loads that share a line miss together
+  double pieces_a_line = 1;  ///< of evidence: lines of sets that overflow one after the other miss together, too
   double dropped_loads = 0;  ///< of a row's laps, that weren't recorded
   double scatter = 1;        ///< rows differ by this much more than their loads explain (a factor of variance)
   bool foreign = false;      ///< nobody chose the footprints so that the capacity lies among them

@@ -61,10 +61,13 @@ double FittingRows::most_fixed(std::size_t first) const {
 }
 
 FittingRows::Fit FittingRows::at_two_levels(std::size_t first, std::size_t count) const {
+  constexpr double deviations = 2;
   Fit fit = at_one_level(first);
   const double loads = sums_[count].weight - sums_[first].weight;
   const double misses = sums_[count].sum - sums_[first].sum;
-  if (misses == 0 || misses > (most_fixed(first) + sweep_.contamination.false_miss) * loads) return {impossible};
+  // Of a foreign trace, whose strangers nobody knows, there may be more by chance.
+  const double most = (most_fixed(first) + sweep_.contamination.false_miss) * loads;
+  if (misses == 0 || misses > most + (sweep_.foreign ? deviations * std::sqrt(most) : 0)) return {impossible};
   fit.log_likelihood += block_log_likelihood(sweep_.levels, loads, misses) - cost(count - first);
   fit.fixed_misses = std::max(0.0, misses - fit.base * loads) / (laps_[count] - laps_[first]);
   fit.fixed_from = first;

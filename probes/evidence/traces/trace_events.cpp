@@ -73,37 +73,46 @@ bool come_at_once(const Observation& row, const LoadsInARow& run) {
   return 2 * length > row.sum && 2 * row.sum < row.weight && row.weight * std::pow(row.level(), length) <= by_chance;
 }
 
-// Whether another row misses there, too. What a level takes lies together, and what interrupts takes as long as it
-// pleases.
-bool recurs(const Trace& trace, std::size_t i, const LoadsInARow& run, std::size_t other) {
+double median_of(const Row& row, const LoadsInARow& run) {
+  const auto begin = row.values.begin() + static_cast<std::ptrdiff_t>(run.begin);
+  return change_point::median({begin, begin + static_cast<std::ptrdiff_t>(run.length)});
+}
+
+// Whether another row misses there, too; of parts of laps, which may begin anywhere, at any place. What a level takes
+// lies together, and what interrupts takes as long as it pleases.
+bool recurs(const Trace& trace, std::size_t i, const LoadsInARow& run, std::size_t other, double threshold,
+            bool whole_laps) {
   if (other >= trace.rows.size()) return false;
-  const std::vector<double>&own = trace.rows[i].values, &there = trace.rows[other].values;
-  const auto begin = own.begin() + static_cast<std::ptrdiff_t>(run.begin);
-  const double took = change_point::median({begin, begin + static_cast<std::ptrdiff_t>(run.length)});
-  const double as_slow = (took - change_point::median(own)) / 4;
+  const Row& there = trace.rows[other];
+  const double took = median_of(trace.rows[i], run), as_slow = (took - change_point::median(trace.rows[i].values)) / 4;
+  const auto is_as_slow = [&](double value) { return std::fabs(value - took) <= as_slow; };
   std::size_t again = 0;
-  for (std::size_t at = run.begin; at < run.begin + run.length; ++at)
-    again += at < there.size() && std::fabs(there[at] - took) <= as_slow ? 1 : 0;
-  return 2 * again >= run.length;
+  for (std::size_t at = run.begin; at < std::min(run.begin + run.length, there.values.size()); ++at)
+    again += is_as_slow(there.values[at]) ? 1 : 0;
+  return 2 * again >= run.length ||
+         (!whole_laps && std::ranges::any_of(slow_runs_of(there, threshold), [&](const LoadsInARow& another) {
+           return 2 * another.length >= run.length && is_as_slow(median_of(there, another));
+         }));
 }
 
 // An event that lasts longer than a stretch is several of those, but where most misses come at once and don't recur. Of
 // those that recur because most of the next row misses, nobody knows. Of one load in several that can miss, no two are
 // neighbours: what is slow right after the other was interrupted.
 Event event_of(const Trace& trace, std::span<const Observation> rows, std::size_t i, double threshold,
-               double saturation) {
+               const Sweep& sweep) {
   const std::size_t loads = trace.rows[i].values.size();
   if (std::min(rows[i].sum, rows[i].weight - rows[i].sum) < fewest_misses) return {};
   const std::vector<LoadsInARow> runs = slow_runs_of(trace.rows[i], threshold);
-  if (goes_several_times_to_a_line(saturation)) {
+  if (goes_several_times_to_a_line(sweep.saturation)) {
     Event interrupted;
     std::ranges::copy_if(runs, std::back_inserter(interrupted.left_out),
                          [](const LoadsInARow& run) { return run.length >= fewest_loads; });
     if (!interrupted.left_out.empty()) return interrupted;
   }
   const LoadsInARow run = *std::ranges::max_element(runs, {}, &LoadsInARow::length);
-  const bool at_once = come_at_once(rows[i], run) && !recurs(trace, i, run, i - 1);
-  if (at_once && !recurs(trace, i, run, i + 1)) return {1, {run}};
+  const auto recurs_in = [&](std::size_t other) { return recurs(trace, i, run, other, threshold, sweep.whole_laps); };
+  const bool at_once = come_at_once(rows[i], run) && !recurs_in(i - 1);
+  if (at_once && !recurs_in(i + 1)) return {1, {run}};
   if (at_once && 2 * rows[i + 1].sum >= rows[i + 1].weight) return {static_cast<double>(run.length), {}};
   const std::size_t length = std::max(fewest_loads, loads / most_parts_of_a_row);
   if (loads / length < fewest_parts_of_a_row) return {};
@@ -119,12 +128,12 @@ double Event::left_out_loads() const {
 }
 
 std::vector<Event> events(const Trace& trace, std::span<const Observation> rows, double threshold_cycles,
-                          double saturation) {
+                          const Sweep& sweep) {
   std::vector<Event> by_row(rows.size());
   if (are_sorted(trace)) return by_row;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     stop::look();
-    by_row[i] = event_of(trace, rows, i, threshold_cycles, saturation);
+    by_row[i] = event_of(trace, rows, i, threshold_cycles, sweep);
   }
   return by_row;
 }

@@ -57,8 +57,10 @@ double last_fast_lap(const Trace& trace, double fits) {
 }  // namespace
 
 std::optional<Estimate> size_by_fast_laps(const Trace& trace, const Estimate& size) {
-  if (size.status != Status::measured || !are_averages(trace)) return std::nullopt;
-  const double fast = last_fast_lap(trace, *size.value);
+  const bool is_bound = size.status == Status::upper_bound;
+  if ((size.status != Status::measured && !is_bound) || !are_averages(trace)) return std::nullopt;
+  // That some laps of the smallest footprint are slow and others aren't is no miss's doing: all go to the same lines.
+  const double fast = is_bound ? trace.rows.front().control : last_fast_lap(trace, *size.value);
   if (fast == 0) return std::nullopt;
   Trace fastest;
   for (const Row& row : trace.rows) fastest.rows.push_back({row.control, {fastest_of(row)}});

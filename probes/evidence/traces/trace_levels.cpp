@@ -29,8 +29,9 @@ constexpr double significant_rise = 0.05;
 constexpr double tolerated_of_few = 0.25;  // of a row's loads: of more, those that fit and those that don't are alike
 
 bool is_material(const Boundary& boundary, double quantum, std::size_t loads) {
-  return boundary.step >= 2 && boundary.step >= least_level_share * boundary.lower_mean &&
-         boundary.step > 1.5 * quantum && boundary.upper_share * static_cast<double>(loads) >= 1.5;
+  const double next_below = boundary.threshold_cycles - boundary.step;
+  return boundary.step >= 2 && boundary.step >= least_level_share * next_below && boundary.step > 1.5 * quantum &&
+         boundary.upper_share * static_cast<double>(loads) >= 1.5;
 }
 
 std::size_t slower_than(const Row& row, double cycles) {
@@ -57,14 +58,18 @@ std::vector<std::vector<Observation>> count_misses(const Trace& trace, std::span
   return rows;
 }
 
-// Rows of as many loads as they have pieces of evidence, but for those that something disturbed.
-std::vector<Observation> independent(std::vector<Observation> rows, std::span<const Event> events) {
+// Rows of as many loads as they have pieces of evidence, but for those that something disturbed; which these are so
+// many `pieces_a_line` tell.
+std::vector<Observation> independent(std::vector<Observation> rows, std::span<const Event> events,
+                                     double pieces_a_line) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double left_out = events[i].left_out_loads();
-    rows[i].weight = (rows[i].weight - left_out) / events[i].loads;
-    rows[i].sum = (rows[i].sum - left_out) / events[i].loads;
+    rows[i].weight = (rows[i].weight - left_out) / events[i].loads * pieces_a_line;
+    rows[i].sum = (rows[i].sum - left_out) / events[i].loads * pieces_a_line;
   }
-  return without_disturbed(rows, {});
+  rows = without_disturbed(rows, {});
+  for (Observation& row : rows) row.weight /= pieces_a_line, row.sum /= pieces_a_line;
+  return rows;
 }
 
 // What rows rise by over levels that don't: log-likelihood, and the standard deviation of their levels.
@@ -130,6 +135,23 @@ void expect_overlap(std::span<const Row> before, const Boundary& boundary, doubl
   contamination.loads = 1 / contamination.false_miss;
 }
 
+// Of the loads between two boundaries; nothing where there are none.
+std::optional<double> mean_between(const Boundary& nearer, const Boundary& farther) {
+  const double share = nearer.upper_share - farther.upper_share;
+  if (share <= 0) return std::nullopt;
+  return (nearer.upper_share * nearer.upper_mean - farther.upper_share * farther.upper_mean) / share;
+}
+
+// Whether they are a level of their own: what lies beyond the farther one makes none of them.
+bool is_a_level_between(const Boundary& nearer, const Boundary& farther) {
+  return mean_between(nearer, farther).value_or(0) >= (1 + least_level_share) * nearer.lower_mean;
+}
+
+// Whether they are of one level with what lies beyond both: the farther boundary cuts that in two.
+bool cuts_a_level(const Boundary& farther, const Boundary& nearer) {
+  return mean_between(nearer, farther).value_or(0) * (1 + least_level_share) >= farther.upper_mean;
+}
+
 void infer(Separation& separation) {
   const Rise rise = rise_of(separation.rows);
   const double gap = std::log(separation.boundary.upper_mean / std::max(separation.boundary.lower_mean, 0.5));
@@ -182,6 +204,7 @@ bool hold_two_levels(const Trace& trace, double threshold_cycles) {
   const auto upper = std::ranges::find_if(bins, [&](const Bin& bin) { return bin.value >= threshold_cycles; });
   const double low = quantile(std::span(bins.begin(), upper), 0.5), high = quantile(std::span(upper, bins.end()), 0.5);
   const double quarter = (high - low) / 4, slowest = high + (high - low);  // beyond it lies something else
+  const bool reads_between = 2 * quarter >= clock_quantum(bins);           // else nothing lies there at any level
   double squares_between_sides = 0, squares_of_all = 0, loads_at_both = 0, loads_between = 0;
   for (const Row& row : trace.rows) {
     stop::look();
@@ -200,7 +223,7 @@ bool hold_two_levels(const Trace& trace, double threshold_cycles) {
       squares_between_sides += count[0] * count[1] / n * std::pow(sum[1] / count[1] - sum[0] / count[0], 2);
   }
   return squares_between_sides > of_one_level * squares_of_all ||
-         loads_at_both - loads_between > deviations * std::sqrt(loads_at_both + loads_between);
+         (reads_between && loads_at_both - loads_between > deviations * std::sqrt(loads_at_both + loads_between));
 }
 
 namespace {
@@ -264,8 +287,8 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
     if (are_hits_of_two_levels) separation.sweep.whole_laps = false, separation.sweep.saturation = -1;
     are_hits_of_two_levels |= is_some_but_not_all(level_of(std::span(counts[i]).first(before.size())));
     expect_overlap(before, boundary, quantum, separation.sweep.contamination);
-    separation.events = events(trace, counts[i], boundary.threshold_cycles, separation.sweep.saturation);
-    separation.rows = independent(std::move(counts[i]), separation.events);
+    separation.events = events(trace, counts[i], boundary.threshold_cycles, separation.sweep);
+    separation.rows = independent(std::move(counts[i]), separation.events, separation.sweep.pieces_a_line);
     infer(separation);
     result.push_back(std::move(separation));
   }
@@ -299,6 +322,10 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
   // One with a gap lies between two levels; one without may cut a level in two that becomes slower as a whole.
   if (std::ranges::any_of(alike, [&](std::size_t i) { return candidates[i].has_a_gap(); }))
     std::erase_if(alike, [&](std::size_t i) { return !candidates[i].has_a_gap(); });
+  std::erase_if(alike, [&, all = alike](std::size_t i) {
+    return std::ranges::any_of(
+        all, [&](std::size_t j) { return j < i && cuts_a_level(candidates[i].boundary, candidates[j].boundary); });
+  });
   const auto gain = [&](std::size_t i) { return candidates[i].gain; };
   const double sharpest = gain(*std::ranges::max_element(alike, {}, gain));
   std::erase_if(alike, [&](std::size_t i) { return gain(i) < sharpest - by_chance; });
@@ -314,6 +341,7 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
     const std::size_t earliest = candidates[best].posterior.best();
     if (i == *main || candidates[i].boundary.between_variance < enough || candidates[i].posterior.none_fits > 0.5 ||
         onset >= candidates[*main].posterior.best() ||
+        (i < *main && !is_a_level_between(candidates[i].boundary, candidates[*main].boundary)) ||
         !changes_before(candidates[i], candidates[*main], candidates.size())) {
       continue;
     }
@@ -333,12 +361,24 @@ Separation without_outliers(const Trace& trace, const std::vector<Separation>& c
     if (scatter_about_one_level(slow) > most_scatter) continue;
     result.rows = std::move(count_misses(trace, {&result.boundary, 1}).front());
     for (std::size_t r = 0; r < result.rows.size(); ++r) result.rows[r].sum -= slow[r].sum;
-    result.rows = independent(std::move(result.rows), result.events);
+    result.rows = independent(std::move(result.rows), result.events, result.sweep.pieces_a_line);
     result.sweep.contamination.false_hit = std::max(result.sweep.contamination.false_hit, above.upper_share);
     infer(result);
     break;
   }
   return result;
+}
+
+Trace without_farther(const Trace& trace, std::span<const Separation> candidates, const Separation& s) {
+  double most = HUGE_VAL;
+  for (const Separation& above : candidates)
+    if (above.boundary.threshold_cycles > s.boundary.threshold_cycles && above.has_a_gap() &&
+        !changes_with_size(above, candidates.size(), trace_beyond_doubt))
+      most = std::min(most, above.boundary.threshold_cycles);
+  Trace near = trace;
+  for (Row& row : near.rows) std::erase_if(row.values, [&](double value) { return value >= most; });
+  std::erase_if(near.rows, [](const Row& row) { return row.values.empty(); });
+  return near;
 }
 
 std::optional<Trace> without_interrupted(const Trace& trace, std::vector<Separation>& candidates) {

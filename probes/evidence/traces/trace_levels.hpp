@@ -33,7 +33,7 @@ struct Separation {
   bool tells_apart() const { return sweep.contamination.false_miss + sweep.contamination.false_hit < 0.5; }
 };
 
-/// Levels of memory differ by at least this share of the nearer.
+/// Levels of memory differ by at least this share of the nearer one.
 inline constexpr double least_level_share = 0.04;
 
 /// Loads on the other side of a boundary that a level may have: isolated slow ones, and of a row those of the line or
@@ -85,6 +85,11 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
 /// size changes, few, or as many in every row. They stay loads, but aren't taken for misses.
 Separation without_outliers(const change_point::Trace& trace, const std::vector<Separation>& candidates,
                             std::size_t chosen);
+
+/// The trace without the loads beyond the next gap that no size changes: they are no part of a level that the boundary
+/// of `s` cuts.
+change_point::Trace without_farther(const change_point::Trace& trace, std::span<const Separation> candidates,
+                                    const Separation& s);
 
 /// The trace without the loads that `candidates` leave out, which these then needn't any more; nothing where they leave
 /// none out.

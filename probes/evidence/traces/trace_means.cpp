@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <boost/math/distributions/students_t.hpp>
 #include <fmt/format.h>
 
 #include "change_point/disturbed.hpp"
@@ -57,17 +58,45 @@ double variance_of(const std::vector<Observation>& rows, double squares_within, 
   return std::max({within, between, clock_quantum});
 }
 
-// Could the rise have begun before the first row? Yes, if few rows lie before it, it is spread over several, and those
-// rows differ by as much as it sets in with.
+// What rows rise by from one to the next (weighted least squares).
+struct Slope {
+  double rise = 0;
+  double spread = 0;   // of the rows' places, squared and weighted
+  double squares = 0;  // of what they lie beside it, weighted
+};
+
+Slope slope_of(std::span<const Observation> rows) {
+  double weights = 0, at = 0, sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    weights += rows[i].weight, at += rows[i].weight * static_cast<double>(i), sum += rows[i].sum;
+  Slope slope;
+  double products = 0, about_level = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double apart = static_cast<double>(i) - at / weights, above = rows[i].level() - sum / weights;
+    slope.spread += rows[i].weight * apart * apart;
+    products += rows[i].weight * apart * above;
+    about_level += rows[i].weight * above * above;
+  }
+  slope.rise = products / slope.spread;
+  slope.squares = std::max(0.0, about_level - slope.rise * products);
+  return slope;
+}
+
+// Could the rise have begun before the first row? Yes, if it is spread over several rows, and those before it may rise
+// as steeply as as many behind them do (Student's t; of few loads their own scatter tells little).
 bool rises_from_the_start(const std::vector<Observation>& rows, std::size_t fit, double base,
-                          const RisingLevels& rising) {
-  constexpr std::size_t shortest_plateau = 5;
+                          const RisingLevels& rising, double variance_of_load) {
+  constexpr double by_chance = 0.025;
   const double onset = rising.fitted()[fit] - base;
-  if (fit >= shortest_plateau || onset >= 0.5 * (rising.top() - base)) return false;
-  const auto [least, most] =
-      std::minmax_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(fit),
-                          [](const Observation& a, const Observation& b) { return a.level() < b.level(); });
-  return fit == 1 || most->level() - least->level() > 0.25 * onset;
+  if (onset >= 0.5 * (rising.top() - base)) return false;
+  double loads = 0;
+  for (std::size_t i = 0; i < fit; ++i) loads += rows[i].weight;
+  if (fit == 1 || loads <= 2) return true;
+  const std::size_t behind = std::min(std::max<std::size_t>(fit, 3), rows.size() - (fit - 1));
+  const Slope before = slope_of(std::span(rows).first(fit)), then = slope_of(std::span(rows).subspan(fit - 1, behind));
+  const double own = fit == 2 ? 0 : before.squares / (static_cast<double>(fit) - 2);
+  const double error = std::sqrt(std::max(variance_of_load, own) * (1 / before.spread + 1 / then.spread));
+  return then.rise - before.rise < error * boost::math::quantile(boost::math::students_t(loads - 2), 1 - by_chance);
 }
 
 // What rows lack to a smooth curve through all of them, a polynomial of the third degree at most, as of a clock or a
@@ -247,6 +276,17 @@ bool do_means_drift(const Trace& trace) {
   return !rises_by_chance(curve, rising) && is_drift(curve.rows, rising, curve.sweep.levels.variance);
 }
 
+bool do_means_rise_by_a_level(const Trace& trace) {
+  constexpr double deviations = 2;
+  const MeanCurve curve = mean_curve(trace);
+  const RisingLevels rising(curve.rows, curve.sweep.levels);
+  const Block& first = rising.block(0);
+  Block last = first;
+  for (std::size_t i = first.end; i < curve.rows.size(); i = last.end) last = rising.block(i);
+  const double error = std::sqrt(curve.sweep.levels.variance * (1 / first.weight + 1 / last.weight));
+  return last.level() - first.level() + deviations * error >= least_rise(first.level());
+}
+
 std::optional<MeanRise> rise_of_means(const Trace& trace) {
   MeanCurve curve = mean_curve(trace);
   const RisingLevels rising(curve.rows, curve.sweep.levels);
@@ -281,7 +321,7 @@ Estimate size_by_means(const Trace& trace) {
     return inconclusive("B", by_means, "too few rows of one load each to tell a change from noise");
   if (rises_by_chance(curve, rising)) return inconclusive("B", by_means, "rows differ by chance as much as they rise");
   if (posterior.probability.back() > better_part) return without_misses(trace, curve);
-  if (rises_from_the_start(curve.rows, fit, base, rising)) {
+  if (rises_from_the_start(curve.rows, fit, base, rising, curve.sweep.levels.variance)) {
     return inconclusive("B", by_means, "too few rows lie before the rise to tell whether they fit");
   } else if (is_drift(curve.rows, rising, curve.sweep.levels.variance) ||
              dispersion(curve.rows, rising.fitted(), curve.sweep.levels, 1) > most_scatter) {

@@ -32,6 +32,10 @@ inline constexpr std::string_view drifts = "latencies drift from row to row: no 
 /// Whether the rows' means rise beyond chance, and a smooth curve explains them as well as levels that rise do.
 bool do_means_drift(const change_point::Trace& trace);
 
+/// Whether from the smallest footprints on the rows' means rise by as much as levels of memory differ, as far as their
+/// loads tell.
+bool do_means_rise_by_a_level(const change_point::Trace& trace);
+
 /// How the rows' means rise, if they do by as much as levels of memory differ.
 struct MeanRise {
   double from = 0;    ///< the last footprint before, or an earlier one (95 %)

@@ -138,7 +138,8 @@ Estimate without_change(const Separation& strongest) {
   }
   if (e.status == Status::lower_bound)
     e.note = level_of(strongest.rows) > 0.05
-                 ? "a constant share of loads is slow at every size: no change within the sweep"
+                 ? "a constant share of loads is slow at every size: if the others hit, the capacity lies at or above "
+                   "its end"
                  : "nothing changes within the sweep: if its loads hit, the capacity lies at or above its end";
   return e;
 }
@@ -231,8 +232,11 @@ Estimate with_slow_hits(const Trace& trace, std::span<const Separation> candidat
     return are_alike ? size : by_means;
   }
   const bool is_about_change = size.status == Status::measured || size.status == Status::upper_bound;
-  if (is_about_change && !hold_two_levels(trace, s.boundary.threshold_cycles) && do_means_drift(trace))
-    return inconclusive("B", trace_size_method, drifts);
+  if (is_about_change && !hold_two_levels(trace, s.boundary.threshold_cycles)) {
+    if (do_means_drift(trace)) return inconclusive("B", trace_size_method, drifts);
+    if (!do_means_rise_by_a_level(without_farther(trace, candidates, s)))
+      return inconclusive("B", trace_size_method, "latencies rise with size, but by less than levels of memory differ");
+  }
   if (size.status != Status::measured) return size;
   if (do_slow_loads_trail_off(trace, last + 1, s.boundary.threshold_cycles))
     return inconclusive("B", trace_size_method,

@@ -50,7 +50,9 @@ TEST(AgreedSize, IsOfWhatACountFindsLikely) {
   held.likely = Interval{64800, 66200};
   const Estimate size = agreed_size(fitting(64512, {64512, 64512}), held, line);
   EXPECT_EQ(size.value, 65536);
-  EXPECT_EQ(size.interval, (Interval{64300, 1042 * line}));  // a cache holds whole lines
+  EXPECT_EQ(size.interval, (Interval{64300, 66700}));
+  held.line_bytes = line;
+  EXPECT_EQ(agreed_size(fitting(64512, {64512, 64512}), held, line).interval, (Interval{64300, 1042 * line}));
 }
 
 // Overfull sets lie together, and looks may have missed them all.
