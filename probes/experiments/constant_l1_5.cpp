@@ -180,6 +180,22 @@ void spread_over_places(const Histogram& hits, const Levels& levels, Estimate& l
   }
 }
 
+// Lines at distances that are one level by their latencies: the mean of all lies among them, and those few that were
+// looked at needn't be as far. Hits of the L1, all as near, differ by noise alone.
+void widen_to_lines(const Histogram& hits, const Levels& l1, std::initializer_list<Estimate*> estimates) {
+  constexpr double either_end = 0.1;  // strangers lie beyond
+  const Histogram nearer = between(l1.hit, 0, l1.threshold_cycles);
+  const auto reach = [&](double share) {
+    const auto of = [&](const Histogram& h) {
+      return std::fabs(quantile(h, share).value_or(0) - undisturbed(h).value_or(0));
+    };
+    return std::max(0.0, of(hits) - of(nearer));
+  };
+  for (Estimate* e : estimates)
+    if (e->interval)
+      e->interval = Interval{e->interval->low - reach(either_end), e->interval->high + reach(1 - either_end)};
+}
+
 // What a hit takes, and what the L1's misses and this cache's take longer than hits.
 void state_latencies(Session& session, Findings& findings, const CacheFacts& cache, const LostBySm& lost,
                      const Histogram& hits) {
@@ -201,7 +217,11 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
   curve.series = {share_up_to("constants that the L1 lost", hits, undisturbed(l1.levels.hit).value_or(0))};
   mark(curve, findings.memory("constant_l1").attributes["miss_penalty"]);
   session.keep(std::move(curve));
-  spread_over_places(hits, cache.levels, latency, findings.memory("constant_l1").attributes["miss_penalty"]);
+  Estimate& l1_penalty = findings.memory("constant_l1").attributes["miss_penalty"];
+  if (!findings.others_delay_loads) {  // loads that somebody delays are as slow as any place
+    widen_to_lines(hits, l1.levels, {&latency, &l1_penalty});
+    spread_over_places(hits, cache.levels, latency, l1_penalty);
+  }
   // Where many of the L1's misses are as fast as its hits, those that can be told are the slower ones.
   constexpr double many = 0.05;
   if (l1.levels.false_hit > many)
@@ -215,7 +235,9 @@ void state_latencies(Session& session, Findings& findings, const CacheFacts& cac
                                      l2 == nullptr || !l2->present ? std::vector<double>() : l2->by_line, Places::one);
   session.keep(of_l2s.curve(path.id));
   Estimate& penalty = findings.memory(path.id).attributes["miss_penalty"] = std::move(of_l2s.penalty);
-  if (findings.may_lines_be_far())
+  if (findings.others_delay_loads)
+    penalty = inconclusive("cycles", "miss_latency", "another program delays loads, those that hit as well");
+  else if (findings.may_lines_be_far())
     penalty = inconclusive("cycles", "miss_latency", "whether these constants lie near or far in the L2 can't be told");
 }
 

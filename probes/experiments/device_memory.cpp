@@ -78,8 +78,17 @@ Histogram rounded(const std::vector<double>& lines) {
   return all;
 }
 
-// Whether loads take longer than others by more than chance, strangers left out.
+// The lower quartile and its 95 % interval, by ranks.
+Interval around_quartile(const Histogram& loads) {
+  const double off = 1.96 * std::sqrt(undisturbed_share * (1 - undisturbed_share) / static_cast<double>(total(loads)));
+  const auto at = [&](double share) { return quantile(loads, std::clamp(share, 0.0, 1.0)).value_or(0); };
+  return {at(undisturbed_share - off), at(undisturbed_share + off)};
+}
+
+// Whether loads take longer than others by more than chance, strangers left out, or those do that nobody delays.
 bool are_surely_farther(const Histogram& near, const Histogram& far) {
+  constexpr double half_a_cycle = 0.5;
+  if (around_quartile(far).low - around_quartile(near).high > half_a_cycle) return true;
   const Mode before = whole_mode(near), now = whole_mode(far);
   return now.centre - before.centre > std::hypot(before.error, now.error);
 }

@@ -31,8 +31,6 @@ constexpr std::uint32_t laps = 112;
 constexpr std::uint32_t least_laps = 7;         // of seven places 49, whose quarter still has an interval
 constexpr std::size_t latency_repetitions = 7;  // each in a place of its own
 
-// Where 5 % of all loads are strangers, 44 % of the laps of 16 loads have none: a quarter of the laps lies among them.
-constexpr double undisturbed_share = 0.25;
 constexpr double fewest_laps = 10;  // that order statistics take an interval from
 
 // Single loads but for those that something made slow: another program's traffic, or lines that it pushed out.

@@ -50,7 +50,7 @@ Expected<std::optional<bool>> do_rows_show(Session& session, std::uint64_t flush
   const std::uint64_t closing = closing_loads(session);
   ColdMemory cold(session, flush_bytes, looked_at_rows * page_apart_bytes + closing * closing_apart_bytes);
   if (!cold.fits()) return std::optional<bool>();
-  double later = 0, sooner = 0;
+  double later = 0, sooner = 0, as_soon = 0;
   for (std::size_t i = 0; i < times_looked; ++i) {
     auto traces = cold.run({looks_at_closed_rows(cold, closing)});
     if (!traces) return tl::unexpected<Error>(traces.error());
@@ -63,9 +63,13 @@ Expected<std::optional<bool>> do_rows_show(Session& session, std::uint64_t flush
       const double more = (looks[at] - looks[at + 2]) - (looks[at + 1] - looks[at + 3]);
       later += more > least_gain / 2 ? 1 : 0;
       sooner += more < -least_gain / 2 ? 1 : 0;
+      as_soon += std::fabs(more) <= least_gain / 2 ? 1 : 0;
     }
   }
-  return std::optional(later - sooner > deviations * std::sqrt(later + sooner));
+  const double by_chance = deviations * std::sqrt(later + sooner);
+  if (later - sooner > by_chance) return std::optional(true);
+  // Those that came as soon would have been later, and seen: unless others delay nearly all.
+  return as_soon > by_chance ? std::optional(false) : std::optional<bool>();
 }
 
 }  // namespace gputopo::evidence

@@ -149,12 +149,30 @@ TEST(ConstantL15, ThatLiesAtDistancesTakesWhatAllOfItDoes) {
   const Json caches = {{"constant_l1", plain_l1},
                        {"constant_l1_5", {{"size", 9216}, {"line", 128}, {"ways", 8}, {"scope", "gpu"}}},
                        {"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}};
-  for (int seed = 1; seed <= 3; ++seed) {
-    const Json distance = {{"slices", 20}, {"slice", 256}}, noise = {{"seed", seed}};
-    const Topology found = behind(plain_l1, true, {{"caches", caches}, {"distance", distance}, {"noise", noise}});
-    expect_to_hold(*found.find("constant_l1_5")->find("latency"), 136);
-    expect_to_hold(*found.find("constant_l1")->find("miss_penalty"), 136 - 90);
-  }
+  const Json far = {{"slices", 20}, {"slice", 256}}, near = {{"slices", 4.4}, {"steps", 8}};
+  for (const Json& distance : {far, near})
+    for (int seed = 1; seed <= 3; ++seed) {
+      const Json noise = {{"seed", seed}};
+      const Topology found = behind(plain_l1, true, {{"caches", caches}, {"distance", distance}, {"noise", noise}});
+      expect_to_hold(*found.find("constant_l1_5")->find("latency"), 136);
+      expect_to_hold(*found.find("constant_l1")->find("miss_penalty"), 136 - 90);
+    }
+}
+
+// What a tenant delays of a cache that all SMs share is no line farther away.
+TEST(ConstantL15, IsNoFartherWhereOthersDelayItsLoads) {
+  const Json caches = {{"constant_l1", plain_l1},
+                       {"constant_l1_5", {{"size", 9216}, {"line", 128}, {"ways", 8}, {"scope", "gpu"}}},
+                       {"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}};
+  const Json tenant = {{"l2_lines_per_us", 1}, {"slow_share", 0.4}, {"slow_cycles", {5, 100}}};
+  const Json noise = {{"outlier_probability", 0.02}, {"outlier_cycles", {20, 200}}};
+  const Topology found = behind(plain_l1, true, {{"caches", caches}, {"tenant", tenant}, {"noise", noise}});
+  const Estimate& latency = *found.find("constant_l1_5")->find("latency");
+  ASSERT_TRUE(latency.interval) << latency.note;
+  expect_to_hold(latency, 136);
+  EXPECT_LT(latency.interval->high - latency.interval->low, 20);
+  const Estimate& penalty = *found.find("constant_l1_5")->find("miss_penalty");
+  if (penalty.interval) expect_to_hold(penalty, 172 - 136);
 }
 
 // Another program does, and whether it empties a cache behind the L1 isn't known.

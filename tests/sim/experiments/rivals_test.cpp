@@ -267,6 +267,21 @@ INSTANTIATE_TEST_SUITE_P(
                            16}),
     [](const auto& one) { return std::string(one.param.name); });
 
+// Delays of others hide in means what rows make nearer.
+TEST(OpenRows, AreNotWhatMemoryTakesBesideATenant) {
+  for (const int seed : {1, 2, 3, 4, 5380, 33}) {
+    Json text =
+        model_of_rivals({{"l1", {{"size", "12 KiB"}, {"line", 128}, {"sector", 32}, {"ways", 12}}}},
+                        {{"global_cached", {served_by("l1", 31), served_by("l2", 51), served_by("device_memory", 83)}},
+                         {"global_l2_only", {served_by("l2", 51), served_by("device_memory", 83)}}});
+    text["rows"] = {{"size", "2 KiB"}, {"banks", 128}, {"gain", 12}};
+    text["tenant"] = {{"l2_lines_per_us", 1}, {"slow_share", 0.3}, {"slow_cycles", {5, 100}}};
+    text["noise"] = {{"outlier_probability", 0.0494}, {"outlier_cycles", {20, 800}}, {"seed", seed}};
+    const Estimate latency = *found_of_rivals(text, {"l2", "device_memory"}).find("device_memory")->find("latency");
+    EXPECT_TRUE(!latency.has_value() || holds(latency, 83)) << seed << ": " << *latency.value;
+  }
+}
+
 // Three kinds of slices are three kinds of hits, and memory's loads, which are farther, run together: near ones aren't
 // held against all.
 TEST(MissPenalty, OfSlicesInStepsIsWhatEachOfThemTakes) {
