@@ -166,13 +166,19 @@ TEST(ConstantL15, IsNoFartherWhereOthersDelayItsLoads) {
                        {"l2", {{"size", "1 MiB"}, {"line", 128}, {"ways", 16}, {"scope", "gpu"}}}};
   const Json tenant = {{"l2_lines_per_us", 1}, {"slow_share", 0.4}, {"slow_cycles", {5, 100}}};
   const Json noise = {{"outlier_probability", 0.02}, {"outlier_cycles", {20, 200}}};
-  const Topology found = behind(plain_l1, true, {{"caches", caches}, {"tenant", tenant}, {"noise", noise}});
+  const auto level = [](const char* id, double cycles) { return Json{{"level", id}, {"latency", cycles}}; };
+  const Json beyond = {level("l2", 276), level("device_memory", 411)};
+  const Json constants = {level("constant_l1", 90), level("constant_l1_5", 136), level("l2", 286),
+                          level("device_memory", 421)};
+  const Json paths = {{"constant", constants}, {"global_cached", beyond}, {"global_l2_only", beyond}};
+  const Topology found =
+      behind(plain_l1, true, {{"caches", caches}, {"paths", paths}, {"tenant", tenant}, {"noise", noise}});
   const Estimate& latency = *found.find("constant_l1_5")->find("latency");
   ASSERT_TRUE(latency.interval) << latency.note;
   expect_to_hold(latency, 136);
   EXPECT_LT(latency.interval->high - latency.interval->low, 20);
   const Estimate& penalty = *found.find("constant_l1_5")->find("miss_penalty");
-  if (penalty.interval) expect_to_hold(penalty, 172 - 136);
+  if (penalty.interval) expect_to_hold(penalty, 286 - 136);
 }
 
 // Another program does, and whether it empties a cache behind the L1 isn't known.
