@@ -157,7 +157,11 @@ TEST(Untold, IsACacheThatTheModelLeavesNothingToTellBy) {
   std::vector<Statement> all;
   for (const char* id : {"l1", "constant_l1", "constant_l1_5", "l2"})
     all.push_back({id, "size", "16 KiB", "unknown", Verdict::inconclusive, true, ""});
+  all.push_back({"constant_l1", "parent", "constant_l1_5", "unknown", Verdict::inconclusive, true, ""});
+  all.push_back({"other", "parent", "l2", "unknown", Verdict::inconclusive, true, ""});
   mark_untold(*parsed, all);
+  EXPECT_FALSE(all[4].decidable) << "what serves its misses isn't seen";
+  EXPECT_TRUE(all[5].decidable);
   EXPECT_FALSE(all[0].decidable);
   EXPECT_TRUE(all[1].decidable);
   EXPECT_FALSE(all[2].decidable);

@@ -48,7 +48,7 @@ void mark_untold(const sim::Model& model, std::vector<Statement>& statements) {
       untold.emplace(id.id);
   }
   for (Statement& s : statements)
-    if (untold.contains(s.memory)) s.decidable = false;
+    if (untold.contains(s.memory) || (s.attribute == "parent" && untold.contains(s.truth))) s.decidable = false;
 }
 
 }  // namespace gputopo::test
