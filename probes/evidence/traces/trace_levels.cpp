@@ -295,6 +295,10 @@ std::vector<Separation> separations(const Trace& trace, const LatencyCounts& cou
   return result;
 }
 
+bool surely_changes_with_size(const Separation& separation, std::size_t candidates) {
+  return changes_with_size(separation, candidates, trace_beyond_doubt);
+}
+
 std::optional<std::size_t> capacity_separation(const std::vector<Separation>& candidates, std::size_t sweeps) {
   const bool any_beyond_doubt = std::any_of(candidates.begin(), candidates.end(), [&](const Separation& candidate) {
     return changes_with_size(candidate, sweeps * candidates.size(), trace_beyond_doubt);
@@ -367,18 +371,6 @@ Separation without_outliers(const Trace& trace, const std::vector<Separation>& c
     break;
   }
   return result;
-}
-
-Trace without_farther(const Trace& trace, std::span<const Separation> candidates, const Separation& s) {
-  double most = HUGE_VAL;
-  for (const Separation& above : candidates)
-    if (above.boundary.threshold_cycles > s.boundary.threshold_cycles && above.has_a_gap() &&
-        !changes_with_size(above, candidates.size(), trace_beyond_doubt))
-      most = std::min(most, above.boundary.threshold_cycles);
-  Trace near = trace;
-  for (Row& row : near.rows) std::erase_if(row.values, [&](double value) { return value >= most; });
-  std::erase_if(near.rows, [](const Row& row) { return row.values.empty(); });
-  return near;
 }
 
 std::optional<Trace> without_interrupted(const Trace& trace, std::vector<Separation>& candidates) {

@@ -74,6 +74,9 @@ std::vector<Separation> separations(const change_point::Trace& trace);
 /// The same where the latencies have been counted already.
 std::vector<Separation> separations(const change_point::Trace& trace, const change_point::LatencyCounts& counted);
 
+/// Whether size changes how many loads lie beyond the boundary, beyond doubt, if this is one of so many `candidates`.
+bool surely_changes_with_size(const Separation& separation, std::size_t candidates);
+
 /// The separation that capacity misses show in: among those that the sweep changes significantly (by the likelihood
 /// ratio, with Bonferroni's correction for rows, boundaries and what they were chosen from), the one that explains most
 /// variance of the latencies (of those within 10 % of that, the one with the sharpest change); or a lower one with an
@@ -85,11 +88,6 @@ std::optional<std::size_t> capacity_separation(const std::vector<Separation>& ca
 /// size changes, few, or as many in every row. They stay loads, but aren't taken for misses.
 Separation without_outliers(const change_point::Trace& trace, const std::vector<Separation>& candidates,
                             std::size_t chosen);
-
-/// The trace without the loads beyond the next gap that no size changes: they are no part of a level that the boundary
-/// of `s` cuts.
-change_point::Trace without_farther(const change_point::Trace& trace, std::span<const Separation> candidates,
-                                    const Separation& s);
 
 /// The trace without the loads that `candidates` leave out, which these then needn't any more; nothing where they leave
 /// none out.

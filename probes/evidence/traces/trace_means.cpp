@@ -91,7 +91,7 @@ bool rises_from_the_start(const std::vector<Observation>& rows, std::size_t fit,
   if (onset >= 0.5 * (rising.top() - base)) return false;
   double loads = 0;
   for (std::size_t i = 0; i < fit; ++i) loads += rows[i].weight;
-  if (fit == 1 || loads <= 2) return true;
+  if (fit == 1 || loads < 3) return true;  // of two nothing is left that says how they scatter
   const std::size_t behind = std::min(std::max<std::size_t>(fit, 3), rows.size() - (fit - 1));
   const Slope before = slope_of(std::span(rows).first(fit)), then = slope_of(std::span(rows).subspan(fit - 1, behind));
   const double own = fit == 2 ? 0 : before.squares / (static_cast<double>(fit) - 2);

@@ -10,6 +10,7 @@
 #include "evidence/traces/trace_levels.hpp"
 #include "evidence/traces/trace_means.hpp"
 #include "evidence/traces/trace_nested.hpp"
+#include "evidence/traces/trace_parts.hpp"
 #include "evidence/traces/trace_repeats.hpp"
 #include "evidence/traces/trace_tails.hpp"
 #include "evidence/traces/trace_time.hpp"
@@ -144,19 +145,6 @@ Estimate without_change(const Separation& strongest) {
   return e;
 }
 
-// Those of the loads of rows that fit that hit.
-Trace hits_of(const Trace& trace, const Separation& s, double size) {
-  Trace hits;
-  for (const Row& row : trace.rows) {
-    if (row.control > size) continue;
-    hits.rows.push_back({row.control, {}});
-    for (const double value : row.values)
-      if (value < s.boundary.threshold_cycles) hits.rows.back().values.push_back(value);
-    if (hits.rows.back().values.empty()) hits.rows.pop_back();
-  }
-  return hits;
-}
-
 // Whether a level of several rows comes before more of them miss: a level of hits as well as one of misses.
 bool begins_with_a_level(std::span<const Observation> rows) {
   const std::size_t end = RisingLevels(rows, {}).block(0).end;
@@ -180,40 +168,6 @@ bool may_begin_with_a_level(const Separation& s) {
 bool is_of_hits_as_well(const Trace& trace, const Separation& s) {
   return begins_with_a_level(s.rows) ||
          (!hold_two_levels(trace, s.boundary.threshold_cycles) && may_begin_with_a_level(s));
-}
-
-double share_between(std::span<const Row> rows, double least, double most) {
-  double loads = 0, between = 0;
-  for (const Row& row : rows) {
-    loads += static_cast<double>(row.values.size());
-    between += static_cast<double>(
-        std::ranges::count_if(row.values, [&](double value) { return value >= least && value < most; }));
-  }
-  return between / loads;
-}
-
-// The loads that the change is about, where it lies behind row `last`: a level below that lies apart, and that loads
-// are on before the change as well as behind it, has nothing to do with it, if others take part.
-Trace about_change(const Trace& trace, std::span<const Separation> candidates, const Separation& s, std::size_t last) {
-  const std::span rows(trace.rows);
-  const double change = s.boundary.threshold_cycles;
-  double least = 0;
-  for (const Separation& below : candidates) {
-    const double threshold = below.boundary.threshold_cycles;
-    if (threshold < change && below.has_a_gap() && share_between(rows.subspan(last), 0, threshold) > tolerated_share &&
-        share_between(rows.first(last + 1), threshold, change) > tolerated_share)
-      least = std::max(least, threshold);
-  }
-  Trace about = trace;
-  for (Row& row : about.rows) std::erase_if(row.values, [&](double value) { return value < least; });
-  return about;
-}
-
-// From row `first` on, but for rows without loads.
-std::vector<Row> rows_from(const Trace& trace, std::size_t first) {
-  std::vector<Row> rows(trace.rows.begin() + static_cast<std::ptrdiff_t>(first), trace.rows.end());
-  std::erase_if(rows, [](const Row& row) { return row.values.empty(); });
-  return rows;
 }
 
 // Hits that become slower before other loads miss: averages over laps, of which ever more miss. Then the size lies
