@@ -69,9 +69,15 @@ void bound_what_others_take(Topology& t) {
 void bound_what_copies_take(Topology& t) {
   constexpr std::string_view why = "the L2 holds less than the driver says, as beside another program's copies";
   for (Memory& m : t.memories)
-    for (auto& [name, estimate] : m.attributes)
+    for (auto& [name, estimate] : m.attributes) {
       if (is_beyond_sms(m) && estimate.unit == "B/s" && estimate.status == Status::measured) bound_below(estimate, why);
-  t.provenance.notes.push_back(fmt::format("{}: bandwidths beyond the SMs are lower bounds", why));
+      // Memory that is busy is nearer (docs/measuring.md).
+      const bool is_of_memory = m.id == "device_memory" || (m.id == "l2" && name == "miss_penalty");
+      if (is_of_memory && estimate.unit == "cycles" && estimate.has_value())
+        estimate = inconclusive("cycles", estimate.method, why);
+    }
+  t.provenance.notes.push_back(
+      fmt::format("{}: bandwidths beyond the SMs are lower bounds, and what memory takes is open", why));
 }
 
 void open_what_clocks_change(Topology& t) {

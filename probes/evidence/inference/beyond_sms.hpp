@@ -17,7 +17,8 @@ struct SmClock {
 /// those beyond the SMs open.
 void bound_what_others_take(Topology& topology);
 
-/// Beside copies to and from the GPU, which share paths beyond the SMs: bandwidths there become lower bounds.
+/// Beside copies to and from the GPU, which share paths beyond the SMs and keep memory busy: bandwidths there become
+/// lower bounds, and what loads of memory take open.
 void bound_what_copies_take(Topology& topology);
 
 /// Beside a program whose load changes one of the clocks: the others change as well, by as much as nothing tells, so

@@ -74,13 +74,18 @@ TEST(OpenWhatClocksChange, LeavesTheSmsOwnCycles) {
   EXPECT_EQ(quantity_of(t, "l2", "size").status, Status::measured);
 }
 
-TEST(BoundWhatCopiesTake, BoundsBandwidthsBeyondTheSms) {
+TEST(BoundWhatCopiesTake, BoundsBandwidthsBeyondTheSmsAndOpensWhatMemoryTakes) {
   Topology t = timed_topology();
+  t.memories.emplace_back().id = "device_memory";
+  t.memories.back().attributes["latency"] = measured(500, "cycles", "timed", 9);
   for (const char* id : {"l1", "l2"}) t.find(id)->attributes["read_bandwidth"] = measured(1e12, "B/s", "kernel", 9);
   bound_what_copies_take(t);
   EXPECT_EQ(quantity_of(t, "l1", "read_bandwidth").status, Status::measured);
   EXPECT_EQ(quantity_of(t, "l2", "read_bandwidth").status, Status::lower_bound);
   EXPECT_EQ(quantity_of(t, "l2", "latency").status, Status::measured);
+  EXPECT_EQ(quantity_of(t, "l1", "miss_penalty").status, Status::measured);
+  EXPECT_EQ(quantity_of(t, "l2", "miss_penalty").status, Status::inconclusive);
+  EXPECT_EQ(quantity_of(t, "device_memory", "latency").status, Status::inconclusive);
   EXPECT_EQ(t.provenance.notes.size(), 1U);
 }
 
