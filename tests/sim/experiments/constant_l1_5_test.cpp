@@ -177,8 +177,7 @@ TEST(ConstantL15, IsNoFartherWhereOthersDelayItsLoads) {
   ASSERT_TRUE(latency.interval) << latency.note;
   expect_to_hold(latency, 136);
   EXPECT_LT(latency.interval->high - latency.interval->low, 20);
-  const Estimate& penalty = *found.find("constant_l1_5")->find("miss_penalty");
-  if (penalty.interval) expect_to_hold(penalty, 286 - 136);
+  EXPECT_EQ(found.find("constant_l1_5")->find("miss_penalty")->status, Status::inconclusive) << "its hits wait as well";
 }
 
 // Another program does, and whether it empties a cache behind the L1 isn't known.
